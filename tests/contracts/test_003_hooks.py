@@ -437,14 +437,11 @@ def test_how_often_hooks_were_late_is_told(here, cli, monkeypatch):
 
 def test_the_time_that_a_hook_takes_fits_into_what_the_host_was_asked_to_wait(tmp_path):
     from holdfast.coding_agents.hooks import deadline
-    from holdfast.coding_agents.hooks.install import entries_for
-    from holdfast.coding_agents.hooks.locations import target
+    from holdfast.coding_agents.hooks.entries import HOOKS
+    from holdfast.coding_agents.programs import hook_target
 
-    (waits,) = {
-        one["timeout"]
-        for ours in entries_for(target("codex", "user", tmp_path)).values()
-        for one in ours
-    }
+    wanted = HOOKS.wanted(hook_target("codex", "user", tmp_path))
+    (waits,) = {one["timeout"] for ours in wanted.values() for one in ours}
     assert waits / 2 < deadline.TIME < 0.8 * waits
 
 

@@ -17,9 +17,10 @@ from hosts import EVENTS, claude_code
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.coding_agents import installer
 from holdfast.coding_agents.config_files import put
-from holdfast.coding_agents.hooks import install
-from holdfast.coding_agents.hooks.locations import Target, target
+from holdfast.coding_agents.hooks.entries import HOOKS
+from holdfast.coding_agents.programs import Target, hook_target
 from holdfast.errors import Conflict
 from terminals import Terminal
 
@@ -180,10 +181,10 @@ SETTINGS = st.builds(
 def test_any_settings_come_back_as_they_were(settings, indent, end, escaped):
     text = json.dumps(settings, indent=indent, ensure_ascii=escaped) + end
     where = Target("claude-code", "project", Path("settings.json"))
-    longer = install.with_ours(text, where)
-    assert len(install.found(longer, where)) == len(EVENTS)
-    assert install.with_ours(longer, where) == longer
-    assert install.without_ours(longer, where) == text
+    longer = installer.with_ours(text, where, HOOKS)
+    assert len(installer.found(longer, where, HOOKS)) == len(EVENTS)
+    assert installer.with_ours(longer, where, HOOKS) == longer
+    assert installer.without_ours(longer, where, HOOKS) == text
 
 
 def test_our_entry_in_somebody_s_group_goes_alone(cli, project):
@@ -284,7 +285,7 @@ def test_a_person_sees_the_difference_and_decides(project, answer, written):
 
 def test_a_file_that_changes_while_a_person_decides_is_left_alone(cli, project):
     file = theirs("claude-code", "{}\n", project)
-    change = install.plan_install(target("claude-code", "project", project))
+    change = installer.plan_install(hook_target("claude-code", "project", project), HOOKS)
     file.write_text('{"model": "opus"}\n')
     with pytest.raises(Conflict, match="changed by somebody else"):
         put(change)

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from mcp import StdioServerParameters
 
 from holdfast.coding_agents.config_files import Change, put
+from holdfast.coding_agents.installer import apply, found, with_ours, without_ours
+from holdfast.coding_agents.mcp_entry import ServerEntry
+from holdfast.coding_agents.programs import PROGRAMS, Target, server_levels
 from holdfast.errors import Conflict
-from holdfast.server.mcp.clients import CLIENTS, Target, levels
-from holdfast.server.mcp.install import found, with_ours, without_ours
 from mcp_clients import WORDS, connected
 
 FILES = {
@@ -63,11 +64,13 @@ def _file(client, level, project):
 
 def _entry(file, client):
     load = tomllib.loads if file.suffix == ".toml" else json.loads
-    return load(file.read_text("utf-8"))[CLIENTS[client].section]["holdfast"]
+    return load(file.read_text("utf-8"))[PROGRAMS[client].section]["holdfast"]
 
 
 def test_every_client_and_level_is_tried_here():
-    assert list(FILES) == [(client, level) for client in CLIENTS for level in levels(client)]
+    assert list(FILES) == [
+        (client, level) for client in PROGRAMS for level in server_levels(client)
+    ]
 
 
 @everywhere
@@ -110,12 +113,14 @@ SERVERS = st.dictionaries(TEXTS, st.dictionaries(TEXTS, VALUES), max_size=3)
 )
 def test_any_json_comes_back_to_the_byte(others, servers, indent):
     target = Target("cursor", "user", Path("mcp.json"))
+    server = ServerEntry()
     whole = {**others, **({} if servers is None else {"mcpServers": servers})}
     whole.get("mcpServers", {}).pop("holdfast", None)
     text = json.dumps(whole, indent=indent)
-    longer = with_ours(text, target)
-    assert json.loads(longer)["mcpServers"].pop("holdfast") == found(longer, target)
-    assert without_ours(longer, target) == text
+    longer = with_ours(text, target, server)
+    ours = json.loads(longer)["mcpServers"].pop("holdfast")
+    assert found(longer, target, server) == {"holdfast": [ours]}
+    assert without_ours(longer, target, server) == text
 
 
 def test_options_become_those_of_the_command_and_another_time_replaces_them(project, cli):
@@ -147,6 +152,28 @@ def test_a_broken_file_is_refused_with_its_line_and_what_to_do(project, cli):
     assert "mcpServers is no object" in cli("mcp", "install", "cursor", "--project", "--yes").err
 
 
+def test_a_broken_file_does_not_stop_the_others(project, cli):
+    broken = _file("cursor", "user", project)
+    broken.parent.mkdir(parents=True)
+    broken.write_text("{ broken")
+    assert cli("mcp", "install", "cursor", "--project", "--yes").code == 0
+    done = cli("mcp", "uninstall", "cursor", "--yes")
+    assert not _file("cursor", "project", project).exists()
+    assert f"Taken out of {_file('cursor', 'project', project)}." in done.out
+    assert done.code == 2 and str(broken) in done.err
+    assert broken.read_text() == "{ broken"
+
+
+def test_servers_written_as_one_value_are_refused_with_what_to_do(project, cli):
+    file = _file("codex", "user", project)
+    file.parent.mkdir(parents=True)
+    file.write_text('mcp_servers = {git = {command = "git-mcp"}}\n')
+    done = cli("mcp", "install", "codex", "--yes")
+    assert done.code == 2 and "written as one value" in done.err
+    assert "[mcp_servers.NAME] tables" in done.err
+    assert file.read_text() == 'mcp_servers = {git = {command = "git-mcp"}}\n'
+
+
 def test_without_yes_nobody_is_asked_and_nothing_is_written(project, cli):
     done = cli("mcp", "install", "codex")
     assert done.code == 2 and "--yes" in done.err and not _file("codex", "user", project).exists()
@@ -162,6 +189,16 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path):
     with pytest.raises(Conflict, match="somebody else"):
         put(Change(file, "{}", '{"ours": 1}'))
     assert file.read_text() == '{"mine": 1}'
+
+
+def test_a_change_that_cannot_be_made_does_not_stop_the_others(tmp_path):
+    changed, free = tmp_path / "changed.json", tmp_path / "free.json"
+    changed.write_text('{"mine": 1}')
+    done = apply([Change(changed, "{}", '{"ours": 1}'), Change(free, None, '{"ours": 1}')])
+    assert [change.file for change in done.changes] == [free]
+    assert free.read_text() == '{"ours": 1}' and changed.read_text() == '{"mine": 1}'
+    with pytest.raises(Conflict, match="somebody else"):
+        done.raise_problems()
 
 
 def test_a_client_that_starts_what_was_installed_has_a_memory(project, cli, tmp_path):

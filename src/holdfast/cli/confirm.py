@@ -1,40 +1,76 @@
-"""Changes to files of other programs: shown as a difference, asked about, then made."""
+"""Install into and uninstall from other programs' configuration files: show the change, ask, make
+it.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
+from ..errors import NotFound
 from ..text.terminal import plain
 from .app import confirmed
 
 if TYPE_CHECKING:
     from ..coding_agents.config_files import Change
+    from ..coding_agents.installer import Feature
+    from ..coding_agents.programs import Target
 
 
-def agreed(changes: Sequence[Change], question: str, *, yes: bool) -> bool:
-    """Shows the changes, asks, and makes them; whether they were made."""
-    from ..coding_agents.config_files import put
+def install(target: Target, feature: Feature, question: str, *, after: str, yes: bool) -> bool:
+    """Install a feature into one file; whether that was done now."""
+    from ..coding_agents import installer
 
+    change = installer.plan_install(target, feature)
+    if change.after == change.before:
+        print(f"Already installed in {change.file}.")
+        return False
+    if not _agreed([change], question, yes=yes):
+        return False
+    installer.apply([change]).raise_problems()
+    print(f"Installed in {change.file}. {after}")
+    return True
+
+
+def uninstall(
+    targets: Iterable[Target], feature: Feature, question: str, *, missing: str, yes: bool
+) -> None:
+    """Remove a feature from several files; NotFound with `missing` if it is in none.
+
+    A file that is broken does not stop the others; it is reported at the end.
+    """
+    from ..coding_agents import installer
+
+    plan = installer.plan_uninstall(targets, feature)
+    if not plan.changes:
+        plan.raise_problems()
+        raise NotFound(missing)
+    if _agreed(plan.changes, question, yes=yes):
+        done = installer.apply(plan.changes)
+        for change in done.changes:
+            print(f"Taken out of {change.file}.")
+        done.raise_problems()
+    plan.raise_problems()
+
+
+def _agreed(changes: Sequence[Change], question: str, *, yes: bool) -> bool:
+    """Show the changes and ask; whether they are to be made."""
     for change in changes:
         print(_difference(change))
     sys.stdout.flush()
-    if not confirmed(question, yes=yes):
-        print("Nothing was changed.")
-        return False
-    for change in changes:
-        put(change)
-    return True
+    if confirmed(question, yes=yes):
+        return True
+    print("Nothing was changed.")
+    return False
 
 
 def _difference(change: Change) -> str:
     name = str(change.file)
-    before, after = ((text or "").splitlines() for text in (change.before, change.after))
     lines = unified_diff(
-        list(before),
-        list(after),
+        (change.before or "").splitlines(),
+        (change.after or "").splitlines(),
         name if change.before is not None else "(no file)",
         name if change.after is not None else "(no file)",
         lineterm="",

@@ -178,9 +178,8 @@ def _language_model(settings: config.Settings) -> Note:
 def _clients() -> Iterator[Note]:
     """Which agents on this machine have been given this memory, and whether that could run."""
     from ..coding_agents.hooks.status import installed, lateness
+    from ..coding_agents.mcp_entry import entry_states
     from ..records.roots import project_folder
-    from ..server.mcp.clients import CLIENTS, levels, target
-    from ..server.mcp.install import standing
 
     project = project_folder(folder_here())
     hooks = [
@@ -193,12 +192,9 @@ def _clients() -> Iterator[Note]:
         yield Note(
             "hooks in time", "wrong" if late.often else "fine", str(late), "holdfast hook log"
         )
-    every = [
-        standing(target(client, level, project)) for client in CLIENTS for level in levels(client)
-    ]
     servers = [
         (f"{one.client} ({one.level})", "" if one.state == "installed" else one.state)
-        for one in every
+        for one in entry_states(project)
         if one.state != "not installed"
     ]
     yield _given("mcp clients", servers, "mcp")

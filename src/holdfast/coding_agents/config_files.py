@@ -1,9 +1,10 @@
-"""Files of other programs, such as their settings: read as they are, and changed only while they
-are still that.
+"""Configuration files of other programs: read, parsed, and replaced atomically if nobody changed
+them meanwhile.
 """
 
 from __future__ import annotations
 
+import json
 import stat
 import tomllib
 from pathlib import Path
@@ -14,7 +15,7 @@ from ..records.atomic_files import write_whole
 
 
 class Change(NamedTuple):
-    """What is to become of a file. None: there is no file."""
+    """The text of a file before and after a change. None: there is no file."""
 
     file: Path
     before: str | None
@@ -36,23 +37,33 @@ def read(file: Path) -> str | None:
         ) from error
 
 
+def parse_json(text: str, what: str) -> Any:
+    """The value of a JSON text; InvalidInput with line, column and reason if it is broken."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(
+            f"{what} is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}. "
+            "Nothing was changed. Correct that line and try again."
+        ) from error
+
+
 def parse_toml(text: str, what: str) -> dict[str, Any]:
-    """The value of a whole text; InvalidInput with the line and the reason when it is no TOML."""
+    """The value of a TOML text; InvalidInput with the line and the reason if it is broken."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InvalidInput(
-            f"{what} is not valid TOML: {error}. Nothing was changed. Correct that line and "
-            "try "
+            f"{what} is not valid TOML: {error}. Nothing was changed. Correct that line and try "
             "again."
         ) from error
 
 
 def put(change: Change) -> None:
-    """Writes a text in the place of another, all of it or nothing.
+    """Replace the text of a file, all of it or nothing.
 
-    Conflict when the file is not what it was thought to be. A link stays a link, and a file's
-    permissions stay.
+    Conflict if the file is no longer what it was when the change was planned. A link stays a link,
+    and a file's permissions stay.
     """
     file = change.file.resolve()
     after = change.after
@@ -65,11 +76,8 @@ def put(change: Change) -> None:
             file.unlink(missing_ok=True)
             _drop_if_empty(file.parent)
         else:
-            write_whole(
-                file,
-                [after.encode()],
-                mode=stat.S_IMODE(file.stat().st_mode) if file.exists() else None,
-            )
+            mode = stat.S_IMODE(file.stat().st_mode) if file.exists() else None
+            write_whole(file, [after.encode()], mode=mode)
     except OSError as error:
         raise InvalidInput(
             f"Cannot write {file}: {error.strerror}. Nothing was changed."

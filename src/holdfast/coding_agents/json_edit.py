@@ -1,8 +1,8 @@
-"""Entries added to and taken out of JSON text. Every other byte stays: what people and tools wrote
+"""Entries added to and removed from JSON text. Every other byte stays: what people and tools wrote
 is theirs.
 
-Adding is undone by taking out, to the byte. What is added to something empty is put between its
-brackets without white space, so that taking it out again leaves the brackets.
+`remove` undoes `insert` to the byte. What is inserted into something empty is put between its
+brackets without white space, so that `remove` can tell these brackets from those we wrote.
 """
 
 from __future__ import annotations
@@ -12,12 +12,21 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..errors import InvalidInput
-
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 # Where there is nothing to imitate.
 INDENT = "  "
+# The last step of a path that ends in an array: behind its elements.
+APPEND = ""
+Path = tuple[str | int, ...]
+"""Keys of objects and numbers of array elements, from the outermost object to an entry."""
+
+
+class Insertion(NamedTuple):
+    """A value and its place: keys of objects, the last one new, or APPEND for an array."""
+
+    path: tuple[str, ...]
+    value: Any
 
 
 class Entry(NamedTuple):
@@ -28,17 +37,6 @@ class Entry(NamedTuple):
     start: int
     value: int  # where the value begins
     end: int
-
-
-def parse(text: str, what: str) -> Any:
-    """The value of a whole text; InvalidInput with the line and the reason when it is no JSON."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidInput(
-            f"{what} is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}. "
-            "Nothing was changed. Correct that line and try again."
-        ) from error
 
 
 def entries(text: str, at: int) -> list[Entry]:
@@ -59,18 +57,69 @@ def entries(text: str, at: int) -> list[Entry]:
     return found
 
 
-def member(text: str, at: int, key: str) -> int | None:
-    """Where the value of `key` begins in the object at `at`; the last one counts, as it does for
-    every reader.
+def insert(text: str, insertion: Insertion) -> str:
+    """`text` with one more entry. Objects and arrays of its path that are missing are created."""
+    path, value = insertion
+    if not text.strip():
+        return json.dumps(nested(path, value), indent=INDENT, ensure_ascii=False) + "\n"
+    at = text.index("{")
+    for depth, key in enumerate(path[:-1], 1):
+        inner = _member(text, at, key)
+        if inner is None:
+            return _add(text, at, nested(path[depth:], value), key)
+        at = inner
+    return _add(text, at, value, path[-1])
+
+
+def nested(path: Sequence[str], value: Any) -> Any:
+    """A value inside the objects and arrays of a path."""
+    for key in reversed(path):
+        value = [value] if key == APPEND else {key: value}
+    return value
+
+
+def remove(text: str, path: Path) -> str:
+    """`text` without the entry of a path, and without what was around it and held nothing else.
+
+    Of the objects and arrays that become empty only those go that we wrote; brackets that were
+    somebody else's stay, which `is_compact` tells.
     """
-    return next((entry.value for entry in reversed(entries(text, at)) if entry.key == key), None)
+    places = [text.index("{")]
+    for step in path[:-1]:
+        places.append(entries(text, places[-1])[_number(text, places[-1], step)].value)
+    depth = len(path) - 1
+    while depth > 0 and len(entries(text, places[depth])) == 1:
+        if is_compact(text, places[depth]):
+            break
+        depth -= 1
+    return _take_out(text, places[depth], _number(text, places[depth], path[depth]))
 
 
-def add(text: str, at: int, value: Any, key: str = "") -> str:
+def is_compact(text: str, at: int) -> bool:
+    """Whether nothing stands between the opening bracket at `at` and what is in it."""
+    return text[at + 1] not in " \t\r\n"
+
+
+def _number(text: str, at: int, step: str | int) -> int:
+    """Which entry of the object or array at `at` a step of a path means."""
+    if isinstance(step, int):
+        return step
+    keys = [entry.key for entry in entries(text, at)]
+    # Of equal keys the last one counts, as it does for every reader.
+    return len(keys) - 1 - keys[::-1].index(step)
+
+
+def _member(text: str, at: int, key: str) -> int | None:
+    """Where the value of `key` begins in the object at `at`; of equal keys the last one counts."""
+    found = [entry.value for entry in entries(text, at) if entry.key == key]
+    return found[-1] if found else None
+
+
+def _add(text: str, at: int, value: Any, key: str) -> str:
     """`text` with one more entry behind those of the object or array at `at`."""
     there = entries(text, at)
     around = _indent_of(text, at)
-    name = f"{json.dumps(key)}: " if key else ""
+    name = "" if key == APPEND else f"{json.dumps(key)}: "
     if not there:
         place = at + 1
         new = f"{name}{_shown(value, around, INDENT)}"
@@ -81,10 +130,12 @@ def add(text: str, at: int, value: Any, key: str = "") -> str:
     else:
         place = there[-1].end
         new = f", {name}{_shown(value, around, INDENT)}"
-    return text[:place] + (new.replace("\n", "\r\n") if "\r\n" in text else new) + text[place:]
+    if "\r\n" in text:
+        new = new.replace("\n", "\r\n")
+    return text[:place] + new + text[place:]
 
 
-def take_out(text: str, at: int, number: int) -> str:
+def _take_out(text: str, at: int, number: int) -> str:
     """`text` without one entry of the object or array at `at`."""
     there = entries(text, at)
     if number > 0:
@@ -95,32 +146,8 @@ def take_out(text: str, at: int, number: int) -> str:
         end = there[1].start
     else:
         start = at + 1
-        end = there[0].end if compact(text, at) else _skip(text, there[0].end)
+        end = there[0].end if is_compact(text, at) else _skip(text, there[0].end)
     return text[:start] + text[end:]
-
-
-def prune(text: str, path: Sequence[tuple[int, str | int]], *, ours_from: int) -> str:
-    """`text` without the last of a path of entries, and without those before it that hold nothing
-    else.
-
-    A step of the path is where an object or array begins, and the key or number of an entry in it.
-    What is empty because we filled it goes; brackets that were somebody's stay, which is what
-    `compact` tells. From the step `ours_from` on everything is ours.
-    """
-    *steps, (at, name) = path
-    while (
-        steps and len(entries(text, at)) == 1 and not (len(steps) < ours_from and compact(text, at))
-    ):
-        at, name = steps.pop()
-    keys = [entry.key for entry in entries(text, at)]
-    return take_out(
-        text, at, name if isinstance(name, int) else len(keys) - 1 - keys[::-1].index(name)
-    )
-
-
-def compact(text: str, at: int) -> bool:
-    """Whether nothing stands between the opening bracket at `at` and what is in it."""
-    return text[at + 1] not in " \t\r\n"
 
 
 def _shown(value: Any, indent: str, step: str) -> str:

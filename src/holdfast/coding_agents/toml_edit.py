@@ -1,5 +1,7 @@
-"""Entries added to and taken out of a config.toml as text: comments, order and every other byte
-stay.
+"""Tables added to and taken out of TOML text. Comments, order and every other byte stay.
+
+Text is appended and cut out rather than written by a TOML library: a table that was edited by hand
+must be refused, not guessed at, and the rest has to come back to the byte.
 """
 
 from __future__ import annotations
@@ -8,58 +10,30 @@ import json
 import tomllib
 from typing import Any
 
-from ..errors import InvalidInput
 
-HEAD = (
-    "\n# Holdfast: memory for this agent. `holdfast hook uninstall codex` takes these entries "
-    "out again.\n"
-)
-Entries = dict[str, list[dict[str, Any]]]
+def table(headers: str, values: dict[str, Any]) -> str:
+    """The text of a table."""
+    # A JSON string or list of strings is also a TOML one. TOML's dates, which JSON lacks, occur
+    # only in a table that somebody else edited, and that is refused whatever is written here.
+    lines = [
+        f"{key} = {json.dumps(value, ensure_ascii=False, default=str)}\n"
+        for key, value in values.items()
+    ]
+    return headers + "".join(lines)
 
 
-def add(text: str, entries: Entries, what: str) -> str:
-    """`text` with the entries behind it, as tables of their own."""
-    longer = (
-        text
-        + HEAD
-        + "".join(_table(event, handler) for event, one in entries.items() for handler in one)
-    )
+def syntax_error(text: str) -> str:
+    """Why a text is not TOML; empty if it is."""
     try:
-        tomllib.loads(longer)
+        tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(
-            f"The hooks in {what} are written as one value, to which nothing can be added "
-            f"({error}). Nothing was "
-            "changed. Write them as [[hooks.EVENT]] tables, or move them to a hooks.json beside "
-            "it, and try again."
-        ) from error
-    return longer
+        return str(error)
+    return ""
 
 
-def take_out(text: str, entries: Entries, what: str) -> str:
-    """`text` without the entries, which must stand there as `add` wrote them."""
-    for event, handlers in entries.items():
-        for handler in handlers:
-            table = _table(event, handler)
-            if table not in text:
-                raise InvalidInput(
-                    f"The entry for {event} in {what} was rewritten ({_line(text, handler)}), so "
-                    "taking it out could "
-                    "take more than that. Nothing was changed. Delete its tables by hand."
-                )
-            text = text.replace(table, "", 1)
-    return text.replace(HEAD, "", 1)
-
-
-def _table(event: str, handler: dict[str, Any]) -> str:
-    # A JSON string is a TOML string.
-    values = "".join(
-        f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in handler.items()
-    )
-    return f"\n[[hooks.{event}]]\n[[hooks.{event}.hooks]]\n{values}"
-
-
-def _line(text: str, handler: dict[str, Any]) -> str:
-    command = str(handler.get("command", ""))
-    number = next((n for n, line in enumerate(text.splitlines(), 1) if command in line), 0)
-    return f"line {number}" if number else "its line could not be found"
+def line_of(text: str, words: str) -> str:
+    """The number of the first line with these words, for people."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if words in line:
+            return f"line {number}"
+    return "its line could not be found"

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ...errors import InvalidInput, NotFound
 from ...text.terminal import counted, plain
-from .. import output
+from .. import confirm, output
 from ..app import UPKEEP, Json, Yes, app
-from ..confirm import agreed
 from ..open_store import project_folder_here, working_folder
 
 if TYPE_CHECKING:
-    from ...coding_agents.hooks.locations import Level, Target
     from ...coding_agents.hooks.status import Installed
 
 hook_app = typer.Typer(
@@ -27,12 +24,6 @@ hook_app = typer.Typer(
 app.add_typer(hook_app, name="hook", rich_help_panel=UPKEEP, no_args_is_help=True)
 
 Tool = Annotated[str, typer.Argument(metavar="TOOL", help="claude-code or codex.")]
-AFTERWARDS = {
-    "claude-code": "Sessions that start from now on use it; /hooks in Claude Code shows it.",
-    "codex": (
-        "Codex runs a hook after you have looked at it: start Codex, type /hooks and trust these."
-    ),
-}
 
 
 @hook_app.command()
@@ -50,15 +41,13 @@ def install(
     """Put our entries into a tool's own configuration. Shows what changes, asks, and touches
     nothing else.
     """
-    from ...coding_agents.hooks.install import plan_install
+    from ...coding_agents.hooks.entries import HOOKS
+    from ...coding_agents.programs import hook_target
 
-    there = _target(tool, "project" if project else "user")
-    change = plan_install(there)
-    if change.after == change.before:
-        print(f"Already installed in {change.file}.")
-        return
-    if agreed([change], f"Install these hooks for {there.name}?", yes=yes):
-        print(f"Installed in {change.file}. {AFTERWARDS[tool]}")
+    where = "this project" if project else "every project of yours"
+    target = hook_target(tool, "project" if project else "user", project_folder_here())
+    question = f"Install these hooks for {target.program.title}, {where}?"
+    if confirm.install(target, HOOKS, question, after=target.program.after_hooks, yes=yes):
         _say_if_no_project()
 
 
@@ -72,16 +61,13 @@ def uninstall(
     yes: Yes = False,
 ) -> None:
     """Take our entries out of a tool's configuration again: exactly these, to the byte."""
-    from ...coding_agents.hooks.install import plan_uninstall
-    from ...coding_agents.hooks.locations import LEVELS
+    from ...coding_agents.hooks.entries import HOOKS
+    from ...coding_agents.programs import LEVELS, hook_target
 
     levels = LEVELS if project is None else ("project" if project else "user",)
-    changes = [plan_uninstall(_target(tool, level)) for level in levels]
-    changes = [change for change in changes if change.after != change.before]
-    if not changes:
-        raise NotFound(f"No hooks of ours are installed for {tool}. Nothing was changed.")
-    if agreed(changes, "Take these out?", yes=yes):
-        print("\n".join(f"Taken out of {change.file}." for change in changes))
+    targets = [hook_target(tool, level, project_folder_here()) for level in levels]
+    missing = f"No hooks of ours are installed for {tool}. Nothing was changed."
+    confirm.uninstall(targets, HOOKS, "Take these out?", missing=missing, yes=yes)
 
 
 @hook_app.command()
@@ -162,15 +148,6 @@ def finish(
 
 
 # Behind the commands
-
-
-def _target(tool: str, level: Level) -> Target:
-    from ...coding_agents.hooks.events import TOOLS
-    from ...coding_agents.hooks.locations import target
-
-    if tool not in TOOLS:
-        raise InvalidInput(f"There are no hooks for {tool!r}. Use one of: {', '.join(TOOLS)}.")
-    return target(tool, level, project_folder_here())
 
 
 def _say_if_no_project() -> None:

@@ -12,11 +12,10 @@ from typing import Annotated
 
 import typer
 
-from ...errors import MissingExtra, NotFound
+from ...errors import MissingExtra
 from ...text.terminal import plain
-from .. import output
+from .. import confirm, output
 from ..app import START, Json, Scopes, Store, Yes, app, open_memory
-from ..confirm import agreed
 from ..fast_mcp import mcp as serve_by_pipe
 from ..fast_mcp import tools_for
 from ..open_store import project_folder_here
@@ -117,15 +116,13 @@ def install(
     """Put our entry into a client's own configuration. Shows what changes, asks, and touches
     nothing else.
     """
-    from ...server.mcp.clients import target
-    from ...server.mcp.install import plan_install
+    from ...coding_agents.mcp_entry import ServerEntry
+    from ...coding_agents.programs import server_target
 
-    there = target(client, "project" if project else "user", project_folder_here())
-    change = plan_install(there, _options(graph=graph, store=store, scope=scope))
-    if change.after == change.before:
-        print(f"Already installed in {change.file}.")
-    elif agreed([change], f"Give {there.about.title} this memory?", yes=yes):
-        print(f"Installed in {change.file}. {there.about.afterwards}")
+    target = server_target(client, "project" if project else "user", project_folder_here())
+    server = ServerEntry(_options(graph=graph, store=store, scope=scope))
+    question = f"Give {target.program.title} this memory?"
+    confirm.install(target, server, question, after=target.program.after_server, yes=yes)
 
 
 @mcp_app.command()
@@ -138,30 +135,22 @@ def uninstall(
     yes: Yes = False,
 ) -> None:
     """Take our entry out of a client's configuration again: exactly that, to the byte."""
-    from ...server.mcp.clients import levels, target
-    from ...server.mcp.install import plan_uninstall
+    from ...coding_agents.mcp_entry import ServerEntry
+    from ...coding_agents.programs import server_levels, server_target
 
-    asked = target(client, "user", project_folder_here()).client  # says which clients there are
-    wanted = levels(asked) if project is None else (("project" if project else "user"),)
-    changes = [plan_uninstall(target(client, level, project_folder_here())) for level in wanted]
-    changes = [change for change in changes if change.after != change.before]
-    if not changes:
-        raise NotFound(f"Holdfast is not installed in {client}. Nothing was changed.")
-    if agreed(changes, "Take this out?", yes=yes):
-        print("\n".join(f"Taken out of {change.file}." for change in changes))
+    user = server_target(client, "user", project_folder_here())
+    levels = server_levels(user.name) if project is None else ("project" if project else "user",)
+    targets = [server_target(client, level, project_folder_here()) for level in levels]
+    missing = f"Holdfast is not installed in {client}. Nothing was changed."
+    confirm.uninstall(targets, ServerEntry(), "Take this out?", missing=missing, yes=yes)
 
 
 @mcp_app.command()
 def status(as_json: Json = False) -> None:
     """Tell in which clients the memory is installed, and what is not right with it."""
-    from ...server.mcp.clients import CLIENTS, levels, target
-    from ...server.mcp.install import standing
+    from ...coding_agents.mcp_entry import entry_states
 
-    every = [
-        standing(target(client, level, project_folder_here()))
-        for client in CLIENTS
-        for level in levels(client)
-    ]
+    every = entry_states(project_folder_here())
     if as_json:
         output.emit([one._asdict() | {"file": str(one.file)} for one in every])
         return

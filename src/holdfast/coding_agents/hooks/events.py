@@ -12,8 +12,6 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-TOOLS = {"claude-code": "Claude Code", "codex": "Codex"}
-"""The tools that hooks can be installed for, and what people call them."""
 START = "SessionStart"
 PROMPT = "UserPromptSubmit"
 OVER = "SessionEnd"

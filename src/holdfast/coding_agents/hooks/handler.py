@@ -124,9 +124,9 @@ def respond(
 
 
 def _told_already(tool: str) -> bool:
-    from .locations import HOMES, installed_for_person  # noqa: PLC0415
+    from ..programs import runs_our_hooks, with_hooks  # noqa: PLC0415
 
-    return tool in HOMES and installed_for_person(tool)
+    return tool in with_hooks() and runs_our_hooks(tool)
 
 
 def _hush() -> None:

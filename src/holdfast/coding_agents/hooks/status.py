@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from ...errors import InvalidInput
 from ...text.terminal import counted
-from ..config_files import read
+from .. import installer
+from ..programs import LEVELS, Level, hook_target, with_hooks
 from . import log
-from .events import EVENTS, PROMPT, START, TOOLS
-from .install import entries_for, found
-from .locations import LEVELS, Level, target
+from .entries import HOOKS
+from .events import EVENTS, PROMPT, START
 
 # Calls that are looked at to tell how often hooks are late: about a day of work.
 RECENT = 50
@@ -49,7 +49,7 @@ class Installed:
 
 def installed(project: Path) -> list[Installed]:
     """How every tool stands, for the person and in the project in a folder."""
-    return [_look(tool, level, project) for tool in TOOLS for level in LEVELS]
+    return [_look(tool, level, project) for tool in with_hooks() for level in LEVELS]
 
 
 def last_runs(tool: str) -> dict[str, Any]:
@@ -88,21 +88,21 @@ def lateness(tool: str = "") -> Lateness:
 
 
 def _look(tool: str, level: Level, project: Path) -> Installed:
-    there = target(tool, level, project)
+    there = hook_target(tool, level, project)
     try:
-        ours = found(read(there.file), there)
+        ours = installer.installed(there, HOOKS)
     except InvalidInput as error:
         return Installed(tool, level, there.file, (), str(error))
     events = tuple(event for event in EVENTS if event in ours)
     problem = _missing(ours) if events else ""
-    if events and not problem and ours != entries_for(there):
+    if events and not problem and ours != HOOKS.wanted(there):
         problem = (
             f"its entries are not what this version writes: holdfast hook install {tool} --{level}"
         )
     return Installed(tool, level, there.file, events, problem)
 
 
-def _missing(ours: dict[str, list[dict[str, Any]]]) -> str:
+def _missing(ours: installer.Entries) -> str:
     """Which program of ours is not where the entries say; empty when all are."""
     for handlers in ours.values():
         for handler in handlers:

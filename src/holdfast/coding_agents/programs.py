@@ -1,0 +1,192 @@
+"""The programs whose configuration Holdfast can change, and where each keeps it. A new program is
+one entry of `PROGRAMS`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from .. import config
+from ..errors import InvalidInput
+
+Level = Literal["user", "project"]
+LEVELS: tuple[Level, ...] = ("user", "project")
+# Stands for the folder in which desktop programs keep their settings; it depends on the system.
+DESKTOP = "DESKTOP"
+
+
+class Files(NamedTuple):
+    """Where a program looks for one kind of entry. Of several names the usual one comes first."""
+
+    user_folder: str
+    names: tuple[str, ...]
+    project: tuple[str, ...] = ()
+    """Relative to the project's folder; empty if the program has no project configuration."""
+    variable: str = ""
+    """The environment variable that moves the user's folder."""
+
+
+class Program(NamedTuple):
+    """A program: its display name, and the files for its MCP servers and for its hooks."""
+
+    title: str
+    servers: Files
+    section: str = "mcpServers"
+    """The key of the MCP servers."""
+    typed: bool = False
+    """Whether the entry of an MCP server says that it is started, with `"type": "stdio"`."""
+    after_server: str = "Restart it, and the tools are there."
+    """What a person does after the MCP server was installed."""
+    hooks: Files | None = None
+    after_hooks: str = ""
+    """What a person does after the hooks were installed."""
+
+
+PROGRAMS = {
+    "claude-code": Program(
+        "Claude Code",
+        servers=Files("~", (".claude.json",), (".mcp.json",), "CLAUDE_CONFIG_DIR"),
+        typed=True,
+        after_server="/mcp in a new session shows it.",
+        hooks=Files(
+            "~/.claude", ("settings.json",), (".claude/settings.json",), "CLAUDE_CONFIG_DIR"
+        ),
+        after_hooks="Sessions that start from now on use it; /hooks in Claude Code shows it.",
+    ),
+    "claude-desktop": Program(
+        "Claude Desktop", servers=Files(f"{DESKTOP}/Claude", ("claude_desktop_config.json",))
+    ),
+    "codex": Program(
+        "Codex",
+        servers=Files("~/.codex", ("config.toml",), (".codex/config.toml",), "CODEX_HOME"),
+        section="mcp_servers",
+        after_server="/mcp in a new session shows it.",
+        hooks=Files(
+            "~/.codex",
+            ("hooks.json", "config.toml"),
+            (".codex/hooks.json", ".codex/config.toml"),
+            "CODEX_HOME",
+        ),
+        after_hooks=(
+            "Codex runs a hook after you have looked at it: start Codex, type /hooks and trust "
+            "these."
+        ),
+    ),
+    "cursor": Program("Cursor", servers=Files("~/.cursor", ("mcp.json",), (".cursor/mcp.json",))),
+    "vscode": Program(
+        "VS Code",
+        servers=Files(f"{DESKTOP}/Code/User", ("mcp.json",), (".vscode/mcp.json",)),
+        section="servers",
+        typed=True,
+        after_server="MCP: List Servers in VS Code starts it.",
+    ),
+}
+
+
+class Target(NamedTuple):
+    """One configuration file of a program."""
+
+    name: str
+    level: Level
+    file: Path
+
+    @property
+    def program(self) -> Program:
+        """The program that reads the file."""
+        return PROGRAMS[self.name]
+
+    @property
+    def is_toml(self) -> bool:
+        """Whether the file is TOML; otherwise it is JSON."""
+        return self.file.suffix == ".toml"
+
+
+def hook_target(name: str, level: Level, project: Path) -> Target:
+    """The file for hooks of a program: the user's, or that of the project in a folder."""
+    usual, *others = hook_files(name, level, project)
+    if usual.exists():
+        return Target(name, level, usual)
+    # Codex reads both files, and complains about hooks in both.
+    return Target(name, level, next((other for other in others if _has_hooks(other)), usual))
+
+
+def hook_files(name: str, level: Level, project: Path) -> list[Path]:
+    """Every file in which a program looks for hooks of that level, the usual one first."""
+    hooks = PROGRAMS[name].hooks if name in PROGRAMS else None
+    if hooks is None:
+        raise InvalidInput(
+            f"There are no hooks for {name!r}. Use one of: {', '.join(with_hooks())}."
+        )
+    return _paths(hooks, level, project)
+
+
+def with_hooks() -> list[str]:
+    """The names of the programs that run hooks."""
+    return [name for name, program in PROGRAMS.items() if program.hooks]
+
+
+def runs_our_hooks(name: str) -> bool:
+    """Whether the user's own configuration runs our hooks in every project."""
+    for file in hook_files(name, "user", Path()):
+        try:
+            # A hook asks, and has little time: the words are enough, the file is not parsed.
+            if b" hook run " in file.read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def server_target(name: str, level: Level, project: Path) -> Target:
+    """The file for MCP servers of a program: the user's, or that of the project in a folder."""
+    if name not in PROGRAMS:
+        raise InvalidInput(f"There is no client {name!r}. Use one of: {', '.join(PROGRAMS)}.")
+    if level not in server_levels(name):
+        raise InvalidInput(
+            f"{PROGRAMS[name].title} has no settings of a project. Leave --project out."
+        )
+    (file,) = _paths(PROGRAMS[name].servers, level, project)
+    return Target(name, level, file)
+
+
+def server_levels(name: str) -> tuple[Level, ...]:
+    """Where the MCP servers of a program can be configured."""
+    return LEVELS if PROGRAMS[name].servers.project else ("user",)
+
+
+def _paths(files: Files, level: Level, project: Path) -> list[Path]:
+    if level == "project":
+        return [project / name for name in files.project]
+    moved = config.environment().get(files.variable) if files.variable else ""
+    return [_user_folder(moved or files.user_folder) / name for name in files.names]
+
+
+def _user_folder(folder: str) -> Path:
+    if folder.startswith(DESKTOP):
+        return _desktop_folder() / folder.removeprefix(f"{DESKTOP}/")
+    return Path(folder).expanduser()
+
+
+def _desktop_folder() -> Path:
+    """The folder in which desktop programs keep their settings."""
+    environ = config.environment()
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support"
+    if sys.platform == "win32":
+        return Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
+    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+
+
+def _has_hooks(file: Path) -> bool:
+    """Whether a config.toml defines hooks of its own; in `hooks.state` Codex only notes which ones
+    it may run.
+    """
+    try:
+        hooks = tomllib.loads(file.read_text("utf-8")).get("hooks", {})
+    except (OSError, ValueError):
+        return False
+    return isinstance(hooks, dict) and any(name != "state" for name in hooks)
