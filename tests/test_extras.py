@@ -34,7 +34,7 @@ for command in (
     ["remember", "The spare key is under the blue pot"],
     ["recall", "where is the key?"],
     ["capture", "--session", "monday", "--role", "user", "My sister Ines lives in Lisbon"],
-    ["maintain", "--once", "consolidate"],
+    ["worker", "once", "consolidate"],
     ["project", "init"],
     ["record", "add", "Use pnpm", "--category", "decisions"],
     ["hook", "install", "claude-code", "--yes"],

@@ -84,7 +84,7 @@ class Settings:
     )
     maintenance: str = setting(
         "enrich 0 2 * * *; consolidate 0 3 * * *; decay 0 4 * * *; reflect 0 3 * * 0",
-        "When `holdfast maintain` does what, as cron expressions in UTC, separated by semicolons.",
+        "When `holdfast worker run` runs which task: cron expressions, UTC, joined by semicolons.",
     )
     decay_threshold: float = setting(
         0.05, "Confidence, from 0 to 1, below which a fact that nobody uses fades."

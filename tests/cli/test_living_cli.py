@@ -1,4 +1,4 @@
-"""Commands of a memory that lives: decay, forecast, entity, maintain."""
+"""Commands of maintenance: `worker`, `entity`, and the forecast of `show`."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ def hf(tmp_path, clock):
 
 def test_decay_shows_its_plan_before_it_does_anything(cli, hf):
     fact = hf.remember("Likes tea", decay_rate=0.1)
-    (planned,) = json.loads(cli("decay", "--plan", "--json").out)
+    (planned,) = json.loads(cli("worker", "decay", "--plan", "--json").out)
     assert (planned["id"], planned["fades"]) == (fact.id, True)
-    assert "Likes tea" in cli("decay", "--plan").out
+    assert "Likes tea" in cli("worker", "decay", "--plan").out
     assert hf.get(fact.id).status == "active"
-    assert cli("decay").out.startswith(
+    assert cli("worker", "decay").out.startswith(
         "Less sure than before: 1. Faded: 1.\n`holdfast list --status faded` shows"
     )
     assert "Likes tea" in cli("list", "--status", "faded").out
     assert hf.get(fact.id).status == "faded"
-    assert cli("decay", "--plan").out == "Nothing here fades.\n"
+    assert cli("worker", "decay", "--plan").out == "Nothing here fades.\n"
 
 
 def test_a_forecast_draws_the_curve_of_a_fact(cli, hf):
     fact = hf.remember("Likes tea", decay_rate=0.000001)
-    drawn = cli("forecast", fact.id, "--days", "30").out
+    drawn = cli("show", fact.id, "--forecast", "--days", "30").out
     assert drawn.startswith("Likes tea\nday    0   1.00  ████")
     assert "It fades on" in drawn
-    assert "It never fades." in cli("forecast", hf.remember("Knows Bob").id).out
-    curve = json.loads(cli("forecast", fact.id, "--json").out)["curve"]
+    assert "It never fades." in cli("show", hf.remember("Knows Bob").id, "--forecast").out
+    curve = json.loads(cli("show", fact.id, "--forecast", "--json").out)["curve"]
     assert [day for day, _ in curve][-1] == 90
 
 
@@ -77,50 +77,48 @@ def test_an_entity_that_nobody_mentions_is_not_found(cli, hf):
 def test_maintain_once_does_what_is_due(cli, hf):
     hf.capture("s1", "user", "I love green tea.")
     hf.end_session("s1")
-    assert cli("maintain", "--once", "consolidate", "--scope", "user:ann").out.startswith(
+    assert cli("worker", "once", "consolidate", "--scope", "user:ann").out.startswith(
         "Done: learn s1"
     )
     assert "tea" in cli("list", "--kind", "fact").out
-    assert (
-        cli("maintain", "--once", "consolidate", "--scope", "user:ann").out == "Nothing is due.\n"
-    )
-    assert cli("maintain", "--once", "sleep").code == 2
+    assert cli("worker", "once", "consolidate", "--scope", "user:ann").out == "Nothing is due.\n"
+    assert cli("worker", "once", "sleep").code == 2
 
 
 def test_maintain_shows_what_is_due_and_what_it_would_cost_first(cli, hf, monkeypatch):
     hf.capture("s1", "user", "I love green tea.")
     hf.end_session("s1")
-    planned = cli("maintain", "--plan", "--once", "consolidate", "--scope", "user:ann").out
+    planned = cli("worker", "plan", "consolidate", "--scope", "user:ann").out
     assert "s1" in planned and planned.endswith("No language model would be asked.\n")
     monkeypatch.setenv("HOLDFAST_MODEL", "openai:some-model")
-    told = cli("maintain", "--plan", "--once", "consolidate", "--scope", "user:ann").out
+    told = cli("worker", "plan", "consolidate", "--scope", "user:ann").out
     assert "The language model would be asked once, about " in told
     (told,) = [
         one
-        for one in json.loads(cli("maintain", "--plan", "--scope", "user:ann", "--json").out)
+        for one in json.loads(cli("worker", "plan", "--scope", "user:ann", "--json").out)
         if one["task"] == "consolidate"
     ]
     assert (told["scope"], told["key"], told["calls"]) == ("user:ann", "s1", 1)
     assert hf.store.unread(hf.scopes), "nothing was done"
-    assert cli("maintain", "--plan", "--once", "sleep").code == 2
+    assert cli("worker", "plan", "sleep").code == 2
 
 
 def test_what_is_due_is_told_in_words_under_headings(cli, hf):
     hf.capture("s1", "user", "I love green tea.")
     hf.end_session("s1")
-    assert cli("maintain", "--plan", "--scope", "user:ann").out.splitlines() == [
+    assert cli("worker", "plan", "--scope", "user:ann").out.splitlines() == [
         "task\tscope\tlanguage model\ttext",
         (
-            "enrich\tuser:ann\tnot asked\tTake a second look for people, places and projects in "
+            "enrich\tuser:ann\tnot asked\tLook again for people, places and projects in "
             "memories that name few."
         ),
-        "consolidate\tuser:ann\tnot asked\tRead session s1, and keep what it teaches.",
+        "consolidate\tuser:ann\tnot asked\tExtract memories from session s1.",
         "No language model would be asked.",
     ]
 
 
 def test_every_task_of_maintenance_can_be_told_in_words():
-    from holdfast.cli.commands.maintain import WHAT_IS_DONE
+    from holdfast.cli.commands.worker import WHAT_IS_DONE
     from holdfast.maintenance.job_runner import TASKS
 
     assert {*WHAT_IS_DONE, "consolidate"} == {*TASKS}
@@ -158,5 +156,5 @@ def test_what_an_assistant_names_waits_for_the_second_look(cli):
         "Maria and John wrote good books on that",
     )
     assert cli("entity", "list").out == "Nobody is mentioned yet.\n"
-    assert cli("maintain", "--once", "enrich").code == 0
+    assert cli("worker", "once", "enrich").code == 0
     assert {"Maria", "John"} <= {*cli("entity", "list").out.split()}

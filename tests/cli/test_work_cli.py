@@ -1,6 +1,4 @@
-"""`holdfast work` and `holdfast jobs`: what they do, print and return, alone and as several
-processes.
-"""
+"""`holdfast worker`: what its commands do, print and return, alone and as several processes."""
 
 from __future__ import annotations
 
@@ -17,6 +15,7 @@ from uuid import uuid4
 import pytest
 
 from holdfast.extraction.job_types import worker_name
+from holdfast.maintenance import schedule
 from holdfast.maintenance.embedding_jobs import STEP
 from holdfast.models.embeddings import tiers
 from holdfast.models.fake import FakeEmbedder
@@ -40,6 +39,7 @@ def place(request, tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def _settings(monkeypatch):
     monkeypatch.setenv("HOLDFAST_EMBEDDING_MODELS", "fake")
+    monkeypatch.setenv("HOLDFAST_MAINTENANCE", "decay 0 4 * * *")
     monkeypatch.setenv("LOGNAME", "ann")
     monkeypatch.setenv("COLUMNS", "200")
 
@@ -70,35 +70,36 @@ def command(*args):
 
 def test_once_does_what_is_due_in_every_scope_and_stops(cli, store):
     remember("user:ann", "user:bob")
-    assert cli("work", "--once") == (
+    assert cli("worker", "once") == (
         0,
         f"Done: embed {MODEL} for user:ann.\nDone: embed {MODEL} for user:bob.\n",
         "",
     )
     assert store.coverage() == {MODEL: 2}
-    assert cli("work", "--once") == (0, "Nothing is due.\n", "")
-    assert cli("work", "--once", "--json") == (0, "", "")
+    assert cli("worker", "once") == (0, "Nothing is due.\n", "")
+    assert cli("worker", "once", "--json") == (0, "", "")
 
 
 def test_scopes_narrow_the_work_and_the_list(cli, store):
     remember("user:ann", "user:bob", "user:eve")
-    done = cli("work", "--once", "--json", "--scope", "user:bob", "--scope", "user:eve")
+    done = cli("worker", "once", "--json", "--scope", "user:bob", "--scope", "user:eve")
     assert [(job["scope"], job["status"]) for job in lines(done.out)] == [
         ("user:bob", "done"),
         ("user:eve", "done"),
     ]
     assert store.coverage([ANN]) == {}
     assert [
-        job["scope"] for job in json.loads(cli("jobs", "--json", "--scope", "user:eve").out)
+        job["scope"]
+        for job in json.loads(cli("worker", "jobs", "--json", "--scope", "user:eve").out)
     ] == ["user:eve"]
 
 
 def test_jobs_are_listed_for_people_and_for_scripts(cli, store):
-    assert cli("jobs") == (0, "No jobs.\n", "")
-    assert json.loads(cli("jobs", "--json").out) == []
+    assert cli("worker", "jobs") == (0, "No jobs.\n", "")
+    assert json.loads(cli("worker", "jobs", "--json").out) == []
     remember("user:ann")
-    cli("work", "--once")
-    assert cli("jobs").out.rstrip("\n").split("\t") == [
+    cli("worker", "once")
+    assert cli("worker", "jobs").out.rstrip("\n").split("\t") == [
         "user:ann",
         "embed",
         MODEL,
@@ -109,7 +110,7 @@ def test_jobs_are_listed_for_people_and_for_scripts(cli, store):
         "",
         "",
     ]
-    assert json.loads(cli("jobs", "--json").out) == [
+    assert json.loads(cli("worker", "jobs", "--json").out) == [
         {
             "scope": "user:ann",
             "kind": "embed",
@@ -127,26 +128,26 @@ def test_jobs_are_listed_for_people_and_for_scripts(cli, store):
 def test_a_job_whose_worker_was_lost_says_so(cli, store):
     store.enqueue(ANN, "embed", MODEL, watermark=1)
     store.claim(["embed"], worker="host:12", now=0, lease=1)
-    (job,) = json.loads(cli("jobs", "--json").out)
+    (job,) = json.loads(cli("worker", "jobs", "--json").out)
     assert (job["status"], job["error"]) == ("error", "Its worker host:12 was lost.")
-    assert cli("work", "--once").out == f"Done: embed {MODEL} for user:ann.\n"
+    assert cli("worker", "once").out == f"Done: embed {MODEL} for user:ann.\n"
 
 
 def test_a_job_that_failed_is_told_with_its_reason_and_its_next_try(cli, store, monkeypatch):
     monkeypatch.setattr(tiers, "embedder_for", lambda spec, **options: FakeEmbedder(fault="down"))
     remember("user:ann")
-    done = cli("work", "--once")
+    done = cli("worker", "once")
     assert done.code == 0
     said = f"Failed: embed {MODEL} for user:ann. {MODEL} cannot be reached. Next try after 20"
     assert done.out.startswith(said)
-    (job,) = json.loads(cli("jobs", "--json").out)
+    (job,) = json.loads(cli("worker", "jobs", "--json").out)
     assert (job["status"], job["error"], job["retries_left"]) == (
         "error",
         f"{MODEL} cannot be reached.",
         2,
     )
     assert job["retry_at"]
-    assert cli("work", "--once").out == "Nothing is due.\n"
+    assert cli("worker", "once").out == "Nothing is due.\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -163,7 +164,7 @@ def test_a_signal_ends_the_work_after_its_step_and_gives_the_job_back(
     monkeypatch.setattr(tiers, "embedder_for", lambda spec, **options: Interrupted())
     remember("user:ann", count=STEP + 1)
     before = signal.getsignal(number)
-    done = cli("work")
+    done = cli("worker", "run")
     assert (done.code, done.out) == (0, f"Given back: embed {MODEL} for user:ann.\n")
     assert signal.getsignal(number) is before
     (job,) = store.jobs()
@@ -175,7 +176,7 @@ def test_a_signal_ends_the_work_after_its_step_and_gives_the_job_back(
 def working(*args):
     """A worker in a process of its own, as soon as it has begun."""
     process = subprocess.Popen(
-        command("work", *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command("worker", "run", *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         first = process.stderr.readline()
@@ -205,11 +206,36 @@ def test_a_worker_finds_what_is_written_while_it_waits(place, store):
     assert store.coverage() == {MODEL: 2}
 
 
+def test_a_worker_runs_the_tasks_of_its_schedule(cli, store, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_MAINTENANCE", "decay 0 4 * * *; reflect 0 3 * * 0")
+    monkeypatch.setattr(schedule, "next_time", lambda entry, after: after)
+    ran = []
+
+    def once(worker, tasks, told):
+        ran.append(tasks)
+        worker.stop.set()
+        return 0
+
+    monkeypatch.setattr(schedule, "once", once)
+    remember("user:ann")
+    done = cli("worker", "run", "--interval", "0.01")
+    assert (done.code, ran) == (0, [["decay", "reflect"]])
+    assert done.out == f"Done: embed {MODEL} for user:ann.\n"
+    said = "Schedule (UTC): decay 0 4 * * *; reflect 0 3 * * 0. Ctrl-C ends it.\nStopped.\n"
+    assert done.err.endswith(said)
+
+
+def test_an_invalid_schedule_is_refused(cli, place, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_MAINTENANCE", "sleep 0 4 * * *")
+    done = cli("worker", "run")
+    assert (done.code, "'sleep', which is no task" in done.err) == (2, True)
+
+
 def test_several_workers_do_every_job_exactly_once(place, store):
     scopes = [f"user:number-{number}" for number in range(12)]
     remember(*scopes, count=5)
     options = {"stdout": subprocess.PIPE, "text": True}
-    crew = [subprocess.Popen(command("work", "--once", "--json"), **options) for _ in range(3)]
+    crew = [subprocess.Popen(command("worker", "once", "--json"), **options) for _ in range(3)]
     finished = [job for process in crew for job in lines(process.communicate(timeout=120)[0])]
     assert [process.returncode for process in crew] == [0, 0, 0]
     assert Counter((job["status"], job["scope"]) for job in finished) == Counter(
@@ -228,22 +254,22 @@ def test_a_login_without_rights_of_upkeep_is_told_what_to_grant(
     with psycopg.connect(postgres_store_url, autocommit=True) as connection:
         connection.execute(f"CREATE ROLE {name} LOGIN IN ROLE holdfast_app")
         remember("user:ann")
-        for args in (("work",), ("work", "--once"), ("jobs",)):
+        for args in (("worker", "run"), ("worker", "once"), ("worker", "jobs")):
             done = cli(*args)
             assert (done.code, done.out) == (1, "")
             assert "GRANT holdfast_app, holdfast_worker TO" in done.err
         assert (
-            cli("work", "--once", "--scope", "user:ann").out
+            cli("worker", "once", "--scope", "user:ann").out
             == f"Done: embed {MODEL} for user:ann.\n"
         )
-        assert cli("jobs", "--scope", "user:ann").out.startswith("user:ann\tembed")
+        assert cli("worker", "jobs", "--scope", "user:ann").out.startswith("user:ann\tembed")
         connection.execute(f"DROP ROLE {name}")
 
 
-def test_both_commands_explain_themselves(cli):
-    for name in ("work", "jobs"):
-        done = cli(name, "--help")
-        assert (done.code, f"Usage: holdfast {name}" in done.out, "--json" in done.out) == (
+def test_the_commands_explain_themselves(cli):
+    for name in ("run", "once", "plan", "jobs", "decay"):
+        done = cli("worker", name, "--help")
+        assert (done.code, f"Usage: holdfast worker {name}" in done.out, "--json" in done.out) == (
             0,
             True,
             True,
@@ -251,7 +277,7 @@ def test_both_commands_explain_themselves(cli):
 
 
 def test_an_interval_of_nothing_is_refused(cli):
-    assert cli("work", "--interval", "0").code == 2
+    assert cli("worker", "run", "--interval", "0").code == 2
 
 
 def test_a_worker_is_named_by_its_host_and_process():

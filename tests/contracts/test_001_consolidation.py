@@ -334,9 +334,7 @@ def model(monkeypatch, provider):
 
 
 def maintained(cli, hf):
-    return cli(
-        "maintain", "--once", "consolidate", "--store", hf.store.location, "--scope", "user:ann"
-    )
+    return cli("worker", "once", "consolidate", "--store", hf.store.location, "--scope", "user:ann")
 
 
 def test_a_model_reads_conversations_over_http_and_is_believed_only_what_was_said(ann, cli, model):

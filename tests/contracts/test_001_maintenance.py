@@ -83,12 +83,12 @@ def test_yo_12_a_confirmed_fact_reflections_and_episodes_never_decay(ann, tools,
 def test_what_would_fade_is_shown_before_and_a_curve_drawn(ann, tools, clock, cli):
     fact = tools["remember_fact"]("Ann likes tea")["memory_id"]
     where = ("--store", ann.store.location, "--scope", "user:ann")
-    (planned,) = json.loads(cli("decay", "--plan", "--json", *where).out)
+    (planned,) = json.loads(cli("worker", "decay", "--plan", "--json", *where).out)
     assert (planned["id"], planned["content"]) == (fact, "Ann likes tea")
     assert ann.get(fact).confidence == 1.0, "a plan changes nothing"
-    drawn = json.loads(cli("forecast", fact, "--days", "30", "--json", *where).out)
+    drawn = json.loads(cli("show", fact, "--forecast", "--days", "30", "--json", *where).out)
     assert drawn["curve"][0][0] == 0 and drawn["curve"][-1][0] == 30
-    assert "fades on" in cli("forecast", fact, *where).out
+    assert "fades on" in cli("show", fact, "--forecast", *where).out
 
 
 # Reflection
@@ -174,9 +174,9 @@ def test_each_task_can_be_done_at_once_by_hand(cli, tmp_path, task):
     cli("capture", "--session", "s1", "I love green tea.", *where)
     cli("capture", "--session", "s2", "Hello.", *where)
     kinds = {"enrich": "enrich", "consolidate": "learn", "decay": None, "reflect": "reflect"}
-    printed = cli("maintain", "--once", task, "--json", *where)
+    printed = cli("worker", "once", task, "--json", *where)
     assert printed.code == 0
     assert [json.loads(line)["kind"] for line in printed.out.splitlines()] == (
         [kinds[task]] if kinds[task] else []
     )
-    assert cli("maintain", "--once", task, *where).out == "Nothing is due.\n"
+    assert cli("worker", "once", task, *where).out == "Nothing is due.\n"

@@ -86,9 +86,9 @@ SETTINGS = [
         env={"HOLDFAST_EMBEDDING_MODELS": "statik"},
     ),
     Mistake(
-        "maintain --once all", 2, ("names no model", "provider:name"), env={"HOLDFAST_MODEL": "gpt"}
+        "worker once all", 2, ("names no model", "provider:name"), env={"HOLDFAST_MODEL": "gpt"}
     ),
-    Mistake("maintain --once everything", 2, ("no task 'everything'", "consolidate")),
+    Mistake("worker once everything", 2, ("no task 'everything'", "consolidate")),
 ]
 COMMANDS = [
     Mistake(
@@ -163,19 +163,19 @@ def test_a_wrong_path(told, mistake):
         "log",
         "context tea",
         "stats",
-        "jobs",
+        "worker jobs",
         "export",
         "doctor",
         "review",
         "session list",
         "entity list",
-        "forecast 1",
+        "show 1 --forecast",
         "why-stored 1",
         "forget 1",
         "undo",
         "purge 1 --yes",
         "reembed",
-        "decay",
+        "worker decay",
     ],
 )
 def test_what_has_no_use_for_an_empty_store_makes_none(cli, folder, does):

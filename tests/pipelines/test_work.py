@@ -16,7 +16,7 @@ from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import Conflict, EmbedderError, StoreBusy, StoreClosed, StoreError
 from holdfast.extraction.job_types import LEASE, REVIVAL, Due, Kind, Worker, worker_name
-from holdfast.maintenance import job_runner
+from holdfast.maintenance import job_runner, schedule
 from holdfast.maintenance.embedding_jobs import STEP
 from holdfast.maintenance.job_runner import BACKOFF, Upgrader, drain, plan, work_once
 from holdfast.models.embeddings.tiers import REST_AFTER_FAILURE, Tiers
@@ -411,7 +411,7 @@ def test_a_worker_looks_for_new_work_until_it_is_stopped(yard):
         else:
             worker.stop.set()
 
-    job_runner.work(worker, interval=0, told=tell)
+    schedule.maintain(worker, interval=0, told=tell)
     assert told == [ANN, BOB]
 
 
@@ -429,7 +429,7 @@ def test_a_store_that_is_away_for_a_while_is_waited_for(yard, monkeypatch, caplo
         return real(*args, **options)
 
     monkeypatch.setattr(yard.store, "claim", claim)
-    job_runner.work(worker, interval=0)
+    schedule.maintain(worker, interval=0)
     assert next(answers, None) is None
     assert "trying again in 0 seconds: away" in caplog.text
 
@@ -438,10 +438,10 @@ def test_a_store_that_does_not_work_at_first_or_was_closed_ends_the_worker(yard,
     with monkeypatch.context() as patched:
         patched.setattr(yard.store, "claim", lambda *args, **options: 1 // 0)
         with pytest.raises(ZeroDivisionError):
-            job_runner.work(yard.worker(), interval=0)
+            schedule.maintain(yard.worker(), interval=0)
     yard.remember(ANN)
     with pytest.raises(StoreClosed):
-        job_runner.work(yard.worker(), interval=0, told=lambda job: yard.store.close())
+        schedule.maintain(yard.worker(), interval=0, told=lambda job: yard.store.close())
 
 
 # In the background of a program

@@ -32,7 +32,7 @@ WAYS = (
     ),
     Way("Agents you have", "holdfast mcp install claude-code", "hook install, exec, context"),
     Way("A page and a server", "holdfast serve --open", "serve keys, mcp, audit"),
-    Way("Upkeep", "holdfast doctor", "export, sync, maintain, purge, store"),
+    Way("Upkeep", "holdfast doctor", "export, sync, worker run, purge, store"),
 )
 """What to do first, and what next; `holdfast COMMAND --help` explains each."""
 

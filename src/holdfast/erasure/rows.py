@@ -133,14 +133,12 @@ def _read_again(tx: Transaction, found: Fallout) -> tuple[str, ...]:
         session = tx.session(memory.scope, memory.session) if memory.session else None
         if memory.kind == "turn" and session is not None and _is_read(tx, session):
             tx.drop_progress(session.scope, session.id, SUMMARY)
-            again["A conversation is read again without what goes: `holdfast maintain`."] = None
+            again["A session is extracted again without what goes: `holdfast worker run`."] = None
         elif memory.kind == "episode" and memory.consolidated_at is not None:
             tx.change(memory, consolidated_at=None, outcome="")
             again["Episodes are consolidated again without what goes, when that is next done."] = (
                 None
             )
     if any(one.memory.kind == "reflection" for one in found.going):
-        again[
-            "A reflection is made again when the week is next looked back on: `holdfast maintain`."
-        ] = None
+        again["The reflection is written again on its schedule: `holdfast worker run`."] = None
     return tuple(again)

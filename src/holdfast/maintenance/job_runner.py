@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..erasure.cleanup import JOB as SCRUB
-from ..errors import CapReached, Conflict, HoldfastError, InvalidInput, StoreClosed
+from ..errors import CapReached, Conflict, HoldfastError, InvalidInput
 from ..extraction.job_types import Due, Kind, LeaseLost, Output, Stopping, Task, Terms, Worker
 from ..extraction.session_extraction import LEARN, end_silent
 from ..models.embeddings.tiers import Tiers
@@ -221,22 +221,6 @@ def once(worker: Worker, tasks: Sequence[str], told: JobListener = lambda job: N
         # One for each conversation there ever was; their watermark is when it was last active.
         worker.store.forget_done(LEARN.name, before=worker.clock() - KEPT_FOR, scopes=worker.scopes)
     return drain(worker, told, [TASKS[task] for task in tasks])
-
-
-def work(worker: Worker, *, interval: float, told: JobListener = lambda job: None) -> None:
-    """Does jobs until the worker is stopped, and looks for new ones every `interval` seconds.
-
-    What goes wrong in the first round is raised: a place that is not there, a right that is
-    missing. Later, when it is known to work, a store that is away for a while is waited for.
-    """
-    drain(worker, told)
-    while not worker.stop.wait(interval):
-        try:
-            drain(worker, told)
-        except StoreClosed:
-            raise
-        except HoldfastError as error:
-            log.warning("no work was done, trying again in %g seconds: %s", interval, error)
 
 
 class Upgrader:

@@ -58,14 +58,16 @@ def next_time(entry: Entry, after: Micros) -> Micros:
 
 def maintain(
     worker: Worker,
-    entries: Sequence[Entry],
+    entries: Sequence[Entry] = (),
     *,
     interval: float,
     told: JobListener = lambda job: None,
 ) -> None:
-    """Keeps to the schedule until the worker is stopped, and does what is always due meanwhile.
+    """Run what is always due every `interval` seconds, and scheduled tasks at their times, until
+    the worker is stopped. A time that was missed, because the machine slept, is made up for once.
 
-    A time that was missed, because the machine slept, is made up for once.
+    Errors of the first round are raised: a missing store, a missing right. Later, once it is known
+    to work, a store that is away is retried; a store that was closed ends the worker.
     """
     coming = {entry: next_time(entry, worker.clock()) for entry in entries}
     drain(worker, told, ALWAYS)

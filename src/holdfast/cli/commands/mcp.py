@@ -19,8 +19,8 @@ from ..app import START, Json, Scopes, Store, Yes, app, open_memory
 from ..fast_mcp import mcp as serve_by_pipe
 from ..fast_mcp import tools_for
 from ..open_store import project_folder_here
+from ..signals import aside, ended_by_signals
 from .serve import KeysFile, key_file, log_to_stderr
-from .worker import aside, ended_by_signals
 
 PORT = 8766
 INSTALL = (

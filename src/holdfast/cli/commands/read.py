@@ -14,6 +14,7 @@ from ...text.terminal import counted, plain
 from ...types import Event, Memory
 from .. import fast_recall, output
 from ..app import READING, Id, Json, Scopes, Store, app, open_memory, text_or_stdin, when
+from ..forecast import DAYS, show_forecast
 from ..hints import tell_why
 
 Kinds = Annotated[
@@ -112,10 +113,29 @@ def list_(
 
 
 @app.command("show", rich_help_panel=READING)
-def show_(id_: Id, store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
-    """Show one memory whole, with its links."""
+def show_(
+    id_: Id,
+    forecast: Annotated[
+        bool,
+        typer.Option("--forecast", help="Draw how its confidence falls if nobody uses it."),
+    ] = False,
+    days: Annotated[
+        int, typer.Option("--days", min=1, help="How far --forecast looks ahead.")
+    ] = DAYS,
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """Show one memory in full, with its links. With --forecast, draw its confidence in the days to
+    come instead.
+
+    Example: holdfast show 3 --forecast --days 30
+    """
     with open_memory(store, scope, make=False) as hf:
         memory = hf.get(id_)
+        if forecast:
+            show_forecast(hf, memory, days=days, as_json=as_json)
+            return
         links = hf.links(id_)
         if as_json:
             output.emit(

@@ -17,8 +17,8 @@ from ...errors import InvalidInput, MissingExtra
 from ...types import SCOPE_KINDS, system_clock
 from .. import output
 from ..app import START, Json, Scope, Store, app, json_time, open_memory, when
+from ..signals import aside, ended_by_signals
 from .audit_feedback import place_of
-from .worker import aside, ended_by_signals
 
 if TYPE_CHECKING:
     from ...client import Holdfast

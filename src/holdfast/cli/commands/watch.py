@@ -15,7 +15,7 @@ from ...text.terminal import counted, escaped, plain
 from ...types import Memory
 from ..app import UPKEEP, Json, Store, app, when
 from ..record_roots import every_record, headline, open_records, record_json
-from .worker import ended_by_signals
+from ..signals import ended_by_signals
 
 if TYPE_CHECKING:
     from ...client import Holdfast

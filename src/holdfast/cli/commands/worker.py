@@ -1,30 +1,44 @@
-"""Commands for maintenance jobs: a worker that does them, and a look at how they stand."""
+"""`worker`: run maintenance jobs, on a schedule or once, and list them."""
 
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ...errors import InvalidInput
 from ...text.terminal import plain
 from ...types import Job, Micros
 from .. import output
 from ..app import UPKEEP, Json, Store, app, complete_scopes, json_time, open_memory, when
+from ..signals import aside, ended_by_signals
 
 if TYPE_CHECKING:
     from ...client import Holdfast
     from ...extraction.job_types import Worker
+    from ...maintenance.plan import Foreseen
+    from ...storage.protocol import Spent
 
-T = TypeVar("T")
+WHAT_IS_DONE = {
+    "enrich": "Look again for people, places and projects in memories that name few.",
+    "decay": "Lower the confidence of unused facts.",
+    "reflect": "Write a reflection on the week.",
+}
+"""What a maintenance task does, where that does not depend on the job."""
+worker_app = typer.Typer(
+    no_args_is_help=True,
+    help="""Run background jobs: embedding, extraction, decay, reflection. Workers on several
+machines share the jobs of a store.
+
+Example: holdfast worker run""",
+)
+app.add_typer(worker_app, name="worker", rich_help_panel=UPKEEP)
 Scopes = Annotated[
     list[str] | None,
     typer.Option(
@@ -36,9 +50,8 @@ Scopes = Annotated[
 ]
 
 
-@app.command(rich_help_panel=UPKEEP)
-def work(
-    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then stop.")] = False,
+@worker_app.command("run")
+def run_worker(
     interval: Annotated[
         float,
         typer.Option(
@@ -49,51 +62,132 @@ def work(
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Do maintenance jobs until stopped; workers on several machines share them."""
-    from ...maintenance.job_runner import drain
-    from ...maintenance.job_runner import work as keep_working
+    """Run jobs as they become due, and the tasks of the schedule, until stopped. The setting
+    `maintenance` holds the schedule.
+
+    Example: holdfast worker run --interval 30
+    """
+    from ...maintenance import schedule
 
     stop = threading.Event()
     told = json_line if as_json else tell
     with open_memory(store, scope) as hf, ended_by_signals(stop):
         worker = worker_here(hf, everywhere=not scope, stop=stop)
-        if once:
-            if not aside(partial(drain, worker, told)) and not as_json:
-                print("Nothing is due.")
-            return
+        entries = schedule.schedule(hf.settings.maintenance)
+        times = "; ".join(f"{entry.task} {entry.times}" for entry in entries)
         print(
-            f"Working on {hf.store.location} as {worker.name}. Ctrl-C ends it.",
+            f"Working on {hf.store.location} as {worker.name}. "
+            f"Schedule (UTC): {times or 'none'}. Ctrl-C ends it.",
             file=sys.stderr,
             flush=True,
         )
-        aside(partial(keep_working, worker, interval=interval, told=told))
+        aside(partial(schedule.maintain, worker, entries, interval=interval, told=told))
         print("Stopped.", file=sys.stderr)
 
 
-@contextmanager
-def ended_by_signals(stop: threading.Event) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the work after the step it is in."""
-    before = {
-        number: signal.signal(number, lambda *_: stop.set())
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+@worker_app.command("once")
+def run_once(
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TASK]",
+            help="Run this task now: enrich, consolidate, decay, reflect or all.",
+        ),
+    ] = None,
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """Run the jobs that are due, then stop. With a task, run that task whatever the schedule
+    says.
 
-
-def aside(run: Callable[[], T]) -> T:
-    """Runs it in a thread of its own: a signal that arrives in this one can then set an event the
-    other waits for.
+    Example: holdfast worker once consolidate
     """
-    with ThreadPoolExecutor(1, "holdfast-work") as thread:
-        result = thread.submit(run)
-        # In short waits: a signal that arrives just before one is noticed only after it.
-        while not result.done():
-            wait([result], timeout=0.5)
-        return result.result()
+    from ...maintenance.job_runner import drain, once
+
+    stop = threading.Event()
+    told = json_line if as_json else tell
+    with open_memory(store, scope) as hf, ended_by_signals(stop):
+        worker = worker_here(hf, everywhere=not scope, stop=stop)
+        if task is None:
+            done = aside(partial(drain, worker, told))
+        else:
+            done = aside(partial(once, worker, _tasks(task), told))
+        if not done and not as_json:
+            print("Nothing is due.")
+
+
+@worker_app.command("plan")
+def plan_tasks(
+    task: Annotated[
+        str, typer.Argument(metavar="[TASK]", help="enrich, consolidate, decay, reflect or all.")
+    ] = "all",
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """Show what each maintenance task would do now, and about what the language model would cost.
+    Nothing is run.
+
+    Example: holdfast worker plan consolidate
+    """
+    with open_memory(store, scope) as hf:
+        worker = worker_here(hf, everywhere=not scope, stop=threading.Event())
+        _show_outlook(worker, _tasks(task), as_json=as_json)
+
+
+def _tasks(given: str) -> list[str]:
+    """The tasks that a name stands for; InvalidInput if there is none."""
+    from ...maintenance.job_runner import TASKS
+
+    if given not in ("all", *TASKS):
+        raise InvalidInput(f"There is no task {given!r}. Use: {', '.join(TASKS)}, all.")
+    return list(TASKS) if given == "all" else [given]
+
+
+def _show_outlook(worker: Worker, tasks: Sequence[str], *, as_json: bool) -> None:
+    from ...maintenance.plan import outlook
+    from ...storage.protocol import Spent
+
+    found = list(outlook(worker, tasks))
+    if as_json:
+        output.emit(
+            [
+                {
+                    "task": one.task,
+                    "scope": str(one.due.scope),
+                    "key": one.due.key,
+                    **one.cost._asdict(),
+                }
+                for one in found
+            ]
+        )
+        return
+    rows = [
+        (one.task, str(one.due.scope), _asked_about(one.cost), _what_is_done(one)) for one in found
+    ]
+    output.table(
+        ("task", "scope", "language model", "text"), rows, empty="Nothing is due.", headed=True
+    )
+    if found:
+        print(
+            output.cost(
+                Spent(sum(one.cost.calls for one in found), sum(one.cost.tokens for one in found))
+            )
+        )
+
+
+def _what_is_done(one: Foreseen) -> str:
+    """Describe a planned job in words."""
+    if one.task == "consolidate":
+        return f"Extract memories from session {one.due.key}."
+    return WHAT_IS_DONE[one.task]
+
+
+def _asked_about(cost: Spent) -> str:
+    return (
+        f"{output.times(cost.calls)}, about {cost.tokens:,} tokens" if cost.calls else "not asked"
+    )
 
 
 def json_line(job: Job) -> None:
@@ -116,9 +210,13 @@ def tell(job: Job) -> None:
     print(plain(said), flush=True)
 
 
-@app.command(rich_help_panel=UPKEEP)
-def jobs(store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
-    """List maintenance jobs: what waits, who works on what, what failed and why."""
+@worker_app.command("jobs")
+def list_jobs(store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
+    """List the jobs of a store: waiting, running, done and failed. A failed job has its reason and
+    the time of the next try.
+
+    Example: holdfast worker jobs --scope user:alice
+    """
     with open_memory(store, scope, make=False) as hf:
         found = [
             _as_it_stands(job, hf.clock()) for job in hf.store.jobs(hf.scopes if scope else None)

@@ -1,0 +1,143 @@
+"""`entity`: the people, projects and places that memories mention."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ...text.terminal import plain
+from .. import output
+from ..app import READING, Json, Scope, Store, app, open_memory, undo_command
+
+if TYPE_CHECKING:
+    from ...types import Entity
+
+entity_app = typer.Typer(
+    no_args_is_help=True, help="The people, projects and places that memories mention."
+)
+app.add_typer(entity_app, name="entity", rich_help_panel=READING)
+
+
+def _entity_json(entity: Entity) -> dict[str, Any]:
+    return {
+        "id": entity.id,
+        "name": entity.name,
+        "type": entity.type,
+        "aliases": list(entity.aliases),
+        "mentions": entity.mentions,
+    }
+
+
+@entity_app.command("list")
+def list_entities(
+    type_: Annotated[
+        str | None, typer.Option("--type", help="Only person, project, organization, location…")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 50,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
+    """List who and what is mentioned, most mentioned first."""
+    with open_memory(store, scope, make=False) as hf:
+        found = hf.entities(types=[type_] if type_ else (), limit=limit)
+        if as_json:
+            output.emit([_entity_json(one) for one in found])
+            return
+        rows = [
+            (one.id, one.type, str(one.mentions), one.name, ", ".join(one.aliases)) for one in found
+        ]
+        output.table(
+            ("id", "type", "mentions", "name", "text"), rows, empty="Nobody is mentioned yet."
+        )
+
+
+@entity_app.command("show")
+def show_entity(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, an alias or an id.")],
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="How many memories at most.")
+    ] = 10,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
+    """Tell everything about one of them: other names, since when it is mentioned, and the latest
+    memories that do.
+    """
+    with open_memory(store, scope, make=False) as hf:
+        about = hf.about(name, limit=None)
+        entity = about.entity
+        days = list(about.timeline)
+        shown = about.memories[:limit]
+        first, last = (days[0], days[-1]) if days else (None, None)
+        if as_json:
+            told = {
+                "first_mentioned": first,
+                "last_mentioned": last,
+                "memories": [output.memory_json(m) for m in shown],
+            }
+            output.emit({**_entity_json(entity), **told})
+            return
+        output.fields(
+            (
+                ("id", entity.id),
+                ("name", entity.name),
+                ("type", entity.type),
+                ("also", ", ".join(entity.aliases)),
+                ("summary", entity.summary),
+                ("mentions", entity.mentions),
+                ("first", first),
+                ("last", last),
+            )
+        )
+        output.memories(shown)
+
+
+@entity_app.command()
+def merge(
+    keep: Annotated[str, typer.Argument(metavar="KEEP", help="The one that stays.")],
+    others: Annotated[list[str], typer.Argument(metavar="OTHER…", help="Those that are the same.")],
+    store: Store = None,
+    scope: Scope = None,
+) -> None:
+    """Say that several are one and the same; `holdfast undo` takes it back."""
+    with open_memory(store, scope, make=False) as hf:
+        kept = hf.merge_entities(keep, *others)
+        print(
+            plain(
+                f"{kept.name} also goes by {', '.join(kept.aliases)}. Undo with: {undo_command(hf)}"
+            )
+        )
+
+
+@entity_app.command()
+def split(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The one that is several.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="ALIAS…", help="The names that belong to another.")
+    ],
+    store: Store = None,
+    scope: Scope = None,
+) -> None:
+    """Give some names of an entity, and the memories with them, to one of their own."""
+    with open_memory(store, scope, make=False) as hf:
+        new = hf.split_entity(name, *names)
+        print(plain(f"{new.name} is now apart from {name}. Undo with: {undo_command(hf)}"))
+
+
+@entity_app.command()
+def rename(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The one to rename.")],
+    new_name: Annotated[str, typer.Argument(metavar="NEW", help="What it is called from now on.")],
+    type_: Annotated[
+        str | None, typer.Option("--type", help="What it is: person, project, organization…")
+    ] = None,
+    store: Store = None,
+    scope: Scope = None,
+) -> None:
+    """Call an entity something else; the old name stays as another one."""
+    with open_memory(store, scope, make=False) as hf:
+        renamed = hf.rename_entity(name, new_name, type=type_)
+        print(plain(f"{name} is now {renamed.name}. Undo with: {undo_command(hf)}"))
