@@ -26,7 +26,8 @@ def opened(scope="user:me"):
 
 
 def take(hf, name, *records, **options):
-    return take_in(hf, FORMATS[name], "\n".join(map(json.dumps, records)), **options)
+    text = "\n".join(map(json.dumps, records))
+    return take_in(hf, FORMATS[name], FORMATS[name].parse(text), **options)
 
 
 def told(hf, name):
@@ -119,7 +120,11 @@ def items(draw):
 @given(st.lists(items(), unique_by=lambda item: item["id"], max_size=5))
 def test_what_mem0_holds_survives_import_and_export(given_items):
     with opened() as hf:
-        done = take_in(hf, FORMATS["mem0"], json.dumps({"results": given_items}, indent=1))
+        done = take_in(
+            hf,
+            FORMATS["mem0"],
+            FORMATS["mem0"].parse(json.dumps({"results": given_items}, indent=1)),
+        )
         assert (done.known, done.problems) == (0, [])
         scopes = hf.store.scopes() or hf.scopes
         back = json.loads(told(hf.scoped(*scopes), "mem0"))["results"]
@@ -130,7 +135,7 @@ def test_what_mem0_holds_survives_import_and_export(given_items):
         assert by_id == {
             item["id"]: item | {"metadata": item["metadata"] or None} for item in given_items
         }
-        again = take_in(hf, FORMATS["mem0"], json.dumps(given_items))
+        again = take_in(hf, FORMATS["mem0"], FORMATS["mem0"].parse(json.dumps(given_items)))
         assert (again.added, again.known) == ([], len(given_items))
 
 
@@ -173,7 +178,7 @@ def test_our_memories_survive_a_trip_through_a_file_of_mem0(drafts):
     with opened() as one, opened() as other:
         one.remember_many(drafts)
         lines = told(one, "mem0")
-        assert take_in(other, FORMATS["mem0"], lines).problems == []
+        assert take_in(other, FORMATS["mem0"], FORMATS["mem0"].parse(lines)).problems == []
         assert [[getattr(memory, name) for name in KEPT] for memory in one.list()] == [
             [getattr(memory, name) for name in KEPT] for memory in other.list()
         ]
@@ -220,7 +225,7 @@ def test_every_memory_is_in_the_graph_that_is_written(texts):
             "user",
             [memory.content for memory in hf.list()[::-1]],
         )
-        take_in(other, FORMATS["mcp-memory"], line)
+        take_in(other, FORMATS["mcp-memory"], FORMATS["mcp-memory"].parse(line))
         assert told(other, "mcp-memory").strip() == line
 
 

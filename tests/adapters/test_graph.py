@@ -138,7 +138,9 @@ def test_what_was_imported_from_the_reference_server_is_there_and_goes_out_again
         {"type": "relation", **one} for one in relations
     ]
     with Holdfast.open(":memory:", scope="user:ann", background=False) as hf:
-        take_in(hf, FORMATS["mcp-memory"], "\n".join(map(json.dumps, told)))
+        take_in(
+            hf, FORMATS["mcp-memory"], FORMATS["mcp-memory"].parse("\n".join(map(json.dumps, told)))
+        )
         assert Graph(hf).read() == {"entities": entities, "relations": relations}
         assert list(map(json.loads, written(hf, "mcp-memory"))) == told
 

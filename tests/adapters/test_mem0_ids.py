@@ -202,6 +202,6 @@ def test_ids_in_a_file_are_made_equal_as_well(local, hf):
         '{"memory": "Likes oolong", "user_id": 5, "agent_id": " tea ", "run_id": "", '
         '"actor_id": " Ann "}'
     )
-    take_in(hf, FORMATS["mem0"], items)
+    take_in(hf, FORMATS["mem0"], FORMATS["mem0"].parse(items))
     filters = {"user_id": 5, "agent_id": "tea", ACTOR: "Ann"}
     assert texts(local.get_all(filters=filters)) == ["Likes oolong"]

@@ -325,5 +325,5 @@ def test_what_holdfast_held_itself_is_private(tmp_path: Path) -> None:
 
 def test_it_claims_its_own_files_and_no_other() -> None:
     assert reader_for(SESSION) is READERS[0]
-    assert not READER.claims(DATA / "generic" / "chat.jsonl")
-    assert not READER.claims(next((DATA / "codex").glob("*.jsonl")))
+    assert not READER.recognises(DATA / "generic" / "chat.jsonl")
+    assert not READER.recognises(next((DATA / "codex").glob("*.jsonl")))

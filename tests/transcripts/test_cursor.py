@@ -182,7 +182,7 @@ def test_a_database_of_something_else_holds_nothing(tmp_path: Path) -> None:
     assert read(READER, path) == []
     path.write_bytes(b"not a database")
     assert read(READER, path) == []
-    assert not READER.claims(path)
+    assert not READER.recognises(path)
 
 
 def test_it_claims_its_own_files(tmp_path: Path) -> None:

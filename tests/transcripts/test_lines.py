@@ -179,7 +179,7 @@ contents = st.lists(st.dictionaries(keys, values, max_size=8), max_size=8)
 
 def exhaust(path: Path) -> None:
     for reader in READERS:
-        reader.claims(path)
+        reader.recognises(path)
         for transcript in reader.read(path):
             for entry in transcript.entries:
                 assert entry.text.encode()

@@ -171,7 +171,7 @@ def test_files_are_looked_for_only_where_there_is_no_database(tmp_path: Path) ->
 def test_a_damaged_database_holds_nothing(tmp_path: Path) -> None:
     path = tmp_path / "opencode.db"
     path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
-    assert READER.claims(path)
+    assert READER.recognises(path)
     assert read(READER, path) == []
 
 

@@ -1,24 +1,54 @@
-"""Import from and export to the file formats of other memory systems."""
+"""Import from and export to the file formats of other memory systems.
+
+`IMPORTERS` is the registry of everything that `holdfast import` understands: bundles, sessions of
+coding agents, exports of chats, and files of other memories. The first importer that recognises a
+file reads it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from ..client import Holdfast
 from ..errors import InvalidInput, meant
-from .importer import Format, take_in
+from ..transcripts import READERS, Importer
+from .bundle_file import BUNDLE
 from .langgraph import LANGGRAPH
 from .letta import LETTA
 from .mcp_memory import MCP_MEMORY
 from .mem0 import MEM0
+from .memory_file import MemoryFile
+from .store_items import take_in
 from .zep import ZEP
 
-__all__ = ["FORMATS", "format_named", "take_in", "written"]
+__all__ = [
+    "BUNDLE",
+    "FORMATS",
+    "IMPORTERS",
+    "MemoryFile",
+    "format_named",
+    "importer_for",
+    "take_in",
+    "written",
+]
 
-FORMATS: Mapping[str, Format] = {one.name: one for one in (MEM0, LANGGRAPH, MCP_MEMORY, LETTA, ZEP)}
+FORMATS: Mapping[str, MemoryFile] = {
+    one.name: one for one in (MEM0, LANGGRAPH, MCP_MEMORY, LETTA, ZEP)
+}
+"""Files of other memories, by their names."""
+IMPORTERS: tuple[Importer[Any], ...] = (BUNDLE, *READERS, *FORMATS.values())
 
 
-def format_named(name: str, *, to_write: bool = False) -> Format:
+def importer_for(path: Path) -> Importer[Any] | None:
+    """The importer that reads a file, or None if its format is unknown."""
+    if not path.is_file():
+        return None
+    return next((one for one in IMPORTERS if one.recognises(path)), None)
+
+
+def format_named(name: str, *, to_write: bool = False) -> MemoryFile:
     """The format of this name; InvalidInput names those that there are."""
     known = {one.name: one for one in FORMATS.values() if one.write or not to_write}
     if name not in known:

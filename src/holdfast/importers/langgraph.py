@@ -12,12 +12,12 @@ from typing import Any
 from ..errors import InvalidInput
 from ..integrations.langgraph_items import Namespace, id_of, item_draft, leaves
 from ..transcripts.json_fields import as_dict, micros, parsed
-from .importer import Format, ImportedItem, object_in
 from .json_values import Problem, Value
 from .locate import each
+from .memory_file import ImportedItem, MemoryFile, object_in
 
 
-def read(text: str) -> Iterator[ImportedItem | Problem]:
+def parse(text: str) -> Iterator[ImportedItem | Problem]:
     """The items in a file."""
     return each(text, _item, lists=("items", "store"))
 
@@ -69,4 +69,9 @@ def _value(item: dict[str, Any]) -> dict[str, Any]:
     return as_dict(value)
 
 
-LANGGRAPH = Format("langgraph", "the items of a LangGraph store, as JSON", read)
+LANGGRAPH = MemoryFile(
+    "langgraph",
+    "the items of a LangGraph store, as JSON",
+    parse,
+    marks=(("namespace", "key", "value"), ("prefix", "key", "value")),
+)

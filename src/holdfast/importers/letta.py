@@ -12,9 +12,9 @@ from typing import Any
 
 from ..ingest.commit import Draft
 from ..transcripts.json_fields import as_dict, as_list, as_text, micros, parsed
-from .importer import Format, ImportedItem, object_in, text_in
 from .json_values import Problem, Value
 from .locate import each
+from .memory_file import ImportedItem, MemoryFile, object_in, text_in
 
 BLOCKS = ("blocks", "core_memory", "memory_blocks")
 # Older files have the messages of their one agent at the top.
@@ -23,7 +23,7 @@ AGENTS = "agents"
 PASSAGES = ("passages", "archival_memory", "archival_passages")
 
 
-def read(text: str) -> Iterator[ImportedItem | Problem]:
+def parse(text: str) -> Iterator[ImportedItem | Problem]:
     """The blocks, messages and passages in a file."""
     return each(text, _record, lists=(*BLOCKS, *PASSAGES, MESSAGES, AGENTS))
 
@@ -106,4 +106,15 @@ def _passage(passage: dict[str, Any]) -> Draft:
     )
 
 
-LETTA = Format("letta", "an agent file of Letta, or its archival passages", read)
+LETTA = MemoryFile(
+    "letta",
+    "an agent file of Letta, or its archival passages",
+    parse,
+    marks=(
+        ("agents", "blocks"),
+        ("core_memory",),
+        ("memory_blocks",),
+        ("archival_memory",),
+        ("archival_passages",),
+    ),
+)

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..errors import InvalidInput
-from .importer import ImportedItem
 from .json_values import Problem, Value, values
+from .memory_file import ImportedItem
 
 
 def each(

@@ -13,12 +13,12 @@ from typing import Any
 from ..errors import InvalidInput
 from ..integrations.knowledge_graph import CATEGORY, entity_draft, observation_draft, relation_draft
 from ..types import Memories, Memory
-from .importer import Format, ImportedItem, object_in
 from .json_values import Problem, Value
 from .locate import each
+from .memory_file import ImportedItem, MemoryFile, object_in
 
 
-def read(text: str) -> Iterator[ImportedItem | Problem]:
+def parse(text: str) -> Iterator[ImportedItem | Problem]:
     """The entities, observations and relations in a file."""
     return each(text, _record)
 
@@ -88,6 +88,11 @@ def write(memories: Memories) -> Iterator[str]:
         yield json.dumps({"type": "relation", **one}, ensure_ascii=False) + "\n"
 
 
-MCP_MEMORY = Format(
-    "mcp-memory", "the memory file of MCP's knowledge-graph server", read, write, same
+MCP_MEMORY = MemoryFile(
+    "mcp-memory",
+    "the memory file of MCP's knowledge-graph server",
+    parse,
+    marks=(("entityType", "observations"), ("relationType", "from", "to")),
+    write=write,
+    same=same,
 )

@@ -15,9 +15,9 @@ from ..integrations.mem0.ids import ACTOR, OWNERS, normalise_id
 from ..integrations.mem0.mem0_items import KEY, KINDS, SOURCE, Owner, is_seen, item_of, until
 from ..transcripts.json_fields import as_dict, micros
 from ..types import Memories, Memory, Triple
-from .importer import Format, ImportedItem, object_in, text_in
 from .json_values import Problem, Value
 from .locate import each
+from .memory_file import ImportedItem, MemoryFile, object_in, text_in
 
 OURS = "holdfast"
 """The key of an item's metadata under which stands what mem0 has no name for."""
@@ -37,7 +37,7 @@ DEFAULTS = {
 }
 
 
-def read(text: str) -> Iterator[ImportedItem | Problem]:
+def parse(text: str) -> Iterator[ImportedItem | Problem]:
     """The items in a file."""
     return each(text, _items, lists=("results", "memories"))
 
@@ -134,4 +134,16 @@ def _beyond(memory: Memory) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value != DEFAULTS[name]}
 
 
-MEM0 = Format("mem0", "items of mem0, as get_all returns them", read, write)
+MEM0 = MemoryFile(
+    "mem0",
+    "items of mem0, as get_all returns them",
+    parse,
+    marks=(
+        ("results", "memory"),
+        ("memory", "hash"),
+        ("memory", "user_id"),
+        ("memory", "agent_id"),
+        ("memory", "run_id"),
+    ),
+    write=write,
+)

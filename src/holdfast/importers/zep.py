@@ -10,14 +10,14 @@ from typing import Any
 from ..ingest.commit import Draft
 from ..transcripts.json_fields import as_dict, as_text, dicts, micros, parsed
 from ..types import Triple
-from .importer import Format, ImportedItem, object_in, text_in
 from .json_values import Problem, Value
 from .locate import each
+from .memory_file import ImportedItem, MemoryFile, object_in, text_in
 
 LISTS = ("edges", "facts", "nodes", "episodes")
 
 
-def read(text: str) -> Iterator[ImportedItem | Problem]:
+def parse(text: str) -> Iterator[ImportedItem | Problem]:
     """The facts, summaries and episodes in a file."""
     whole = as_dict(parsed(text))
     names = {
@@ -77,4 +77,9 @@ def _episode(episode: dict[str, Any]) -> Draft:
     return Draft(content=text_in(episode, "content"), kind="episode", role=role, source="zep")
 
 
-ZEP = Format("zep", "edges, nodes and episodes of a graph of Zep", read)
+ZEP = MemoryFile(
+    "zep",
+    "edges, nodes and episodes of a graph of Zep",
+    parse,
+    marks=(("fact", "valid_at"), ("source_node_uuid", "target_node_uuid")),
+)

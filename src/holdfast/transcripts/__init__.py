@@ -1,7 +1,7 @@
 """Readers for session files of coding agents and chat exports, one module per tool.
 
-`READERS` lists all of them. The first reader that claims a path reads it, so specific formats come
-first.
+`READERS` lists all of them. The first reader that recognises a file reads it, so specific formats
+come first. A new reader is a module here and a line in `READERS`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .aider import Aider
-from .base import Cursor, Reader, Transcript
+from .base import Cursor, Importer, Reader, Transcript
 from .chatgpt import ChatGPT
 from .claude_ai import ClaudeAi
 from .claude_code import ClaudeCode
@@ -38,7 +38,7 @@ def reader_for(path: Path) -> Reader | None:
     """Return the reader that understands `path`, or None if the format is unknown."""
     if not path.is_file():
         return None
-    return next((reader for reader in READERS if reader.claims(path)), None)
+    return next((reader for reader in READERS if reader.recognises(path)), None)
 
 
-__all__ = ["READERS", "Cursor", "Reader", "Transcript", "reader_for"]
+__all__ = ["READERS", "Cursor", "Importer", "Reader", "Transcript", "reader_for"]

@@ -52,8 +52,8 @@ class Aider:
     name = "aider"
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. Searches the home folder and three levels below it, without hidden
-        folders.
+        """See `Importer.discover`. Searches the home folder and three levels below it, without
+        hidden folders.
         """
         given = (
             [Path(environ["AIDER_CHAT_HISTORY_FILE"])]
@@ -62,8 +62,8 @@ class Aider:
         )
         return newest_first(chain((path for path in given if path.is_file()), _histories(home, 3)))
 
-    def claims(self, path: Path) -> bool:
-        """See `Reader.claims`."""
+    def recognises(self, path: Path) -> bool:
+        """See `Importer.recognises`."""
         if path.suffix != ".md":
             return False
         return path.name == _NAME or beginning(path, 4096).lstrip().startswith(
@@ -71,7 +71,7 @@ class Aider:
         )
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`. Any change returns all sessions of the file again."""
+        """See `Importer.read`. Any change returns all sessions of the file again."""
         found = whole(path, cursor)
         if found is None:
             return

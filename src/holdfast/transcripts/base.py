@@ -1,4 +1,4 @@
-"""Protocol of transcript readers.
+"""Protocol of importers, and what readers of transcripts return.
 
 Transcripts are streamed: iterating `entries` reads the file, so a file may be larger than memory.
 Fields that are "final at the end" are correct once the entries are exhausted.
@@ -10,11 +10,12 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 from ..types import Micros
 
 Role = Literal["user", "assistant", "tool"]
+Item_co = TypeVar("Item_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,27 +91,35 @@ class Transcript:
     copies: bool = True
 
 
-class Reader(Protocol):
-    """Reader of one agent's transcripts. Whatever a file contains, these methods raise nothing but
-    OSError.
+class Importer(Protocol[Item_co]):
+    """One format of other programs' files: where they are, what they look like, what is in them.
+
+    The registry is `importers.IMPORTERS`. Of a session reader the items are `Transcript`s, of a
+    memory file `ImportedItem`s, and of a bundle its lines.
     """
 
     @property
     def name(self) -> str:
-        """Name of the agent, as in `Transcript.agent`."""
+        """Name of the agent or of the format, for people and for options."""
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """Yield this agent's session files on this machine, latest change first, without
-        sub-agents.
+        """Yield the files of this format on this machine, latest change first, without those of
+        sub-agents; none if the user has to name the file.
         """
 
-    def claims(self, path: Path) -> bool:
-        """Whether this reader understands `path`, by its name and its first bytes."""
+    def recognises(self, path: Path) -> bool:
+        """Whether a file has this format, by its name and its first bytes. Never raises."""
 
-    def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """Yield the sessions in `path`: all, or what is new since `cursor`; none if nothing is new.
+    def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Item_co]:
+        """Yield the items in `path`: all, or what is new since `cursor`; none if nothing is new.
 
-        Read the entries of one session before you ask for the next. If the file was rewritten, the
-        cursor is ignored and the whole session is returned again. Malformed lines are skipped and
-        counted.
+        A file that cannot be read raises OSError, a memory file or bundle that is not UTF-8
+        UnicodeDecodeError; nothing else is raised. Malformed parts never stop the rest: a session
+        counts them in `skipped`, a memory file yields a `Problem` for each. Read the entries of
+        one session before you ask for the next. If the file was rewritten, the cursor is ignored
+        and everything is returned again.
         """
+
+
+Reader: TypeAlias = Importer[Transcript]
+"""A reader of sessions."""

@@ -155,14 +155,14 @@ class ClaudeCode(SessionFile):
     survey = _Branches
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`."""
+        """See `Importer.discover`."""
         root = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
         return newest_first(
             path for path in root.glob("*/*.jsonl") if not path.name.startswith("agent-")
         )
 
-    def claims(self, path: Path) -> bool:
-        """See `Reader.claims`."""
+    def recognises(self, path: Path) -> bool:
+        """See `Importer.recognises`."""
         if path.suffix != ".jsonl" or _SIDE_FOLDERS & set(path.parts):
             return False
         return any(

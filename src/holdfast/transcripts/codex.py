@@ -64,7 +64,7 @@ class Codex(SessionFile):
     survey = _RolledBack
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. Skips a compressed file that also exists uncompressed."""
+        """See `Importer.discover`. Skips a compressed file that also exists uncompressed."""
         root = Path(environ.get("CODEX_HOME") or home / ".codex")
         found = chain(
             (root / "sessions").rglob("rollout-*"), (root / "archived_sessions").glob("rollout-*")
@@ -73,8 +73,8 @@ class Codex(SessionFile):
             path for path in found if path.name.endswith(_SUFFIXES) and not _unpacked(path)
         )
 
-    def claims(self, path: Path) -> bool:
-        """See `Reader.claims`."""
+    def recognises(self, path: Path) -> bool:
+        """See `Importer.recognises`."""
         if path.name.startswith("rollout-") and path.name.endswith(_SUFFIXES):
             return True
         if not path.name.endswith(_SUFFIXES):

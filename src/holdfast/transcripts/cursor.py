@@ -40,7 +40,7 @@ class CursorEditor(SessionFile):
     name = "cursor"
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. Databases come first."""
+        """See `Importer.discover`. Databases come first."""
         config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
         roots = [config, home / "Library" / "Application Support", home / "AppData" / "Roaming"]
         states = (root / "Cursor" / "User" / "globalStorage" / "state.vscdb" for root in roots)
@@ -48,8 +48,8 @@ class CursorEditor(SessionFile):
         lines = (path for path in projects if "subagents" not in path.parts)
         return chain(newest_first(path for path in states if path.is_file()), newest_first(lines))
 
-    def claims(self, path: Path) -> bool:
-        """See `Reader.claims`."""
+    def recognises(self, path: Path) -> bool:
+        """See `Importer.recognises`."""
         if path.name == "state.vscdb":
             return beginning(path, 16) == MAGIC
         if path.suffix != ".jsonl" or "agent-transcripts" not in path.parts:
@@ -57,7 +57,7 @@ class CursorEditor(SessionFile):
         return any("role" in record and "message" in record for record in first_objects(path))
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`. From the database, only conversations that changed since."""
+        """See `Importer.read`. From the database, only conversations that changed since."""
         if path.name != "state.vscdb":
             yield from super().read(path, cursor)
             return

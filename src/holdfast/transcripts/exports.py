@@ -38,8 +38,8 @@ class Export:
         """Nothing: the user names the file."""
         return iter(())
 
-    def claims(self, path: Path) -> bool:
-        """See `Reader.claims`."""
+    def recognises(self, path: Path) -> bool:
+        """See `Importer.recognises`."""
         if path.suffix.lower() != ".zip" and not is_conversations(path.name):
             return False
         try:
@@ -49,8 +49,8 @@ class Export:
             return False
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`. The cursor counts conversations, so that reading a large export can be
-        interrupted.
+        """See `Importer.read`. The cursor counts conversations, so that reading a large export can
+        be interrupted.
         """
         size = path.stat().st_size
         digest = _digest(path)

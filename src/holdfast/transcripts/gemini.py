@@ -59,7 +59,7 @@ class Gemini(SessionFile):
     survey = _Versions
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. Skips an old file that continues as lines."""
+        """See `Importer.discover`. Skips an old file that continues as lines."""
         base = Path(environ.get("GEMINI_CLI_HOME") or home)
         found = chain.from_iterable(
             (root / "tmp").glob("*/chats/session-*.json*")
@@ -69,8 +69,8 @@ class Gemini(SessionFile):
             path for path in found if not (path.suffix == ".json" and Path(f"{path}l").is_file())
         )
 
-    def claims(self, path: Path) -> bool:
-        """See `Reader.claims`."""
+    def recognises(self, path: Path) -> bool:
+        """See `Importer.recognises`."""
         if path.suffix == ".jsonl":
             return any(
                 "sessionId" in record and "projectHash" in record
@@ -80,7 +80,7 @@ class Gemini(SessionFile):
         return b'"sessionId"' in start and b'"projectHash"' in start
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`."""
+        """See `Importer.read`."""
         if path.suffix == ".jsonl":
             yield from super().read(path, cursor)
             return

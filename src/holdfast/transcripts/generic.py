@@ -52,8 +52,8 @@ class Generic(SessionFile):
         """Nothing: the user names the file."""
         return iter(())
 
-    def claims(self, path: Path) -> bool:
-        """See `Reader.claims`."""
+    def recognises(self, path: Path) -> bool:
+        """See `Importer.recognises`."""
         if path.name.endswith((".jsonl", ".jsonl.gz", ".ndjson")):
             return any(_role(record) and _text(record) for record in first_objects(path)[:10])
         start = beginning(path, 65_536) if path.suffix in (".json", *_MARKDOWN) else b""
@@ -65,7 +65,7 @@ class Generic(SessionFile):
         return {"user", "assistant"} <= speakers
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`."""
+        """See `Importer.read`."""
         if path.suffix not in (".json", *_MARKDOWN):
             yield from super().read(path, cursor)
         elif (found := whole(path, cursor)) is not None:

@@ -53,7 +53,7 @@ class SessionFile:
         raise NotImplementedError
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`."""
+        """See `Importer.read`."""
         if not path.stat().st_size:
             return
         try:

@@ -44,7 +44,7 @@ class OpenCode:
     name = "opencode"
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`. Searches JSON files only where no database replaced them."""
+        """See `Importer.discover`. Searches JSON files only where no database replaced them."""
         root = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
         given = [Path(environ["OPENCODE_DB"])] if environ.get("OPENCODE_DB") else []
         databases = [path for path in chain(given, root.glob("opencode*.db")) if path.is_file()]
@@ -52,8 +52,8 @@ class OpenCode:
             iter(databases) if databases else (root / "storage").glob("session/*/ses_*.json")
         )
 
-    def claims(self, path: Path) -> bool:
-        """See `Reader.claims`."""
+    def recognises(self, path: Path) -> bool:
+        """See `Importer.recognises`."""
         if path.suffix == ".db":
             return path.name.startswith("opencode") and beginning(path, 16) == MAGIC
         return (
@@ -63,7 +63,7 @@ class OpenCode:
         )
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
-        """See `Reader.read`. From a database, only sessions that changed since."""
+        """See `Importer.read`. From a database, only sessions that changed since."""
         if path.suffix != ".db":
             yield from self._read_files(path, cursor)
             return

@@ -57,13 +57,13 @@ class Pi(SessionFile):
     survey = _Paths
 
     def discover(self, home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
-        """See `Reader.discover`."""
+        """See `Importer.discover`."""
         return newest_first(
             chain.from_iterable(root.glob("*/*.jsonl") for root in _roots(home, environ))
         )
 
-    def claims(self, path: Path) -> bool:
-        """See `Reader.claims`."""
+    def recognises(self, path: Path) -> bool:
+        """See `Importer.recognises`."""
         if path.suffix != ".jsonl":
             return False
         return any(

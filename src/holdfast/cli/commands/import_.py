@@ -5,7 +5,7 @@ other memories.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,8 +22,10 @@ from ..open_store import is_meant_here
 
 if TYPE_CHECKING:
     from ...client import Holdfast
+    from ...importers import MemoryFile
     from ...ingest.documents import Indexed
     from ...projects.past_sessions import PastProject, Survey
+    from ...transcripts import Importer
 
 # Projects, or warnings, on a terminal; --json has them all.
 MOST_SHOWN = 30
@@ -83,20 +85,27 @@ def import_(
     3. Of another memory's file all that is well-formed is taken in, in one run that `undo` takes
     back.
     """
+    from ...importers import BUNDLE, MemoryFile
+
     format_, file = _format_and_file(words or [])
     if all_ == (file is not None):
         raise InvalidInput("Name a file, or say --all for the past sessions on this machine.")
     with open_memory(store, scope) as hf:
         if all_:
             _import_all(hf, agent or (), plan=plan, yes=yes, as_json=as_json)
-        elif format_ and file:
-            _import_other(hf, format_, file, into=into, as_json=as_json)
-        elif file and file != "-" and _is_transcript(Path(file)):
-            _import_sessions(
-                hf, Path(file), into=into or (str(hf.scopes[0]) if scope else None), as_json=as_json
-            )
-        else:
+            return
+        importer = _importer(format_, file or "-")
+        if isinstance(importer, MemoryFile):
+            _import_memories(hf, importer, file or "-", into=into, as_json=as_json)
+        elif importer is None or importer is BUNDLE:  # an unknown file is refused as no bundle
             _import_bundle(hf, file or "-", into=into, as_json=as_json)
+        else:
+            _import_sessions(
+                hf,
+                Path(file or ""),
+                into=into or (str(hf.scopes[0]) if scope else None),
+                as_json=as_json,
+            )
 
 
 # A file of another memory
@@ -128,13 +137,40 @@ def _other_ways() -> str:
     )
 
 
-def _import_other(hf: Holdfast, name: str, file: str, *, into: str | None, as_json: bool) -> None:
-    from ...importers import format_named, take_in
+def _importer(name: str | None, file: str) -> Importer[Any] | None:
+    """The importer that a person named, or the one that recognises the file."""
+    from ...importers import format_named, importer_for
+
+    if name:
+        return format_named(name)
+    if file == "-":
+        return None
+    importer = importer_for(Path(file))
+    if importer is None:
+        _refuse_initrunner(Path(file))
+    return importer
+
+
+def _refuse_initrunner(file: Path) -> None:
+    from ...agents.initrunner import command, is_database
+
+    if file.is_file() and is_database(file):
+        raise InvalidInput(
+            f"{file} is an InitRunner database, which belongs to an agent. Nothing was imported. "
+            f"Name the agent's role file: {command(file, Path('role.yaml'))}"
+        )
+
+
+def _import_memories(
+    hf: Holdfast, importer: MemoryFile, file: str, *, into: str | None, as_json: bool
+) -> None:
+    from ...importers import take_in
     from ...types import Scope as ScopeType
 
-    with _lines_of(file) as lines:
-        text = "".join(lines)
-    done = take_in(hf, format_named(name), text, into=ScopeType.parse(into) if into else None)
+    name = importer.name
+    with _readable(file):
+        items = importer.parse(sys.stdin.read()) if file == "-" else importer.read(Path(file))
+    done = take_in(hf, importer, items, into=ScopeType.parse(into) if into else None)
     scopes = sorted({str(one.scope) for one in done.added})
     if as_json:
         problems = [{"line": one.line, "reason": one.reason} for one in done.problems]
@@ -160,7 +196,10 @@ def _import_other(hf: Holdfast, name: str, file: str, *, into: str | None, as_js
 
 
 def _import_bundle(hf: Holdfast, file: str, *, into: str | None, as_json: bool) -> None:
-    with _lines_of(file) as lines, output.progress("importing") as bar:
+    from ...importers import BUNDLE
+
+    with _readable(file), output.progress("importing") as bar:
+        lines = sys.stdin if file == "-" else BUNDLE.read(Path(file))
         done = hf.import_(lines, into=into, progress=lambda steps: output.advance(bar, steps))
     if as_json:
         output.emit({"added": dict(done.added), "skipped": done.skipped, "vectors": done.vectors})
@@ -171,10 +210,8 @@ def _import_bundle(hf: Holdfast, file: str, *, into: str | None, as_json: bool) 
 
 
 @contextmanager
-def _lines_of(file: str) -> Iterator[Iterable[str]]:
-    if file == "-":
-        yield sys.stdin
-        return
+def _readable(file: str) -> Iterator[None]:
+    """Report a file that cannot be read, in this context, as InvalidInput."""
     if Path(file).is_dir():
         raise InvalidInput(
             f"Cannot read {file}: it is a folder, not a file. Nothing was imported. Name a file "
@@ -183,24 +220,12 @@ def _lines_of(file: str) -> Iterator[Iterable[str]]:
             "folders."
         )
     try:
-        with Path(file).open(encoding="utf-8") as lines:
-            yield lines
+        yield
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"Cannot read {file}: {reason(error)}. Nothing was imported.") from error
 
 
 # One file of sessions
-
-
-def _is_transcript(file: Path) -> bool:
-    """Whether a file holds sessions; a bundle of ours begins by saying what it is."""
-    from ...transcripts import reader_for
-
-    if not file.is_file():
-        return False
-    with file.open("rb") as start:
-        head = start.read(200)
-    return b'"holdfast"' not in head and reader_for(file) is not None
 
 
 def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: bool) -> None:

@@ -1,61 +1,23 @@
-"""What every format gives: memories found in somebody else's file, each with what it is known again
-by.
-"""
+"""Store the memories of another system's file: in one transaction, each once."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from ..client import Holdfast
 from ..errors import InvalidInput
 from ..ingest import commit, entity_linking
-from ..ingest.commit import Draft
 from ..storage import Transaction
 from ..storage.merge import is_purged
-from ..types import ID_PREFIXES, Kind, Memories, Memory, Micros, Scope
+from ..types import ID_PREFIXES, Kind, Memories, Memory, Scope
 from .json_values import Problem
+from .memory_file import ImportedItem, MemoryFile
 
 _ID = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
-
-
-@dataclass(frozen=True, slots=True)
-class ImportedItem:
-    """One memory in a file."""
-
-    line: int
-    draft: Draft
-    key: tuple[str, ...]
-    """What tells it from the others of its format: the same key is the same memory, however often
-    it is read.
-    """
-    id: str | None = None
-    """The id that it has there; kept, where ours may look like that."""
-    scope: Scope | None = None
-    """Whose it says it is."""
-    created_at: Micros | None = None
-    updated_at: Micros | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """How some other system writes memories down."""
-
-    name: str
-    about: str
-    """What its files are, in a few words."""
-    read: Callable[[str], Iterable[ImportedItem | Problem]]
-    """What is in a file. Nothing here raises: what is malformed is a Problem, and the rest is
-    read.
-    """
-    write: Callable[[Memories], Iterator[str]] | None = None
-    """The lines of a file with these memories; None where we only read."""
-    same: Callable[[Memory], str] | None = None
-    """What a memory is, where it may be there under another id as well; None where ids tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +31,20 @@ class Taken:
     problems: list[Problem]
 
 
-def take_in(hf: Holdfast, format: Format, text: str, *, into: Scope | None = None) -> Taken:
-    """Takes in the memories of a file in one transaction, without those that are malformed. Twice
-    equals once.
+def take_in(
+    hf: Holdfast,
+    format: MemoryFile,
+    items: Iterable[ImportedItem | Problem],
+    *,
+    into: Scope | None = None,
+) -> Taken:
+    """Store the items of a file in one transaction, without those that are malformed. Idempotent:
+    what is known already is not added again.
     """
     built: dict[tuple[Scope, str], Memory] = {}
     problems: list[Problem] = []
     read = 0
-    for one in format.read(text):
+    for one in items:
         try:
             memory = _checked(hf, format, one, into)
         except InvalidInput as error:
@@ -93,7 +61,7 @@ def take_in(hf: Holdfast, format: Format, text: str, *, into: Scope | None = Non
 
 
 def _checked(
-    hf: Holdfast, format: Format, one: ImportedItem | Problem, into: Scope | None
+    hf: Holdfast, format: MemoryFile, one: ImportedItem | Problem, into: Scope | None
 ) -> Memory:
     """The memory that is to be; InvalidInput says why there is none."""
     if isinstance(one, Problem):
@@ -113,14 +81,14 @@ def id_of(format: str, kind: Kind, key: tuple[str, ...]) -> str:
     return f"{ID_PREFIXES[kind]}_{hashlib.blake2b(told, digest_size=13).hexdigest()}"
 
 
-def _there(hf: Holdfast, format: Format, scopes: set[Scope]) -> set[tuple[Scope, str]]:
+def _there(hf: Holdfast, format: MemoryFile, scopes: set[Scope]) -> set[tuple[Scope, str]]:
     """What of such memories is known, under whichever id."""
     if format.same is None or not scopes:
         return set()
     return {(one.scope, format.same(one)) for one in hf.scoped(*scopes).list()}
 
 
-def _is_there(format: Format, memory: Memory, there: set[tuple[Scope, str]]) -> bool:
+def _is_there(format: MemoryFile, memory: Memory, there: set[tuple[Scope, str]]) -> bool:
     return format.same is not None and (memory.scope, format.same(memory)) in there
 
 
@@ -139,18 +107,3 @@ def _stored(hf: Holdfast, memories: Memories) -> Memories:
     stored = view.write("import", work)
     hf.last_run = view.last_run
     return stored
-
-
-def text_in(value: dict[str, Any], *names: str) -> str:
-    """The first of these fields that holds a text; InvalidInput where none does."""
-    for name in names:
-        if isinstance(found := value.get(name), str) and found.strip():
-            return found
-    raise InvalidInput(f"there is no {' or '.join(names)} in it")
-
-
-def object_in(value: Any) -> dict[str, Any]:
-    """A record; InvalidInput for what is no object."""
-    if not isinstance(value, dict):
-        raise InvalidInput("this is no record, which would be an object")
-    return value
