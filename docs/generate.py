@@ -284,7 +284,7 @@ def _openapi() -> dict[str, Any]:
     from holdfast.audit import open_audit
     from holdfast.feedback import open_feedback
     from holdfast.server.api_keys import KeyFile
-    from holdfast.server.app import create_app
+    from holdfast.server.http_app import create_app
 
     settings, nowhere = holdfast.Settings(embedding_models="none"), ":memory:"
     with (

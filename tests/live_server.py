@@ -14,7 +14,7 @@ from holdfast.audit import open_audit
 from holdfast.client import Holdfast
 from holdfast.feedback import open_feedback
 from holdfast.server.api_keys import KeyFile
-from holdfast.server.app import create_app
+from holdfast.server.http_app import create_app
 from holdfast.server.process import listening, run, url_of
 from holdfast.server.ratelimit import Buckets
 

@@ -132,11 +132,11 @@ def test_what_needs_an_extra_says_which_one(tmp_path, monkeypatch):
 
 
 ALONE = {
-    "server": "from holdfast.server.app import create_app",
+    "server": "from holdfast.server.http_app import create_app",
     "mcp,server": "from holdfast.server.mcp.http import create_app",
     "agent": (
-        "from holdfast.agents.runner import RoleAgent; from holdfast.agents import tui, "
-        "daemon; tui.app"
+        "from holdfast.agents.agent_runner import RoleAgent; from holdfast.agents import tui, "
+        "daemon; tui.chat_app"
     ),
     "postgres": "from holdfast.storage.postgres import PostgresStore",
     "llm": "from holdfast.integrations.pydantic_ai import HoldfastMemory\n"

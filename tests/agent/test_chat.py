@@ -16,13 +16,13 @@ from textual import events
 from textual.app import App
 from textual.widgets import Input, Markdown, Static
 
+from holdfast.agents.agent_runner import RoleAgent, Watcher
 from holdfast.agents.conversation import Conversation
 from holdfast.agents.role import load_role
-from holdfast.agents.runner import RoleAgent, Watcher
-from holdfast.agents.tui import app as app_module
 from holdfast.agents.tui import chat
+from holdfast.agents.tui import chat_app as app_module
 from holdfast.agents.tui import panel as panel_module
-from holdfast.agents.tui.app import HELP, NOT_SAVED, ChatApp
+from holdfast.agents.tui.chat_app import HELP, NOT_SAVED, ChatApp
 from holdfast.agents.tui.panel import MemoryPanel
 from holdfast.agents.tui.prompt import Prompt
 from holdfast.agents.tui.talk import Exchange, Line, call_line

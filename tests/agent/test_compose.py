@@ -14,8 +14,8 @@ from pydantic_ai.models.function import FunctionModel
 
 from holdfast import config
 from holdfast.agents.compose import up
-from holdfast.agents.memory import RoleMemory
 from holdfast.agents.role import load_compose, load_role
+from holdfast.agents.role_memory import RoleMemory
 from holdfast.errors import InvalidInput
 from servers import free_port
 

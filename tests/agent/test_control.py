@@ -11,10 +11,10 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel
 
+from holdfast.agents.agent_runner import RoleAgent, Watcher
 from holdfast.agents.conversation import Conversation
 from holdfast.agents.memory_commands import CANCELLED, GUEST, KEPT, NO_MATCH, NOTHING
 from holdfast.agents.role import load_role
-from holdfast.agents.runner import RoleAgent, Watcher
 from holdfast.agents.utterance import understood
 from holdfast.errors import Refused
 from holdfast.text.spoken_commands import answer, command

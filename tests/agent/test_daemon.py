@@ -16,9 +16,9 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.function import FunctionModel
 
+from holdfast.agents.agent_runner import RoleAgent
 from holdfast.agents.daemon import Service, serve
 from holdfast.agents.role import load_role
-from holdfast.agents.runner import RoleAgent
 from holdfast.agents.triggers import Firing
 from holdfast.errors import InvalidInput
 

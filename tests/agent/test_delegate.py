@@ -12,10 +12,10 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 
+from holdfast.agents.agent_runner import RoleAgent
 from holdfast.agents.delegate import delegate_tools
-from holdfast.agents.memory import RoleMemory
 from holdfast.agents.role import load_role
-from holdfast.agents.runner import RoleAgent
+from holdfast.agents.role_memory import RoleMemory
 from holdfast.errors import InvalidInput
 
 SOON = 100  # seconds after which a test gives up waiting

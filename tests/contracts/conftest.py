@@ -16,9 +16,9 @@ from projects import Builder, Shop
 from provider import Provider
 
 from holdfast import Holdfast, Settings
-from holdfast.agents.memory import RoleMemory
+from holdfast.agents.agent_runner import RoleAgent
 from holdfast.agents.role import load_role
-from holdfast.agents.runner import RoleAgent
+from holdfast.agents.role_memory import RoleMemory
 from holdfast.integrations.agent_tools import Keeper
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")

@@ -14,7 +14,7 @@ from provider import Provider
 from holdfast import config
 from holdfast.client import Holdfast
 from holdfast.namespaces.project_view import project_at
-from holdfast.projects.discovery import project_around
+from holdfast.projects.project_folder import project_around
 from holdfast.types import DAY, Micros, Scope, system_clock
 
 PATIENCE = 100  # seconds that anything may take on a crowded machine

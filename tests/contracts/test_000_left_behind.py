@@ -12,9 +12,9 @@ import pytest
 from initrunner_files import OldDatabase
 
 from holdfast import config
+from holdfast.agents.agent_runner import RoleAgent
 from holdfast.agents.initrunner import is_database
 from holdfast.agents.role import load_role
-from holdfast.agents.runner import RoleAgent
 from holdfast.errors import StoreCorrupt
 from holdfast.storage import SQLiteStore
 

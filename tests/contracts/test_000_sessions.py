@@ -21,7 +21,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import FunctionModel
 from scripted import calling, seen_by
 
-from holdfast.agents import sessions
+from holdfast.agents import message_history
 from holdfast.agents.conversation import Conversation
 from holdfast.errors import ModelFailed
 
@@ -189,7 +189,7 @@ def test_what_could_not_be_saved_is_saved_with_the_next_turn(write_role, agent_o
     agent.memory.close()
     conversation.say("three")
     assert conversation.saved
-    assert list(sessions.prompts(agent.memory.latest())) == ["one", "two", "three"]
+    assert list(message_history.prompts(agent.memory.latest())) == ["one", "two", "three"]
 
 
 def test_the_history_in_use_is_kept_to_twice_what_is_resumed_and_begins_with_a_request(

@@ -12,8 +12,8 @@ import pytest
 from pydantic_ai.models.function import FunctionModel
 from scripted import calling
 
+from holdfast.agents.message_history import of_agent
 from holdfast.agents.role import load_compose, load_role
-from holdfast.agents.sessions import of_agent
 
 
 def test_on_a_server_every_agent_has_a_memory_of_its_own_unless_the_roles_name_a_common_one(

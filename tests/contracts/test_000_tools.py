@@ -12,8 +12,8 @@ import pytest
 from pydantic_ai.models.test import TestModel
 from scripted import calling, seen_by
 
-from holdfast.agents.memory import tidy
 from holdfast.agents.role import load_role
+from holdfast.agents.role_memory import tidy
 from holdfast.errors import InvalidInput
 
 FAKE = "{embeddings: {provider: fake}}"

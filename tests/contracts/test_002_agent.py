@@ -16,8 +16,8 @@ from textual.widgets import Static
 from holdfast import config
 from holdfast.agents.autonomous import pursue
 from holdfast.agents.conversation import Conversation
-from holdfast.agents.project import ProjectMemory
-from holdfast.agents.tui.app import ChatApp
+from holdfast.agents.conversation_project import ProjectMemory
+from holdfast.agents.tui.chat_app import ChatApp
 from holdfast.agents.tui.prompt import Prompt
 from holdfast.client import Holdfast
 from holdfast.extraction.progress import is_unread

@@ -15,7 +15,7 @@ from holdfast.client import Holdfast
 from holdfast.erasure.project_files import clear_project_memory
 from holdfast.extraction.coding.project_settings import Building, ProjectSettings, settings_from
 from holdfast.extraction.job_types import Worker
-from holdfast.maintenance import project_build
+from holdfast.maintenance import project_jobs
 from holdfast.projects import artifacts
 from holdfast.storage.protocol import Author
 from holdfast.types import Scope, new_id
@@ -82,10 +82,10 @@ class Yard:
         )
 
     def build(self, model=None, *, scope=PROJECT, **building):
-        return project_build.build_memory(self.worker(scope=scope, default=model, **building))
+        return project_jobs.build_memory(self.worker(scope=scope, default=model, **building))
 
     def plan(self, scope=PROJECT, **building):
-        return project_build.plan(
+        return project_jobs.plan(
             self.hf.store, scope, replace(self.building, **building), self.clock()
         )
 
@@ -93,7 +93,7 @@ class Yard:
         return (self.building.folder(scope) / name).read_text("utf-8")
 
     def files(self, scope=PROJECT):
-        return project_build.standing(self.hf.store, scope, self.building).files
+        return project_jobs.standing(self.hf.store, scope, self.building).files
 
     def author(self):
         return Author("cli:ann", new_id("run", self.clock()), self.clock(), "project")
@@ -277,7 +277,7 @@ def test_op_23_the_small_model_puts_together_and_the_default_stands_in(yard):
     yard.talk("thread-1")
     yard.clock.forward(hours=13)
     default, smol = Model(), Model()
-    project_build.build_memory(yard.worker(default=default, smol=smol))
+    project_jobs.build_memory(yard.worker(default=default, smol=smol))
     assert (default.calls, smol.calls) == ((1, 0), (0, 1))
 
 
@@ -313,7 +313,7 @@ def test_op_16_what_is_no_longer_produced_disappears(yard):
     two = PHASE_TWO | {"skills": [*PHASE_TWO["skills"], {"name": "Other", "content": "Stays."}]}
     yard.build(Model(second=two))
     assert "skills/deploy-playbook/scripts/deploy.sh" in yard.files()
-    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_jobs.build.enqueue(yard.hf.store, PROJECT, yard.author())
     yard.build(
         Model(
             second=PHASE_TWO
@@ -324,7 +324,7 @@ def test_op_16_what_is_no_longer_produced_disappears(yard):
         "skills/deploy-playbook/SKILL.md",
         "skills/other/SKILL.md",
     ]
-    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_jobs.build.enqueue(yard.hf.store, PROJECT, yard.author())
     yard.build(Model(second=PHASE_TWO | {"skills": [two["skills"][1]]}))
     assert [name for name in yard.files() if name.startswith("skills/")] == [
         "skills/other/SKILL.md"
@@ -400,7 +400,7 @@ def test_op_12_enqueued_with_an_older_clock_it_is_built_again(yard):
     yard.build(Model())
     (job,) = [job for job in yard.hf.store.jobs([PROJECT]) if job.kind == "project-build"]
     yard.clock.forward(hours=-5)
-    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_jobs.build.enqueue(yard.hf.store, PROJECT, yard.author())
     (again,) = [job for job in yard.hf.store.jobs([PROJECT]) if job.kind == "project-build"]
     assert (again.watermark, again.retries_left, again.retry_at) == (
         job.done_watermark + 1,
@@ -416,12 +416,12 @@ def test_op_13_a_builder_that_lost_its_lease_writes_nothing(yard):
     yard.talk("thread-1")
     yard.clock.forward(hours=13)
     yard.build(Model())
-    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_jobs.build.enqueue(yard.hf.store, PROJECT, yard.author())
 
     class Slow(Model):
         def __call__(self, prompt):
             yard.clock.forward(seconds=181)  # the lease runs out, and another builder takes the job
-            assert project_build.build_memory(yard.worker(default=Model())).files
+            assert project_jobs.build_memory(yard.worker(default=Model())).files
             return super().__call__(prompt)
 
     late = Slow(second=PHASE_TWO | {"memory_md": "Too late."})
@@ -438,7 +438,7 @@ def test_never_two_builders(yard):
     class Watched(Model):
         def __call__(self, prompt):
             if "# Raw memories" in prompt:
-                others.append(project_build.build_memory(yard.worker(default=Model())))
+                others.append(project_jobs.build_memory(yard.worker(default=Model())))
             return super().__call__(prompt)
 
     assert yard.build(Watched()).files
@@ -531,7 +531,7 @@ def test_rules_build_the_same_files(yard):
     assert [name for name in yard.files() if name.endswith("SKILL.md")]
     assert "pnpm" in yard.file("memory_summary.md")
     before = {name: yard.file(name) for name in yard.files()}
-    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_jobs.build.enqueue(yard.hf.store, PROJECT, yard.author())
     yard.build()
     assert {name: yard.file(name) for name in yard.files()} == before
 
@@ -550,7 +550,7 @@ def test_what_a_person_wrote_between_the_marks_stays(yard):
     assert "<!-- yours:begin -->\nAsk Ann first.\n<!-- yours:end -->" in yard.file("MEMORY.md")
     assert "Vite" in yard.file("MEMORY.md")
     yard.clock.forward(hours=1)
-    project_build.build.enqueue(yard.hf.store, PROJECT, yard.author())
+    project_jobs.build.enqueue(yard.hf.store, PROJECT, yard.author())
     yard.build(Model())
     assert "Ask Ann first." in yard.file("MEMORY.md"), "a text without such a region gets one"
 

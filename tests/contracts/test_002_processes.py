@@ -17,7 +17,7 @@ import pytest
 from projects import BUILT, PATIENCE, SECOND
 
 from holdfast.client import Holdfast
-from holdfast.projects.discovery import project_around
+from holdfast.projects.project_folder import project_around
 from holdfast.types import system_clock
 from past.tidewatch import Past, it, me
 from past.written import claude_code

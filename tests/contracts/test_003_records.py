@@ -15,7 +15,7 @@ import pytest
 from scripted import calling, seen_by
 
 from holdfast import Conflict, Holdfast
-from holdfast.agents.memory import from_outside
+from holdfast.agents.role_memory import from_outside
 from holdfast.cli.record_roots import GUIDES
 from holdfast.config import default_store
 from holdfast.records.roots import project_place

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 import pytest
 
 from holdfast.agents.conversation import Conversation
-from holdfast.agents.memory import ScoredMemory
-from holdfast.agents.tools import MemoryTools
+from holdfast.agents.memory_tools import MemoryTools
+from holdfast.agents.role_memory import ScoredMemory
 from holdfast.coding_agents.hooks import inject
 from holdfast.context.brief import Verdict, brief
 from holdfast.context.companion import format_working_memory_entries

@@ -21,7 +21,7 @@ from holdfast.extraction.coding.project_settings import Building
 from holdfast.extraction.job_types import Worker
 from holdfast.extraction.policy import Policy
 from holdfast.extraction.vocabulary import vocabulary
-from holdfast.maintenance import project_build
+from holdfast.maintenance import project_jobs
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.records.roots import RecordRoot
 from holdfast.records.session_notes import Extractor
@@ -222,10 +222,10 @@ def test_only_a_session_that_is_new_is_read_for_the_memory_of_the_project(shop, 
     building = Building(tmp_path)
     worker = Worker(shop.store, Tiers.of(), shop.clock, shop.scopes, name="w", building=building)
     assert [
-        one.id for one in project_build.plan(shop.store, shop.scopes[0], building, LATER).read
+        one.id for one in project_jobs.plan(shop.store, shop.scopes[0], building, LATER).read
     ] == ["built-later"]
-    assert project_build.build_memory(worker).read == 1
-    assert project_build.plan(shop.store, shop.scopes[0], building, LATER).read == []
+    assert project_jobs.build_memory(worker).read == 1
+    assert project_jobs.plan(shop.store, shop.scopes[0], building, LATER).read == []
 
 
 def test_purging_a_session_takes_its_marks_along(hf):

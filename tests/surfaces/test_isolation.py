@@ -538,7 +538,7 @@ def test_no_mcp_tool_or_resource_reaches_another_owner(worlds):
 
 
 def test_every_tool_has_a_recipe(worlds):
-    from holdfast.agents.tools import MemoryTools
+    from holdfast.agents.memory_tools import MemoryTools
     from holdfast.integrations import agent_tools
 
     hf = worlds[0].hf
@@ -570,9 +570,9 @@ def test_no_tool_of_an_agent_reaches_another_owner(worlds):
 
 
 def test_no_tool_of_a_role_reaches_another_owner(worlds, clock, tmp_path):
-    from holdfast.agents.memory import RoleMemory
+    from holdfast.agents.memory_tools import MemoryTools
     from holdfast.agents.role import load_role
-    from holdfast.agents.tools import MemoryTools
+    from holdfast.agents.role_memory import RoleMemory
 
     with ExitStack() as stack:
         tools = []

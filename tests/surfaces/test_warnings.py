@@ -18,8 +18,8 @@ import apsw
 import pytest
 
 from holdfast import Holdfast, Settings
-from holdfast.agents.memory import RoleMemory
 from holdfast.agents.role import load_role
+from holdfast.agents.role_memory import RoleMemory
 from holdfast.server.mcp.dispatch import WARNINGS, Methods
 from live_server import serving
 

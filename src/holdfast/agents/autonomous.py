@@ -11,10 +11,10 @@ from typing import Literal
 from pydantic_ai import Tool
 from pydantic_ai.messages import ModelMessage
 
+from .agent_runner import RoleAgent, Watcher
 from .conversation import NO_LIMIT, answers, opens
-from .project import ProjectMemory
-from .runner import RoleAgent, Watcher
-from .sessions import trimmed
+from .conversation_project import ProjectMemory
+from .message_history import trimmed
 
 Status = Literal["completed", "blocked", "failed"]
 Ending = Literal["completed", "blocked", "failed", "unfinished"]

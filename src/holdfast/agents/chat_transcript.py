@@ -17,9 +17,9 @@ from ..model_access import metered
 from ..text.terminal import counted, shorten
 from ..text.tokens import index_terms, query_terms
 from ..types import Memory, Scope, iso
-from . import sessions
-from .memory import RoleMemory
+from . import message_history
 from .role import OFFLINE
+from .role_memory import RoleMemory
 
 SORTS = ("history", "memory", "all")
 USAGE = "Usage: /search [history|memory|all] WORDS"
@@ -32,7 +32,7 @@ WIDTH = 200
 _HERE = Scope("user", "conversation")
 
 
-def search(memory: RoleMemory | None, said: Sequence[sessions.Body], rest: str) -> str:
+def search(memory: RoleMemory | None, said: Sequence[message_history.Body], rest: str) -> str:
     """What was said, what is remembered, or both, about some words; the words may have one of
     `SORTS` before them.
     """
@@ -62,7 +62,9 @@ def _in_memory(memory: RoleMemory | None, words: str) -> list[str]:
     ]
 
 
-def _in_history(memory: RoleMemory | None, said: Sequence[sessions.Body], words: str) -> list[str]:
+def _in_history(
+    memory: RoleMemory | None, said: Sequence[message_history.Body], words: str
+) -> list[str]:
     """What has most of the words, the latest first."""
     terms = set(query_terms(words))
     shared = [(len(terms & set(index_terms(text))), line) for line, text in _uttered(memory, said)]
@@ -70,28 +72,30 @@ def _in_history(memory: RoleMemory | None, said: Sequence[sessions.Body], words:
     return [line for count, line in shared if most and count == most][:FOUND]
 
 
-def _uttered(memory: RoleMemory | None, said: Sequence[sessions.Body]) -> Iterator[tuple[str, str]]:
+def _uttered(
+    memory: RoleMemory | None, said: Sequence[message_history.Body]
+) -> Iterator[tuple[str, str]]:
     """What was said, the latest first: each as a line for a person, and the words themselves."""
     if memory is None or not memory.exists:
         yield from (
             (f"{who}: {shorten(text, WIDTH)}", text)
-            for who, text in reversed(list(sessions.said(said)))
+            for who, text in reversed(list(message_history.said(said)))
         )
         return
-    for session in sessions.of_agent(memory.hf, memory.role.name):
+    for session in message_history.of_agent(memory.hf, memory.role.name):
         for message in reversed(memory.hf.messages(session.id)):
             at = iso(message.created_at)[:16].replace("T", " ")
-            for who, text in reversed(list(sessions.said([message.body]))):
+            for who, text in reversed(list(message_history.said([message.body]))):
                 yield f"{at} {who}: {shorten(text, WIDTH)}", text
 
 
-def summary(memory: RoleMemory | None, said: Sequence[sessions.Body]) -> str:
+def summary(memory: RoleMemory | None, said: Sequence[message_history.Body]) -> str:
     """What this conversation was about so far, by the role's model or without one; nothing of it is
     stored.
     """
     turns = [
         Memory(f"said_{number}", _HERE, "turn", text, 0, 0, 0, role=who)
-        for number, (who, text) in enumerate(sessions.said(said))
+        for number, (who, text) in enumerate(message_history.said(said))
     ]
     scripted = memory is None or memory.role.spec.model.provider == OFFLINE
     model = None if memory is None or scripted else metered(memory.hf, memory.complete)
@@ -109,13 +113,13 @@ def summary(memory: RoleMemory | None, said: Sequence[sessions.Body]) -> str:
     )
 
 
-def export(agent: str, session: str, said: Sequence[sessions.Body], file: str) -> str:
+def export(agent: str, session: str, said: Sequence[message_history.Body], file: str) -> str:
     """Writes a conversation as Markdown into a new file, by default one with the session's name;
     says where.
 
     InvalidInput where that cannot be: a file that is there is never written over.
     """
-    every = list(sessions.said(said))
+    every = list(message_history.said(said))
     if not every:
         raise InvalidInput("Nothing was said yet, so there is nothing to write.")
     path = Path(file).expanduser() if file else Path(f"{session}.md")

@@ -18,9 +18,9 @@ from ..errors import InvalidInput
 from ..storage.connect import check_place, is_server
 from ..types import Clock
 from . import triggers
+from .agent_runner import RoleAgent
 from .daemon import ROOM, STEP, Service, one_by_one
 from .role import Compose, Role, load_role
-from .runner import RoleAgent
 from .triggers import Announce, Firing, TriggerThread, excerpt
 
 ModelFor = Callable[[str], Model | None]

@@ -22,11 +22,11 @@ from ..context.blocks import Line, fence_block, render_line
 from ..errors import HoldfastError, InvalidInput
 from ..ingest.commit import check_session
 from ..types import Memories
-from . import chat_transcript, sessions
+from . import chat_transcript, message_history
 from .about import mentioning
+from .agent_runner import RoleAgent, Turn, Watcher
+from .conversation_project import ProjectMemory
 from .memory_commands import Control
-from .project import ProjectMemory
-from .runner import RoleAgent, Turn, Watcher
 from .settings_command import settings
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Conversation:
 
     def __init__(self, agent: RoleAgent, *, session: str = "") -> None:
         self.agent = agent
-        self.session = session or sessions.new_session_id()
+        self.session = session or message_history.new_session_id()
         self.history: list[ModelMessage] = []
         self.saved = True
         """Whether all that was said is on disk."""
@@ -107,7 +107,9 @@ class Conversation:
             return reply
         turn = self.agent.run(rest or prompt, history=self.history, watcher=watcher)
         answered()
-        self.history = sessions.trimmed([*self.history, *turn.messages], self.most, opens, answers)
+        self.history = message_history.trimmed(
+            [*self.history, *turn.messages], self.most, opens, answers
+        )
         if self.agent.memory is None or not self.agent.memory.paused:
             self._unsaved += turn.messages
             self.project.hear(turn.messages)
@@ -149,7 +151,7 @@ class Conversation:
         return mentioning(memory.hf.scoped(memory.scope), words)
 
     @property
-    def _said(self) -> list[sessions.Body]:
+    def _said(self) -> list[message_history.Body]:
         """The messages of this conversation, those that are not saved too; none has a secret."""
         memory = self.agent.memory
         saved = (
@@ -157,7 +159,7 @@ class Conversation:
             if memory and memory.exists
             else []
         )
-        return [*saved, *sessions.kept(list(packed(self._unsaved)))]
+        return [*saved, *message_history.kept(list(packed(self._unsaved)))]
 
     def following(self, rest: str) -> Conversation | None:
         """The conversation that `/end`, `/end new` or `/end new ID` asks for after this one; None
@@ -231,10 +233,10 @@ class Conversation:
         self.agent.recalled = ""
         self.project.unhear()
 
-    def _reminder(self, bodies: Sequence[sessions.Body]) -> str:
+    def _reminder(self, bodies: Sequence[message_history.Body]) -> str:
         """What memory knows about the last prompts, as a section of the system prompt."""
         memory = self.agent.memory
-        asked = "\n".join(list(sessions.prompts(bodies))[-REMINDED_BY:])[:REMINDER_LENGTH]
+        asked = "\n".join(list(message_history.prompts(bodies))[-REMINDED_BY:])[:REMINDER_LENGTH]
         if memory is None or not asked.strip() or memory.recall_is_off:
             return ""
         try:
@@ -251,7 +253,7 @@ class Conversation:
         return fence_block(text, label="recalled for a resumed conversation")
 
 
-def packed(messages: Sequence[ModelMessage]) -> Iterator[sessions.Body]:
+def packed(messages: Sequence[ModelMessage]) -> Iterator[message_history.Body]:
     """Messages as JSON, made when they are asked for, so that what goes wrong is the asker's to
     handle.
     """

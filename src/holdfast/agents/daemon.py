@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from ..errors import InvalidInput
 from ..types import Clock
 from . import triggers
-from .memory import describe_consolidation as told_of
-from .memory import from_outside
+from .role_memory import describe_consolidation as told_of
+from .role_memory import from_outside
 from .triggers import Announce, Firing, excerpt
 
 if TYPE_CHECKING:
-    from .runner import RoleAgent
+    from .agent_runner import RoleAgent
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from ..storage.connect import check_place, is_server
 from .role import Delegate, InlineAgent, Role, load_role
 
 if TYPE_CHECKING:
-    from .runner import RoleAgent
+    from .agent_runner import RoleAgent
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from ..audit import AuditLog, open_audit
-from ..audit.log import DAYS
+from ..audit.audit_log import DAYS
 from ..client import Holdfast
 from ..errors import HoldfastError
 from ..extraction import approval
@@ -29,9 +29,9 @@ from ..storage.protocol import Transaction, rests_on
 from ..text.spoken_commands import Command, Name, answer
 from ..text.terminal import counted, shorten
 from ..types import DAY, Kind, Memories, Memory, Session
-from . import sessions
+from . import message_history
 from .about import LIVE, OPTIONS, matching
-from .memory import RoleMemory
+from .role_memory import RoleMemory
 from .utterance import remaining, understood
 
 GUEST = "You're in guest mode, so I don't have persistent memory to show or edit for this session."
@@ -133,7 +133,7 @@ class Control:
         """Goes on with what the last conversation had asked, if that is not long ago."""
         if self._memory is None or not self._memory.exists:
             return
-        last = next(iter(sessions.of_agent(self._memory.hf, self._memory.role.name)), None)
+        last = next(iter(message_history.of_agent(self._memory.hf, self._memory.role.name)), None)
         if last is not None and self._memory.clock() - last.last_activity < DAY:
             self._pending = Pending.of(last.metadata.get(PENDING))
 
@@ -526,7 +526,7 @@ class Control:
                 at,
                 at,
                 memory.role.name,
-                metadata={"mode": sessions.INTERACTIVE},
+                metadata={"mode": message_history.INTERACTIVE},
             )
             known = tx.session(memory.scope, self._session) or begun
             kept = {key: value for key, value in known.metadata.items() if key != PENDING}

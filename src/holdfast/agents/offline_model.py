@@ -23,7 +23,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
 from ..extraction.vocabulary import vocabulary
-from .tools import NOTHING_RELEVANT, NOTHING_STORED
+from .memory_tools import NOTHING_RELEVANT, NOTHING_STORED
 
 _QUESTION = re.compile(
     r"[?？؟]\s*$|^\s*(?:who|what|when|where|which|why|how|whose|do|does|did|is|are|was|were|can|could|should|tell me|"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .log import PATHS, AuditLog, SafetyEvent, open_audit
+from .audit_log import PATHS, AuditLog, SafetyEvent, open_audit
 
 __all__ = ["PATHS", "AuditLog", "SafetyEvent", "open_audit"]

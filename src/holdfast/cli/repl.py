@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.history import History
 
     from ..agents.conversation import Conversation
-    from ..agents.memory import RoleMemory
+    from ..agents.role_memory import RoleMemory
     from ..types import Memory
 
 # memories that /memory shows, and characters of each
@@ -172,7 +172,7 @@ def _turns(conversation: Conversation, read: Read) -> _Ended:
 
 
 def _turn(conversation: Conversation, prompt: str) -> bool:
-    from ..agents.runner import Watcher
+    from ..agents.agent_runner import Watcher
 
     watcher = Watcher(text=_said, tool=_called)
     try:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .log import LABELS, Feedback, FeedbackLog, Label, open_feedback
+from .feedback_log import LABELS, Feedback, FeedbackLog, Label, open_feedback
 
 __all__ = ["LABELS", "Feedback", "FeedbackLog", "Label", "open_feedback"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..agents.memory import RoleMemory, tidy
+from ..agents.role_memory import RoleMemory, tidy
 from ..errors import InvalidInput, Nothing
 from ..ingest import commit
 from ..ingest.commit import Draft

@@ -12,14 +12,14 @@ from ..erasure.project_files import clear_project_memory
 from ..errors import InvalidInput, NotFound
 from ..extraction.coding.project_settings import Building, unlimited
 from ..extraction.job_types import Worker
-from ..maintenance import project_build
+from ..maintenance import project_jobs
 from ..maintenance.job_runner import JobListener
 from ..model_access import meter_of, model_of
 from ..models.llm.chat import Complete
 from ..projects import build
-from ..projects.discovery import project_around
 from ..projects.guidance import guidance
 from ..projects.llm_output import stoppable
+from ..projects.project_folder import project_around
 from ..records.memory_urls import Artifact, read_url
 from ..types import Scope
 
@@ -59,13 +59,13 @@ class Project:
             self, building=replace(self.building, settings=unlimited(self.building.settings))
         )
 
-    def plan(self) -> project_build.Plan:
+    def plan(self) -> project_jobs.Plan:
         """What `build` would do; nothing is changed."""
-        return project_build.plan(self.memory.store, self.scope, self.building, self.memory.clock())
+        return project_jobs.plan(self.memory.store, self.scope, self.building, self.memory.clock())
 
     def build(
         self, told: JobListener = lambda job: None, *, stop: Event | None = None
-    ) -> project_build.Built:
+    ) -> project_jobs.Built:
         """Reads past sessions that are to be read, then makes the files anew if there is more to
         say.
 
@@ -89,7 +89,7 @@ class Project:
             building=replace(self.building, default=default, smol=smol),
             max_bytes=memory.settings.max_content_bytes,
         )
-        return project_build.build_memory(worker, told)
+        return project_jobs.build_memory(worker, told)
 
     def enqueue(self) -> None:
         """Has the files made again by the next build, though nothing may have changed."""
@@ -104,13 +104,13 @@ class Project:
             self.memory.store, self.scope, self.building, author_of(self.memory, "project")
         )
 
-    def standing(self) -> project_build.Standing:
+    def standing(self) -> project_jobs.Standing:
         """How it stands: sessions, files, failures."""
-        return project_build.standing(self.memory.store, self.scope, self.building)
+        return project_jobs.standing(self.memory.store, self.scope, self.building)
 
     def diagnose(self) -> list[str]:
         """Why there is nothing, or not the latest, in sentences; none when all is well."""
-        return project_build.diagnose(
+        return project_jobs.diagnose(
             self.memory.store, self.scope, self.building, self.memory.clock()
         )
 

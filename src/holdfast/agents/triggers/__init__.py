@@ -13,7 +13,7 @@ from ...types import Clock
 from ..role import Cron, FileWatch, Role, Trigger, Webhook
 from .base import Announce, Fire, Firing, TriggerThread, Wiring, excerpt
 from .cron import CronThread
-from .files import FileWatchThread
+from .file_changes import FileWatchThread
 from .webhook import WebhookThread
 
 __all__ = ["Announce", "Firing", "TriggerThread", "WebhookThread", "excerpt", "prepare", "start"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ...errors import HoldfastError
 from ..conversation import Conversation
-from .app import ENDING, ChatApp
+from .chat_app import ENDING, ChatApp
 
 
 def chat(

@@ -18,7 +18,7 @@ from ...errors import HoldfastError
 from ...text.terminal import plain
 from ...text.tokens import index_terms, query_terms
 from ...types import MAIN_KINDS, Memory
-from ..memory import RoleMemory
+from ..role_memory import RoleMemory
 from .talk import shortened
 
 # memories in the panel, and in the answer to /memory

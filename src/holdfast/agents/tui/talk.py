@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.widgets import Markdown, Static
 
 from ...text.terminal import plain
-from ..runner import Watcher
+from ..agent_runner import Watcher
 
 LONGEST_ARGUMENT = 60  # characters of a tool's argument
 

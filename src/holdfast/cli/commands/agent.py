@@ -18,8 +18,8 @@ from .. import output as show
 from ..app import Json, app
 
 if TYPE_CHECKING:
+    from ...agents.agent_runner import RoleAgent
     from ...agents.role import Role
-    from ...agents.runner import RoleAgent
 
 AGENT = "Run an agent"
 compose_app = typer.Typer(no_args_is_help=True, help="Run several agents together.")
@@ -71,7 +71,7 @@ def _agent(
     with agent_packages():
         import pydantic_ai
 
-        from ...agents.runner import RoleAgent
+        from ...agents.agent_runner import RoleAgent
     # What is shown here is the conversation.
     pydantic_ai.BANNER_ENABLED = False
     agent = RoleAgent.open(role, use_memory=use_memory, mode=mode, user_id=user_id)
@@ -252,8 +252,8 @@ def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
 
 
 def _pursue(agent: RoleAgent, task: str, max_steps: int | None, *, as_json: bool) -> None:
+    from ...agents.agent_runner import Watcher
     from ...agents.autonomous import pursue
-    from ...agents.runner import Watcher
 
     if not task.strip():
         raise InvalidInput("The task is empty.")

@@ -23,7 +23,7 @@ from ..repl import history_file
 from .agent import AGENT, RoleFile, agent_packages, role_of
 
 if TYPE_CHECKING:
-    from ...agents.memory import RoleMemory
+    from ...agents.role_memory import RoleMemory
     from ...models.llm.chat import Complete
 
 memory_app = typer.Typer(
@@ -56,7 +56,7 @@ def _memory(file: Path, *, taking_in: bool = False) -> Iterator[RoleMemory]:
     """
     role = role_of(file)
     with agent_packages():
-        from ...agents.memory import RoleMemory
+        from ...agents.role_memory import RoleMemory
 
     def complete() -> Complete:
         with agent_packages():
@@ -107,7 +107,7 @@ def sessions(file: RoleFile, as_json: Json = False) -> None:
     one.
     """
     with _memory(file) as memory:
-        from ...agents.sessions import of_agent, preview
+        from ...agents.message_history import of_agent, preview
 
         found = of_agent(memory.hf, memory.role.name) if memory.exists else []
         counts = (
@@ -210,7 +210,7 @@ def _agreed(question: str) -> bool:
 
 
 def _forget(memory: RoleMemory, type_: str | None, *, purge: bool) -> None:
-    from ...agents.memory import kinds_named
+    from ...agents.role_memory import kinds_named
     from ...types import STATUSES
 
     kinds = kinds_named(type_) if type_ else ()

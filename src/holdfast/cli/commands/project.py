@@ -156,7 +156,7 @@ def _scope(hf: Holdfast, *, own: bool) -> Scope:
     """
     if own or any(place.name == "project" for place in hf.places):
         return chosen_place(hf, "assistant" if own else "project").scope
-    from ...projects.discovery import project_around
+    from ...projects.project_folder import project_around
 
     around = project_around(working_folder()).scope
     return around if hf.store.sessions([around]) else chosen_place(hf, "project").scope

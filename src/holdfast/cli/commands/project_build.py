@@ -19,7 +19,7 @@ from ..open_store import working_folder
 from .project import project_app
 
 if TYPE_CHECKING:
-    from ...maintenance.project_build import Built, Plan
+    from ...maintenance.project_jobs import Built, Plan
     from ...namespaces.project_view import Project
 
 

@@ -72,7 +72,7 @@ def serve(
         return
     try:
         from ...server import process
-        from ...server.app import create_app
+        from ...server.http_app import create_app
     except ModuleNotFoundError as error:
         raise MissingExtra(INSTALL.format(missing=error.name)) from error
     from ...audit import open_audit

@@ -26,7 +26,7 @@ def taught(store: Store, folder: Path, *, tokens: int) -> str:
     """
     if not _may_be_enabled(folder):
         return ""
-    from ...projects.discovery import project_around  # noqa: PLC0415
+    from ...projects.project_folder import project_around  # noqa: PLC0415
 
     project = project_around(folder)
     on = project.enabled and store.profile(project.scope).get("enabled", True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...agents.memory import RoleMemory
+from ...agents.role_memory import RoleMemory
 from .detect import opened
 from .read_rows import Database, Progress
 from .warnings_text import Remarks

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import apsw
 
-from ...agents.memory import RoleMemory
+from ...agents.role_memory import RoleMemory
 from ...errors import InvalidInput, StoreBusy
 from ...storage.connect import is_server
 from ...storage.sqlite.connection import APPLICATION_ID

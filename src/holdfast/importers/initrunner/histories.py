@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ...agents.sessions import Body, kept, prompts
+from ...agents.message_history import Body, kept, prompts
 from ...ingest.commit import check_session
 from ...storage.schema import to_json
 from ...types import Micros

@@ -11,7 +11,7 @@ import numpy as np
 import sqlite_vec
 
 from ...agents.initrunner import ROOT
-from ...agents.memory import RoleMemory
+from ...agents.role_memory import RoleMemory
 from ...errors import Nothing, TooLarge
 from ...extraction.episodes import EXTRACTED
 from ...floats import Vector

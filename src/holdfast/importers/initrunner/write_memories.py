@@ -9,8 +9,8 @@ from pathlib import Path
 import apsw
 
 from ...agents.initrunner import ROOT
-from ...agents.memory import RoleMemory
-from ...agents.sessions import INTERACTIVE
+from ...agents.message_history import INTERACTIVE
+from ...agents.role_memory import RoleMemory
 from ...errors import Conflict, HoldfastError
 from ...floats import Vector
 from ...storage.protocol import Author, KnownFile, Store, Transaction

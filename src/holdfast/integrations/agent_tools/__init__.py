@@ -5,6 +5,6 @@ tools.
 """
 
 from .host import Keeper
-from .tools import consolidating, talking, toolset
+from .toolset import consolidating, talking, toolset
 
 __all__ = ["Keeper", "consolidating", "talking", "toolset"]

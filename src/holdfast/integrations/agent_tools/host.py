@@ -21,7 +21,7 @@ from ...models.llm.chat import Complete
 from ...storage.protocol import Filter
 from ...types import Memories, Memory
 from .labels import Functions, kinds_of, learned_from
-from .tools import consolidating, talking
+from .toolset import consolidating, talking
 
 FACTS_TOLD = 5
 LONGEST_ROLE = (

@@ -9,7 +9,7 @@ Items are memories, so they are recalled, journalled and undoable. A user's item
 from __future__ import annotations
 
 from .async_memory import AsyncMem0
-from .memory import Mem0
+from .mem0_memory import Mem0
 
 Memory = Mem0
 AsyncMemory = AsyncMem0

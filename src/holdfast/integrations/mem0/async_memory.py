@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from ...client import Holdfast
 from .add import Item
-from .memory import Mem0
+from .mem0_memory import Mem0
 
 
 class AsyncMem0:

@@ -1,13 +1,13 @@
 """HTTP routes, one module per noun: a request in, a verb called, a schema out."""
 
-from . import conversations, entities, lists, mem0, memories, owner, review
+from . import conversations, entities, lists, mem0_api, memories, owner, review_queue
 
 ROUTERS = (
     lists.router,
     owner.router,
     memories.router,
     entities.router,
-    review.router,
+    review_queue.router,
     conversations.router,
-    mem0.router,
+    mem0_api.router,
 )

@@ -14,8 +14,8 @@ from ... import config
 from ...errors import InvalidInput
 from ...storage.connect import is_server
 from ...text.terminal import counted
-from ..memory import place
 from ..role import FileWatch, Role
+from ..role_memory import place
 from .base import Firing, TriggerThread, Wiring, excerpt
 
 # Milliseconds between two looks at what changed on disk.

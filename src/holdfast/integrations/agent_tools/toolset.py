@@ -47,6 +47,6 @@ def toolset(functions: Functions) -> FunctionToolset[object]:
     from pydantic_ai import FunctionToolset, Tool  # noqa: PLC0415
 
     # Needs it too.
-    from ...agents.tools import retried  # noqa: PLC0415
+    from ...agents.memory_tools import retried  # noqa: PLC0415
 
     return FunctionToolset([Tool(retried(function), takes_ctx=False) for function in functions])

@@ -11,7 +11,7 @@ from .. import config
 from ..client import Holdfast
 from ..errors import Refused
 from ..records.roots import places_around
-from .memory import RoleMemory, from_outside
+from .role_memory import RoleMemory, from_outside
 
 
 class RecordTools:

@@ -41,7 +41,7 @@ from ..types import (
     Scope,
     system_clock,
 )
-from . import embeddings, initrunner, sessions
+from . import embeddings, initrunner, message_history
 from .role import MemoryConfig, Role
 
 log = logging.getLogger(__name__)
@@ -408,11 +408,11 @@ class RoleMemory:
         """Begins a session and returns its id. Never raises: one that cannot be written down goes
         on without.
         """
-        session = sessions.new_session_id()
+        session = message_history.new_session_id()
         self._quietly("a session was not begun", lambda: self._append(session, (), mode))
         return session
 
-    def save(self, session: str, messages: Iterable[sessions.Body]) -> bool:
+    def save(self, session: str, messages: Iterable[message_history.Body]) -> bool:
         """Adds messages to a session; False, and a warning, when they could not be written. Never
         raises.
         """
@@ -420,10 +420,12 @@ class RoleMemory:
             return True
         return self._quietly(
             "Failed to save session - conversation will not be resumable",
-            lambda: self._append(session, sessions.kept(list(messages)), sessions.INTERACTIVE),
+            lambda: self._append(
+                session, message_history.kept(list(messages)), message_history.INTERACTIVE
+            ),
         )
 
-    def _append(self, session: str, messages: Sequence[sessions.Body], mode: str) -> None:
+    def _append(self, session: str, messages: Sequence[message_history.Body], mode: str) -> None:
         scope = self.hf.scopes[0]
         at = self.clock()
         name = self.role.name
@@ -436,12 +438,12 @@ class RoleMemory:
             ),
         )
 
-    def latest(self) -> list[sessions.Body] | None:
+    def latest(self) -> list[message_history.Body] | None:
         """The end of the agent's last conversation, as much of it as the role allows; None when
         there is none.
         """
         return (
-            sessions.latest(self.hf, self.role.name, self.config.max_resume_messages)
+            message_history.latest(self.hf, self.role.name, self.config.max_resume_messages)
             if self.exists
             else None
         )
@@ -450,7 +452,8 @@ class RoleMemory:
         """Removes the oldest sessions beyond what the role allows. Never raises."""
         keep = self.config.max_sessions
         self._quietly(
-            "old sessions were not removed", lambda: sessions.prune(self.hf, self.role.name, keep)
+            "old sessions were not removed",
+            lambda: message_history.prune(self.hf, self.role.name, keep),
         )
 
     def remove_session(self, session: str) -> None:

@@ -17,8 +17,8 @@ from pydantic_ai import ModelRetry, Tool
 from ..context.blocks import Line, fill, render_line
 from ..errors import InvalidInput, Refused
 from ..types import Memory, iso
-from .memory import RoleMemory, ScoredMemory
-from .records import record_functions
+from .record_tool import record_functions
+from .role_memory import RoleMemory, ScoredMemory
 
 P = ParamSpec("P")
 T = TypeVar("T")

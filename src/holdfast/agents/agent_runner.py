@@ -32,9 +32,9 @@ from ..models.llm.run_sync import wait_for
 from ..types import Clock, system_clock
 from . import models
 from .delegate import delegate_tools
-from .memory import RoleMemory
+from .memory_tools import memory_tools
 from .role import Role
-from .tools import memory_tools
+from .role_memory import RoleMemory
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from ..context.blocks import escape_document
 from ..errors import HoldfastError
 from ..ingest import owner_profile
 from ..namespaces.project_view import NO_GUIDANCE, Project, project_at
-from ..projects.discovery import project_around
+from ..projects.project_folder import project_around
 from ..storage.connect import is_server
 from ..text.spoken_commands import answer as meant
 from ..text.terminal import counted
@@ -33,7 +33,7 @@ from .role import OFFLINE
 from .session_export import export_session, transcript_of
 
 if TYPE_CHECKING:
-    from .runner import RoleAgent
+    from .agent_runner import RoleAgent
 
 log = logging.getLogger(__name__)
 
