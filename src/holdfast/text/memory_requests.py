@@ -28,6 +28,7 @@ that have letters of its script. The section holds
   no longer;
 - one list of patterns for each kind. The groups: `topic` is what is to be forgotten or kept, `back`
   a pronoun for something said before, `weak` one that counts only where `known` is found before it.
+  Where `weak` holds a `topic`, that is what it is about.
 """
 
 from __future__ import annotations
@@ -36,11 +37,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, get_args
 
 from ..languages import SCRIPTS, in_every_language, language
 from .lazy_regex import later
+from .removal_requests import read_removal, removal_cues
 
 Kind = Literal[
     "resume", "pause", "forget_last", "forget_session", "forget_topic", "list", "remember"
@@ -200,7 +202,34 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
         elif {first.kind, kind} == {"pause", "resume"}:
             # "I asked you to save nothing for a while. You can go on now.": the later word counts
             first = request
-    return first
+    return first or _removal(grammar, said, sentences, quotes)
+
+
+def _removal(
+    grammar: _Grammar, said: str, sentences: Sequence[str], quotes: Sequence[str]
+) -> MemoryRequest | None:
+    """A request to remove a topic that only its cue words tell."""
+    cues = removal_cues(grammar.code)
+    if cues is None:
+        return None
+    spelled = [_spelled(grammar, sentence) for sentence in sentences]
+    found = read_removal(cues, spelled, partial(_may_ask, grammar))
+    if found is None:
+        return None
+    # Folding moves no character, so that the topic can be taken as it was written.
+    named = (sentences if grammar.fold else spelled)[found.sentence]
+    topic = _put_back(named[found.span].strip(_ENDS), said, sentences[found.sentence], quotes)
+    rest = " ".join((*sentences[: found.asking], *sentences[found.asking + 1 :]))
+    return MemoryRequest("forget_topic", topic, rest)
+
+
+def _may_ask(grammar: _Grammar, sentence: str) -> bool:
+    """Whether a sentence may ask something of memory: it is no talk and no question of fact."""
+    if grammar.idle.search(sentence):
+        return False
+    asked = sentence.rstrip(" \"')").endswith(("?", "？"))
+    polite = any(polite for _, _, polite in _clauses(grammar, sentence))
+    return polite or not asked or bool(grammar.tags.search(sentence))
 
 
 def _withdrawal(grammar: _Grammar, sentences: Sequence[str]) -> int | None:
@@ -283,6 +312,8 @@ def _forgotten(
     if found.weak and not any(_has(grammar, grammar.known, one) for one in (*before, sentence)):
         # "There is a typo in my text. Remove it." is about the text.
         return None, ""
+    if found.topic:
+        return found.kind, found.topic
     if any(_has(grammar, grammar.rest, one) for one in (sentence[found.start :], *after)):
         return "forget_session", ""
     said = _meant(grammar, [*before, sentence[: found.start]])
