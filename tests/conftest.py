@@ -22,6 +22,7 @@ from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import SQLiteStore
 from holdfast.types import from_datetime
 from holdfast.validation import scopes_of
+from patience import PATIENCE
 
 if TYPE_CHECKING:
     from servers import PostgresServer
@@ -87,6 +88,12 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that keep a person from waiting are no limits for a machine that tests."""
+    monkeypatch.setattr("holdfast.records.worktree.PATIENCE", PATIENCE)
 
 
 Done = namedtuple("Done", "code out err")

@@ -17,6 +17,7 @@ from holdfast.server.api_keys import KeyFile
 from holdfast.server.http_app import create_app
 from holdfast.server.process import listening, run, url_of
 from holdfast.server.ratelimit import Buckets
+from patience import PATIENCE
 
 
 class Live:
@@ -34,7 +35,7 @@ class Live:
             headers=headers,
             trust_env=False,
             verify=False,
-            timeout=60,
+            timeout=PATIENCE,
         )
         self._clients.append(client)
         return client

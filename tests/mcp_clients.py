@@ -29,6 +29,7 @@ from holdfast.server.api_keys import KeyFile
 from holdfast.server.mcp.dispatch import Methods
 from holdfast.server.mcp.http import PATH, create_app
 from holdfast.server.process import listening, url_of
+from patience import PATIENCE
 
 HOLDFAST = (sys.executable, "-m", "holdfast")
 WORDS = {"HOLDFAST_EMBEDDING_MODELS": "none"}
@@ -66,7 +67,7 @@ def connected(server: Any, *, mode: str = "auto", name: str = "tests") -> Iterat
         server,
         mode=mode,
         client_info=Implementation(name=name, version="1"),
-        read_timeout_seconds=60,
+        read_timeout_seconds=PATIENCE,
     )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(known) as client:
         yield Connected(client, portal)
@@ -127,8 +128,8 @@ def by_http(store: Path | str, *options: str, env: dict[str, str] | None = None)
     try:
         line = process.stderr.readline()
         url = re.search(r"http://\S+", line)
-        assert url, line + process.communicate(timeout=60)[1]
+        assert url, line + process.communicate(timeout=PATIENCE)[1]
         yield url[0]
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)

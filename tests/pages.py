@@ -28,10 +28,10 @@ from ruamel.yaml import YAML
 
 from holdfast import Settings
 from holdfast.cli.app import run
+from patience import PATIENCE
 
 NOT_RUN = ("pip ", "make ")  # what installs, as `make walk` does, and what runs these very tests
 PORT = "8765"  # as pages name it; each walk has one of its own
-PATIENCE = 240  # seconds that a command may take on a crowded machine
 
 PIPED: Any = {
     "stdin": subprocess.DEVNULL,

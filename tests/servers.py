@@ -28,9 +28,10 @@ from typing import Any, Self
 
 import psutil
 
+from patience import PATIENCE
+
 # Seconds. A server is up in a tenth of one; a crowded machine may need far longer, above all to
 # recover.
-PATIENCE = 60
 POLL = 0.02
 
 # Below the ports that Linux and macOS give to clients: one that keeps trying to reach a dead server

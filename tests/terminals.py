@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-PATIENCE = 100  # seconds: a crowded machine takes its time to start a process
+from patience import PATIENCE
 
 
 class Terminal:

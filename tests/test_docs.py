@@ -25,6 +25,7 @@ from holdfast import errors
 from holdfast.config import Settings
 from holdfast.extraction.coding.project_settings import ProjectSettings, settings_from
 from pages import FILES, Walk, blocks
+from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -154,7 +155,7 @@ def _options(command: Any) -> set[str]:
 @pytest.mark.skipif(sys.platform == "win32", reason="it needs a Unix terminal")
 def test_the_recorded_session_is_what_happens():
     command = [sys.executable, str(ROOT / "docs" / "record.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
 
 

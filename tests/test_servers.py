@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from patience import PATIENCE
 from servers import PostgresServer, plain_binaries, shared_server, start_server
 
 
@@ -25,7 +26,7 @@ def query(url: str, statement: str) -> list[tuple[Any, ...]]:
 
 
 def wait_until(done: Callable[[], bool]) -> None:
-    until = time.monotonic() + 100
+    until = time.monotonic() + PATIENCE
     while not done():
         assert time.monotonic() < until
         time.sleep(0.02)

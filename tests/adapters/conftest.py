@@ -9,6 +9,8 @@ from contextlib import contextmanager
 import apsw
 import pytest
 
+from patience import PATIENCE
+
 
 @pytest.fixture
 def busy(tmp_path, monkeypatch):
@@ -40,7 +42,7 @@ def next_process(tmp_path):
     def run(code):
         command = [sys.executable, "-c", code, str(tmp_path / "memory.db")]
         return subprocess.run(
-            command, capture_output=True, text=True, timeout=240, check=True
+            command, capture_output=True, text=True, timeout=PATIENCE, check=True
         ).stdout
 
     return run

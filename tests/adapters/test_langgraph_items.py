@@ -25,6 +25,7 @@ from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput
 from holdfast.integrations.langgraph import AsyncHoldfastStore, HoldfastStore
+from patience import PATIENCE
 
 WORDS = Settings(embedding_models="none")
 TTL = {"default_ttl": 10, "omit_expired": True}
@@ -265,7 +266,7 @@ def test_a_sweeper_sweeps_until_it_is_stopped(hf, clock):
     clock.forward(minutes=11)
     done = store.start_ttl_sweeper(SOON)
     assert store.start_ttl_sweeper(SOON) is done, "one is enough"
-    assert store.swept.wait(30)
+    assert store.swept.wait(PATIENCE)
     assert store.stop_ttl_sweeper()
     assert done.result(30) is None
     assert store.sweep_ttl() == 0
@@ -278,7 +279,7 @@ def test_a_sweeper_is_ended_by_cancelling_it_and_may_be_started_again(local, clo
     assert store.stop_ttl_sweeper(30)
     store.swept.clear()
     store.start_ttl_sweeper()
-    assert store.swept.wait(30)
+    assert store.swept.wait(PATIENCE)
     assert store.stop_ttl_sweeper(30)
 
 
@@ -294,9 +295,9 @@ def test_a_sweep_that_fails_is_followed_by_the_next(local, caplog):
 
     store._hf.store.list = fails_once
     store.start_ttl_sweeper(SOON)
-    assert store.swept.wait(30)
+    assert store.swept.wait(PATIENCE)
     store.swept.clear()
-    assert store.swept.wait(30)
+    assert store.swept.wait(PATIENCE)
     store.stop_ttl_sweeper()
     del store._hf.store.list
     assert "What has expired was not taken out: busy" in caplog.text

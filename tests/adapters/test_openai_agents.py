@@ -31,6 +31,7 @@ from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import InvalidInput, MissingExtra, ModelFailed, StoreBusy, StoreClosed
 from holdfast.integrations.openai_agents import HoldfastMemory, HoldfastSession, cut
+from patience import PATIENCE
 
 BOAT = "Ann's boat is called Heron"
 ASKED = "What is my boat called?"
@@ -288,7 +289,7 @@ def test_a_change_that_is_cancelled_has_ended_before_its_caller_hears_of_it(hf, 
 
     def waiting():
         begun.set()
-        go_on.wait(60)
+        go_on.wait(PATIENCE)
         return clock()
 
     monkeypatch.setattr(hf, "clock", waiting)

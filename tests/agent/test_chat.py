@@ -27,8 +27,8 @@ from holdfast.agents.tui.panel import MemoryPanel
 from holdfast.agents.tui.prompt import Prompt
 from holdfast.agents.tui.talk import Exchange, Line, call_line
 from holdfast.errors import HoldfastError, StoreBusy
+from patience import PATIENCE
 
-SOON = 100  # seconds after which a test gives up waiting
 WIDE, NARROW = (120, 40), (70, 30)
 TEA = "I like green tea from Uji."
 
@@ -81,10 +81,10 @@ class Seat:
         self.app, self.pilot = app, pilot
 
     async def until(self, true):
-        deadline = time.monotonic() + SOON
+        deadline = time.monotonic() + PATIENCE
         while not true():
             assert time.monotonic() < deadline, (
-                f"not within {SOON} seconds; on the screen:\n{self.screen()}"
+                f"not within {PATIENCE} seconds; on the screen:\n{self.screen()}"
             )
             await self.pilot.pause(0.01)
 
@@ -310,7 +310,7 @@ def test_a_stopped_turn_stays_visible_and_leaves_the_history_alone(desk, key):
         assert seat.answers() == ["Once upon a time "]
         assert seat.lines("note") == ["— interrupted —"]
         assert conversation.history == []
-        assert waiting.cancelled.wait(SOON)
+        assert waiting.cancelled.wait(PATIENCE)
         waiting.go_on.set()
         await seat.pilot.press("enter")
         await seat.settled()
@@ -427,9 +427,9 @@ def test_cancelling_reaches_who_waits_and_only_them(desk):
 
     thread = threading.Thread(target=run)
     thread.start()
-    assert begun.wait(SOON)
+    assert begun.wait(PATIENCE)
     agent.cancel()
-    thread.join(SOON)
+    thread.join(PATIENCE)
     assert len(outcome) == 1 and not agent._running
     waiting.go_on.set()
     assert agent.run("And now?", watcher=Watcher()).text == "and the rest."
@@ -745,7 +745,7 @@ def test_ending_stops_the_turn_that_runs(desk, monkeypatch, how):
 
     run_with(monkeypatch, use)
     assert chat(conversation) == []
-    assert len(ended) == 1 and conversation.history == [] and waiting.cancelled.wait(SOON)
+    assert len(ended) == 1 and conversation.history == [] and waiting.cancelled.wait(PATIENCE)
 
 
 def test_a_screen_that_fails_ends_the_session_too(desk, monkeypatch, capfd):
@@ -765,7 +765,7 @@ def test_a_screen_that_fails_ends_the_session_too(desk, monkeypatch, capfd):
     run_with(monkeypatch, use)
     with pytest.raises(HoldfastError, match="screen failed"):
         chat(conversation)
-    assert len(ended) == 1 and waiting.cancelled.wait(SOON)
+    assert len(ended) == 1 and waiting.cancelled.wait(PATIENCE)
     assert "out of paint" in capfd.readouterr().err
 
 
@@ -788,12 +788,12 @@ def test_a_screen_that_fails_takes_along_a_turn_that_is_not_waiting_yet(desk, mo
         await seat.pilot.pause()
 
     run_with(monkeypatch, use)
-    release = threading.Timer(SOON, waiting.go_on.set)  # so that a failure ends too
+    release = threading.Timer(PATIENCE, waiting.go_on.set)  # so that a failure ends too
     release.start()
     with pytest.raises(HoldfastError, match="screen failed"):
         chat(conversation)
     release.cancel()
-    assert waiting.cancelled.wait(SOON)
+    assert waiting.cancelled.wait(PATIENCE)
     assert "out of paint" in capfd.readouterr().err
 
 

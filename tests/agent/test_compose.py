@@ -17,9 +17,9 @@ from holdfast.agents.compose import up
 from holdfast.agents.role import load_compose, load_role
 from holdfast.agents.role_memory import RoleMemory
 from holdfast.errors import InvalidInput
+from patience import PATIENCE
 from servers import free_port
 
-SOON = 100  # seconds after which a test gives up waiting
 HOOK = {"type": "webhook", "port": 0}
 CRON = {"type": "cron", "schedule": "* * * * *", "prompt": "tick"}
 HEAD = {"apiVersion": "holdfast/v1"}
@@ -82,17 +82,17 @@ class Stage:
 
     def until(self, pattern):
         while True:
-            self.lines.append(self.told.get(timeout=SOON))
+            self.lines.append(self.told.get(timeout=PATIENCE))
             if match := re.search(pattern, self.lines[-1]):
                 return match
 
     def send(self, url, text):
-        return httpx.post(url, content=text, trust_env=False, timeout=SOON).status_code
+        return httpx.post(url, content=text, trust_env=False, timeout=PATIENCE).status_code
 
     def end(self):
         self.stop.set()
         if self.thread:
-            self.thread.join(SOON)
+            self.thread.join(PATIENCE)
             assert not self.thread.is_alive()
         while not self.told.empty():
             self.lines.append(self.told.get())
@@ -196,7 +196,7 @@ def test_an_answer_that_nobody_takes_in_time_is_dropped(stage):
 
     def answer(prompt):
         busy.set()
-        release.wait(SOON)
+        release.wait(PATIENCE)
         return prompt
 
     stage.answers["writer"] = answer
@@ -205,7 +205,7 @@ def test_an_answer_that_nobody_takes_in_time_is_dropped(stage):
     stage.start({"reader": to("writer", queue_size=1, timeout_seconds=0.1), "writer": {}})
     url = stage.until(r"http://\S+")[0]
     stage.send(url, "one")
-    assert busy.wait(SOON)
+    assert busy.wait(PATIENCE)
     for text in ["two", "three"]:
         stage.send(url, text)
     stage.until(

@@ -21,8 +21,8 @@ from holdfast.agents.daemon import Service, serve
 from holdfast.agents.role import load_role
 from holdfast.agents.triggers import Firing
 from holdfast.errors import InvalidInput
+from patience import PATIENCE
 
-SOON = 100  # seconds after which a test gives up waiting
 CRON = {"type": "cron", "schedule": "* * * * *", "prompt": "tick"}
 MEMORY = {"store_path": "memory.db", "embeddings": {"provider": "none"}}
 
@@ -97,13 +97,13 @@ class Daemon:
     def until(self, pattern):
         """What it told that matches, waited for."""
         while True:
-            self.lines.append(self.told.get(timeout=SOON))
+            self.lines.append(self.told.get(timeout=PATIENCE))
             if match := re.search(pattern, self.lines[-1]):
                 return match
 
     def end(self):
         self.stop.set()
-        self.thread.join(SOON)
+        self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
         while not self.told.empty():
             self.lines.append(self.told.get())
@@ -145,7 +145,7 @@ def test_each_kind_of_trigger_runs_the_agent_and_is_remembered(agent, daemon, tm
     running.until("^cron: Done: tick$")
     (tmp_path / "notes" / "a.md").write_text("x")
     running.until(r"^file_watch: Done: File changed: .*a\.md$")
-    assert httpx.post(url, content="Hello", trust_env=False, timeout=60).status_code == 202
+    assert httpx.post(url, content="Hello", trust_env=False, timeout=PATIENCE).status_code == 202
     running.until("^webhook: Done: Hello$")
     running.end()
     remembered = episodes(ann)
@@ -298,4 +298,4 @@ def test_a_signal_stops_it_and_another_interrupt_ends_it_at_once(first):
         process.send_signal(first)
         assert process.stdout.readline() == "stopping\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(SOON) == -signal.SIGINT
+        assert process.wait(PATIENCE) == -signal.SIGINT

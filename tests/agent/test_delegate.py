@@ -18,7 +18,6 @@ from holdfast.agents.role import load_role
 from holdfast.agents.role_memory import RoleMemory
 from holdfast.errors import InvalidInput
 
-SOON = 100  # seconds after which a test gives up waiting
 QUIET = {"embeddings": {"provider": "none"}}
 
 

@@ -21,9 +21,9 @@ from holdfast.agents.role import load_role
 from holdfast.agents.triggers import Firing, WebhookThread
 from holdfast.errors import InvalidInput
 from holdfast.types import from_datetime
+from patience import PATIENCE
 from servers import free_port
 
-SOON = 100  # seconds after which a test gives up waiting
 EVERY_MINUTE = {"type": "cron", "schedule": "* * * * *", "prompt": "Look around."}
 
 
@@ -74,7 +74,7 @@ class Bench:
         while self.looked.acquire(blocking=False):
             pass
         for _ in range(count):
-            assert self.looked.acquire(timeout=SOON)
+            assert self.looked.acquire(timeout=PATIENCE)
 
     def fire(self, firing):
         if self.room:
@@ -83,12 +83,12 @@ class Bench:
         return self.room
 
     def next(self):
-        return self.fired.get(timeout=SOON)
+        return self.fired.get(timeout=PATIENCE)
 
     def end(self):
         self.stop.set()
         for thread in self.threads:
-            thread.join(SOON)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
 
 
@@ -149,7 +149,8 @@ def test_cron_tells_when_there_is_no_room(bench, clock):
     bench.start(EVERY_MINUTE)
     clock.forward(minutes=1)
     assert (
-        bench.told.get(timeout=SOON) == "cron: refused, too much is waiting already: Look around."
+        bench.told.get(timeout=PATIENCE)
+        == "cron: refused, too much is waiting already: Look around."
     )
 
 
@@ -268,10 +269,10 @@ def test_changes_that_had_no_turn_are_told_at_the_end(bench, notes):
     bench.room = False
     bench.start(watching())
     (notes / "a.md").write_text("x")
-    assert bench.offered.wait(SOON)
+    assert bench.offered.wait(PATIENCE)
     bench.end()
     assert (
-        bench.told.get(timeout=SOON)
+        bench.told.get(timeout=PATIENCE)
         == "file_watch: stopped before 1 changed file had their turn: a.md"
     )
 
@@ -362,7 +363,7 @@ class Sender:
         [self.thread] = bench.start(hook(**more), environ={"HOOK_SECRET": "geheim"})
         assert isinstance(self.thread, WebhookThread)
         self.http = httpx.Client(
-            base_url=f"http://127.0.0.1:{self.thread.port}", trust_env=False, timeout=SOON
+            base_url=f"http://127.0.0.1:{self.thread.port}", trust_env=False, timeout=PATIENCE
         )
 
     def __call__(self, body="Hello", *, method="POST", path="/webhook", **headers):
@@ -468,7 +469,9 @@ def test_without_room_a_request_is_refused_and_told(bench, sender):
     answer = send("Do it")
     assert answer.status_code == 503
     assert answer.headers["Retry-After"]
-    assert bench.told.get(timeout=SOON) == "webhook: refused, too much is waiting already: Do it"
+    assert (
+        bench.told.get(timeout=PATIENCE) == "webhook: refused, too much is waiting already: Do it"
+    )
 
 
 def test_a_secret_that_is_not_set(bench):
@@ -493,7 +496,10 @@ def test_the_port_is_free_again_after_the_end(bench, sender):
     bench.end()
     with pytest.raises(httpx.ConnectError):
         httpx.post(
-            f"http://127.0.0.1:{send.thread.port}/webhook", content="x", trust_env=False, timeout=60
+            f"http://127.0.0.1:{send.thread.port}/webhook",
+            content="x",
+            trust_env=False,
+            timeout=PATIENCE,
         )
 
 
@@ -514,4 +520,4 @@ def test_a_trigger_that_breaks_down_says_so(bench, notes, monkeypatch):
     monkeypatch.setattr(bench, "fire", broken)
     bench.start(watching())
     (notes / "a.md").write_text("x")
-    assert bench.told.get(timeout=SOON).endswith("no longer works (RuntimeError: no idea)")
+    assert bench.told.get(timeout=PATIENCE).endswith("no longer works (RuntimeError: no idea)")

@@ -14,6 +14,7 @@ import time
 import pytest
 
 from holdfast import __version__
+from patience import PATIENCE
 
 ESCAPE = "\x1b"
 COMMANDS = [
@@ -60,7 +61,7 @@ def program(*args, **options):
     """Runs the real program in a process of its own."""
     command = [sys.executable, "-m", "holdfast", *map(str, args)]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=60, **options
+        command, capture_output=True, text=True, check=False, timeout=PATIENCE, **options
     )
 
 
@@ -704,7 +705,12 @@ def test_a_reader_that_goes_away_is_no_error(cli):
         os.close(read_end)
         command = [sys.executable, "-m", "holdfast", *args]
         done = subprocess.run(
-            command, stdout=write_end, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+            command,
+            stdout=write_end,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
         )
         os.close(write_end)
         assert (done.returncode, done.stderr) == (0, "")
@@ -724,7 +730,9 @@ def test_the_completion_script_can_be_shown():
         "-c",
         "import sys; sys.argv[0] = 'holdfast'; from holdfast.cli import main; main()",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=60)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=env, timeout=PATIENCE
+    )
     assert "_HOLDFAST_COMPLETE" in done.stdout
     assert "complete" in done.stdout
 

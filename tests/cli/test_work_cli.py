@@ -21,6 +21,7 @@ from holdfast.models.embeddings import tiers
 from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import open_store
 from holdfast.types import Scope
+from patience import PATIENCE
 
 MODEL = "fake:bag-of-words"
 ANN, BOB = Scope("user", "ann"), Scope("user", "bob")
@@ -191,7 +192,7 @@ def working(*args):
 def test_a_worker_without_work_ends_at_once_when_told_to(place, number):
     with working("--interval", "600") as process:
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, out, err) == (0, "", "Stopped.\n")
 
 
@@ -202,7 +203,7 @@ def test_a_worker_finds_what_is_written_while_it_waits(place, store):
         assert Counter(job["scope"] for job in found) == {"user:ann": 1, "user:bob": 1}
         assert {job["worker"].split(":")[1] for job in found} == {str(process.pid)}
         process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
     assert store.coverage() == {MODEL: 2}
 
 
@@ -236,7 +237,7 @@ def test_several_workers_do_every_job_exactly_once(place, store):
     remember(*scopes, count=5)
     options = {"stdout": subprocess.PIPE, "text": True}
     crew = [subprocess.Popen(command("worker", "once", "--json"), **options) for _ in range(3)]
-    finished = [job for process in crew for job in lines(process.communicate(timeout=120)[0])]
+    finished = [job for process in crew for job in lines(process.communicate(timeout=PATIENCE)[0])]
     assert [process.returncode for process in crew] == [0, 0, 0]
     assert Counter((job["status"], job["scope"]) for job in finished) == Counter(
         ("done", scope) for scope in scopes

@@ -20,6 +20,7 @@ from holdfast.agents.agent_runner import RoleAgent
 from holdfast.agents.role import load_role
 from holdfast.agents.role_memory import RoleMemory
 from holdfast.integrations.agent_tools import Keeper
+from patience import PATIENCE
 
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
 ROLE = """\
@@ -123,7 +124,7 @@ class Process:
         return heard
 
     def end(self, stdin: str = "") -> tuple[int, str, str]:
-        out, err = self.popen.communicate(stdin or None, timeout=120)
+        out, err = self.popen.communicate(stdin or None, timeout=PATIENCE)
         return self.popen.returncode, out, err
 
 

@@ -20,9 +20,9 @@ from holdfast import config
 from holdfast.client import Holdfast
 from holdfast.coding_agents.hooks import log
 from holdfast.records.roots import init_project, places_around
+from patience import PATIENCE
 
 Answered = namedtuple("Answered", "code out err seconds")
-PATIENCE = 100  # seconds that anything may take on a crowded machine
 HURRIED = """from holdfast.coding_agents.hooks import deadline
 deadline.TIME, deadline.LAST_STEPS = {seconds}, {seconds} / 6
 from holdfast.cli import main

@@ -16,8 +16,8 @@ from holdfast.client import Holdfast
 from holdfast.namespaces.project_view import project_at
 from holdfast.projects.project_folder import project_around
 from holdfast.types import DAY, Micros, Scope, system_clock
+from patience import PATIENCE
 
-PATIENCE = 100  # seconds that anything may take on a crowded machine
 DECIDED = "We decided to use pnpm instead of npm because npm breaks the lock file."
 TAUGHT = {
     "rollout_summary": "Chose pnpm.",

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
+from patience import PATIENCE
+
 CATEGORIES = ("decisions", "procedures", "principles", "incidents", "preferences")
 
 
@@ -26,7 +28,12 @@ class Repository:
 
     def git(self, *args: str) -> str:
         done = subprocess.run(
-            ["git", *args], cwd=self.folder, capture_output=True, text=True, check=False, timeout=60
+            ["git", *args],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0 or args[0] == "merge", done.stderr
         return done.stdout

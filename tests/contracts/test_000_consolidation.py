@@ -16,6 +16,7 @@ from holdfast.agents.autonomous import pursue
 from holdfast.agents.conversation import Conversation
 from holdfast.extraction.episodes import BUSY, asked, parse
 from holdfast.importers.initrunner_json import import_memories
+from patience import PATIENCE
 
 NONE = "embeddings: {provider: none}"
 
@@ -284,14 +285,14 @@ def test_two_at_once_do_not_learn_the_same_twice(with_episodes, memory_of, write
 
     def slow(prompt):
         reading.set()
-        assert go_on.wait(100)
+        assert go_on.wait(PATIENCE)
         return "fact: staging runs v2.0"
 
     first = with_episodes(slow)
     second = memory_of(write_role(), complete=answering("fact: staging runs version 2.0"))
     thread = threading.Thread(target=first.consolidate)
     thread.start()
-    assert reading.wait(100)
+    assert reading.wait(PATIENCE)
     assert second.consolidate().reason == BUSY
     go_on.set()
     thread.join()

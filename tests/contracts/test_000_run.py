@@ -16,6 +16,7 @@ import time
 import httpx
 import pytest
 
+from patience import PATIENCE
 from servers import free_port
 
 
@@ -140,11 +141,11 @@ def test_a_daemon_in_a_process_of_its_own_runs_by_its_triggers_and_ends_cleanly_
     - {{type: webhook, port: {port}}}""",
     )
     run = process("run", path, "--daemon")
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while True:
         try:
             said = "The shop is open because it is Monday."
-            answer = httpx.post(f"http://127.0.0.1:{port}/webhook", content=said, timeout=60)
+            answer = httpx.post(f"http://127.0.0.1:{port}/webhook", content=said, timeout=PATIENCE)
             break
         except httpx.ConnectError:
             assert time.monotonic() < deadline
@@ -181,7 +182,7 @@ class Terminal:
     def press(self, keys):
         os.write(self.screen, keys.encode())
 
-    def see(self, words, timeout=120):
+    def see(self, words, timeout=PATIENCE):
         """Waits until these words have been shown since the last look."""
         deadline = time.monotonic() + timeout
         while words not in self.shown:
@@ -255,7 +256,9 @@ def test_the_agent_commands_say_what_to_install_where_the_extra_is_missing(write
 
     def hidden(*args):
         command = [sys.executable, tmp_path / "hide.py", *args]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
 
     done = hidden("run", str(write_role()), "-p", "hello")
     assert (done.returncode, "pip install 'holdfast[agent]'" in done.stderr) == (1, True), (

@@ -14,6 +14,7 @@ from scripted import calling
 
 from holdfast.agents.message_history import of_agent
 from holdfast.agents.role import load_compose, load_role
+from patience import PATIENCE
 
 
 def test_on_a_server_every_agent_has_a_memory_of_its_own_unless_the_roles_name_a_common_one(
@@ -138,7 +139,7 @@ def test_a_compose_file_runs_its_services_on_one_memory(process, write_role, cli
     seen = write_role(
         f"{{store_path: {shared}, embeddings: {{provider: none}}}}", file="looker.yaml"
     )
-    deadline = time.monotonic() + 180
+    deadline = time.monotonic() + PATIENCE
     types = set()
     while {"file_watch", "delegate"} - types:
         assert time.monotonic() < deadline, run.popen.poll()

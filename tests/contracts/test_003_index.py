@@ -17,6 +17,7 @@ import pytest
 from holdfast.config import default_store
 from holdfast.records.roots import project_place
 from holdfast.storage import Filter, SQLiteStore
+from patience import PATIENCE
 from records import Repository
 
 TICKET = """\
@@ -264,7 +265,7 @@ def test_a_clone_knows_what_was_committed(repo, tmp_path, monkeypatch, cli):
     repo.js("index", "tickets")
     repo.commit("A ticket")
     subprocess.run(
-        ["git", "clone", "--quiet", repo.folder, tmp_path / "clone"], check=True, timeout=60
+        ["git", "clone", "--quiet", repo.folder, tmp_path / "clone"], check=True, timeout=PATIENCE
     )
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "another machine"))
     monkeypatch.chdir(tmp_path / "clone")
@@ -371,7 +372,7 @@ def indexed(repo: Repository) -> dict[str, int]:
 def test_two_at_once_do_what_one_does(repo):
     many(repo, 30)
     both = [start(repo), start(repo)]
-    assert [process.wait(timeout=120) for process in both] == [0, 0]
+    assert [process.wait(timeout=PATIENCE) for process in both] == [0, 0]
     assert indexed(repo) == {f"tickets/{number:03}.md": 4 for number in range(30)}
     assert repo.js("index")["unchanged"] == 30
     assert repo("doctor").code == 0
@@ -395,11 +396,11 @@ def test_killed_in_the_middle_it_leaves_whole_files_and_goes_on_with_the_rest(re
 
 def killed_when_it_has_begun(repo: Repository) -> int:
     process, log = start(repo), default_store().with_name("memory.db-wal")
-    patience = time.monotonic() + 100
+    patience = time.monotonic() + PATIENCE
     while not (log.exists() and log.stat().st_size > 500_000) and process.poll() is None:
         assert time.monotonic() < patience
     process.kill()
-    return process.wait(timeout=100)
+    return process.wait(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("scope", ["user:bob", "assistant", "project:another"])

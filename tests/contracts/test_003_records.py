@@ -20,6 +20,7 @@ from holdfast.cli.record_roots import GUIDES
 from holdfast.config import default_store
 from holdfast.records.roots import project_place
 from holdfast.types import Edge
+from patience import PATIENCE
 from records import CATEGORIES, Repository, body, by_hand, frontmatter
 from terminals import editor
 
@@ -668,7 +669,7 @@ def test_many_commands_at_once_lose_nothing(repo):
         )
         for command in commands
     ]
-    ended = [(process.communicate(timeout=120), process.returncode) for process in running]
+    ended = [(process.communicate(timeout=PATIENCE), process.returncode) for process in running]
     assert {code for _, code in ended[:4]} == {0}, ended
     assert {code for _, code in ended[4:]} <= {0, 1}, ended
     listed = repo.listed()
@@ -837,7 +838,13 @@ def test_the_shell_completes_ids_with_titles_and_categories(repo, typed, offered
     }
     command = [sys.executable, "-m", "holdfast"]
     done = subprocess.run(
-        command, cwd=repo.folder, env=env, capture_output=True, text=True, timeout=60, check=False
+        command,
+        cwd=repo.folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert offered in done.stdout
     assert record["id"] in done.stdout or not typed.endswith("rec_")

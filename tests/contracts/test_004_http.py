@@ -9,6 +9,7 @@ from holdfast.models.embeddings.tiers import Tiers
 from holdfast.storage import open_store
 from holdfast.types import Scope, Triple
 from live_server import serving
+from patience import PATIENCE
 
 ANN = {"thread_id": "t1", "user_id": "ann"}
 
@@ -197,7 +198,7 @@ def test_superseded_facts_do_not_crowd_out_active_ones(http, ann):
 def test_there_is_no_way_to_wipe_an_owner(live):
     import httpx
 
-    schema = httpx.get(live.url + "openapi.json", trust_env=False, timeout=60).json()["paths"]
+    schema = httpx.get(live.url + "openapi.json", trust_env=False, timeout=PATIENCE).json()["paths"]
     whole = [path for path, methods in schema.items() if "delete" in methods and "{" not in path]
     # What mem0's callers know as delete_all forgets: it archives, and an undo brings all of it
     # back.

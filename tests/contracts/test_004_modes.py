@@ -21,6 +21,7 @@ from holdfast.retention_mode import MODES, effective, mode_of
 from holdfast.scopes import hash_session_id, iso_now, owner_scope, resolve_owner_id
 from holdfast.storage import InMemoryStore, SQLiteStore
 from holdfast.types import Scope
+from patience import PATIENCE
 
 SECRET = "heliotrope"
 SAID = (
@@ -272,7 +273,7 @@ def watched(tmp_path, tmp_path_factory, tracing):
             capture_output=True,
             text=True,
             check=True,
-            timeout=250,
+            timeout=PATIENCE,
         )
         told = json.loads(done.stdout.rpartition("WRITTEN ")[2])
         calls = trace.read_text(errors="replace").splitlines() if tracing else []

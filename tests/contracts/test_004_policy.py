@@ -19,6 +19,7 @@ from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import open_store
 from holdfast.text.tokens import dedup_tokens, index_terms, query_terms
 from holdfast.types import DAY, Scope, Triple
+from patience import PATIENCE
 
 BELIEF = "one mistake means I'm incompetent"
 COUCH = Settings(embedding_models="none", vocabulary="couch")
@@ -416,7 +417,7 @@ def test_oc_23_so_do_they_from_two_processes(opened, place):
             [*command, "profile", "--recall", "on", *where], stdout=subprocess.DEVNULL
         ),
     ]
-    assert [one.wait(120) for one in running] == [0, 0]
+    assert [one.wait(PATIENCE) for one in running] == [0, 0]
     hf = opened()
     assert (known(hf, "rule"), hf.profile()["proactive_recall"]) == ({"Be direct"}, True)
 

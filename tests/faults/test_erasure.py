@@ -27,6 +27,7 @@ from holdfast.maintenance.job_runner import drain
 from holdfast.records.roots import RecordRoot
 from holdfast.storage.protocol import KnownFile, Transaction
 from holdfast.types import STATUSES, Edge, Entity, Scope, Triple
+from patience import PATIENCE
 
 HOLDING = Path(__file__).parent / "holding.py"
 Said = tuple[tuple[Any, ...], dict[str, Any]]
@@ -55,7 +56,7 @@ def held_open(hf: Holdfast, tmp_path: Path) -> Iterator[None]:
         yield
         assert other.stdin is not None
         other.stdin.close()
-        assert other.wait(timeout=60) == 0
+        assert other.wait(timeout=PATIENCE) == 0
 
 
 def left(folder: Path, word: str) -> list[str]:
@@ -650,7 +651,7 @@ hf.purge(sys.argv[2])
 def test_a_crash_after_the_commit_is_made_good_by_the_next_worker(hf, word, tmp_path):
     one = remembered(hf, word)
     done = subprocess.run(
-        [sys.executable, "-c", CRASH, hf.store.location, one], check=False, timeout=60
+        [sys.executable, "-c", CRASH, hf.store.location, one], check=False, timeout=PATIENCE
     )
     assert done.returncode == 9
     with pytest.raises(NotFound):

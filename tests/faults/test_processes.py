@@ -17,6 +17,7 @@ import worker
 
 from holdfast.storage import Filter, SQLiteStore
 from holdfast.types import STATUSES, Scope
+from patience import PATIENCE
 
 # It lasts at least so long, and until enough has happened.
 SECONDS = float(os.environ.get("FAULT_SECONDS", "5"))
@@ -68,7 +69,7 @@ class Crowd:
         """Until the last one has ended by itself."""
         worker.stop(self.folder)
         for process in self.places.values():
-            process.join(120)
+            process.join(PATIENCE)
             self.ended.append(process)
 
 

@@ -18,6 +18,7 @@ from holdfast.config import Settings
 from holdfast.errors import Conflict
 from holdfast.records.roots import RecordRoot, init_project
 from holdfast.storage import SQLiteStore
+from patience import PATIENCE
 
 OFFLINE = Settings(embedding_models="none")
 
@@ -48,7 +49,7 @@ def in_a_process(work, *args) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
-    process.join(60)
+    process.join(PATIENCE)
     return process.exitcode
 
 
@@ -132,7 +133,7 @@ def test_four_processes_add_and_update_at_once(tmp_path):
         for process in processes:
             process.start()
     for process in processes:
-        process.join(120)
+        process.join(PATIENCE)
     assert [process.exitcode for process in processes] == [0] * 4
     hf = opened(tmp_path, place)
     records = {one.id: one for one in hf.records()}

@@ -18,6 +18,7 @@ from holdfast.models.embeddings.mapped import Vocabulary
 from holdfast.models.embeddings.onnx import MAX_TOKENS, OnnxEmbedder
 from holdfast.models.embeddings.static import StaticEmbedder
 from holdfast.models.fake import FakeEmbedder, Fault
+from patience import PATIENCE
 
 LOCAL: dict[str, Embedder] = {
     "static": StaticEmbedder(),
@@ -233,4 +234,4 @@ def test_importing_the_package_loads_no_heavy_library() -> None:
         embedder = holdfast.models.embeddings.base.embedder_for('arctic', environ={})
         assert 'onnxruntime' not in sys.modules
     """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)

@@ -17,6 +17,7 @@ from holdfast.maintenance.job_runner import Upgrader
 from holdfast.models.embeddings.tiers import REST_AFTER_FAILURE
 from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import SQLiteStore
+from patience import PATIENCE
 
 
 class Tiring(FakeEmbedder):
@@ -167,7 +168,7 @@ def test_the_background_embeds_the_scopes_it_is_told_of_with_every_model_and_sto
     open_memory("user:eve").remember("Eve's tea")
     upgrader = background(hf)
     upgrader.nudge((*hf.scopes, *bob.scopes))
-    assert better.done.wait(100)
+    assert better.done.wait(PATIENCE)
     upgrader.stop()
     assert hf.store.coverage() == {fake.identity: 2, "fake:better": 2}
 
@@ -178,11 +179,11 @@ def test_the_background_wakes_up_for_what_comes_later(open_memory):
     upgrader = background(hf)
     hf.remember("one")
     upgrader.nudge(hf.scopes)
-    assert watched.done.wait(100)
+    assert watched.done.wait(PATIENCE)
     watched.done.clear()
     hf.remember("two")
     upgrader.nudge(hf.scopes)
-    assert watched.done.wait(100)
+    assert watched.done.wait(PATIENCE)
     upgrader.stop()
     assert covered(hf) == {watched.identity: 2}
 
@@ -205,7 +206,7 @@ def test_a_model_that_fails_in_the_background_is_noted_and_tried_again_later(ope
         tiring.tried.clear()
         upgrader = background(hf)
         upgrader.nudge(hf.scopes)
-        assert tiring.tried.wait(100)
+        assert tiring.tried.wait(PATIENCE)
         upgrader.stop()
         assert hf.stats()["problems"] == expected
         clock.now += REST_AFTER_FAILURE

@@ -23,6 +23,7 @@ from holdfast.models.embeddings.tiers import REST_AFTER_FAILURE, Tiers
 from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import Filter, open_store
 from holdfast.types import Memory, Scope
+from patience import PATIENCE
 
 ANN, BOB, EVE = Scope("user", "ann"), Scope("user", "bob"), Scope("user", "eve")
 MODEL = "fake:bag-of-words"
@@ -118,7 +119,7 @@ class Process:
 
     def rest(self):
         """Lets it go on to its end, and returns what it said."""
-        out, _ = self.process.communicate("go\n", timeout=120)
+        out, _ = self.process.communicate("go\n", timeout=PATIENCE)
         assert self.process.returncode == 0
         return out.splitlines()
 
@@ -460,7 +461,7 @@ def test_the_background_leaves_alone_what_another_process_embeds(yard):
     upgrader = upgrade(yard, Calling(begun.set))
     upgrader.nudge([ANN])
     upgrader.nudge([BOB])
-    assert begun.wait(100)
+    assert begun.wait(PATIENCE)
     upgrader.stop()
     assert (yard.embedded(scopes=[ANN]), yard.embedded(scopes=[BOB])) == (0, 1)
     assert yard.store.heartbeat(held, now=yard.clock(), lease=LEASE)
@@ -477,7 +478,7 @@ def test_the_background_may_be_told_to_end_from_within(yard):
 
     upgrader = upgrade(yard, Calling(end))
     upgrader.nudge([ANN])
-    assert ended.wait(100)
+    assert ended.wait(PATIENCE)
     upgrader.stop()
 
 
@@ -487,14 +488,14 @@ def test_the_background_gives_its_job_back_when_it_is_stopped(yard):
 
     def step():
         begun.set()
-        stopping.wait(100)
+        stopping.wait(PATIENCE)
 
     upgrader = upgrade(yard, Calling(step))
     upgrader.nudge([ANN])
-    assert begun.wait(100)
+    assert begun.wait(PATIENCE)
     stopper = threading.Thread(target=upgrader.stop)
     stopper.start()
-    assert upgrader._stop.wait(100)
+    assert upgrader._stop.wait(PATIENCE)
     stopping.set()
     stopper.join()
     job = yard.job()
@@ -506,7 +507,7 @@ def test_the_background_tells_the_log_why_a_job_failed(yard, caplog):
     begun = threading.Event()
     upgrader = upgrade(yard, Calling(begun.set, fault="down"))
     upgrader.nudge([ANN])
-    assert begun.wait(100)
+    assert begun.wait(PATIENCE)
     upgrader.stop()
     assert f"embedding user:ann in the background: {MODEL} cannot be reached." in caplog.text
 
@@ -518,7 +519,7 @@ def test_an_open_memory_nudges_for_its_own_scopes_and_those_of_its_views(place):
     ) as hf:
         hf._upgrader._delay = 0
         hf.scoped(BOB).remember("Bob's tea")
-        assert begun.wait(100)
+        assert begun.wait(PATIENCE)
     store = open_store(place)
     assert (store.coverage(), [job.scope for job in store.jobs()]) == ({MODEL: 1}, [BOB])
     store.close()
@@ -545,7 +546,7 @@ def test_a_login_without_rights_of_upkeep_embeds_its_own_scopes_in_the_backgroun
     done = threading.Event()
     upgrader = upgrade(yard, FakeEmbedder(), Calling(done.set, identity="fake:last"))
     upgrader.nudge([ANN])
-    assert done.wait(100)
+    assert done.wait(PATIENCE)
     upgrader.stop()
     assert (
         yard.embedded(scopes=[ANN]),

@@ -10,6 +10,7 @@ import pytest
 from holdfast.server.api_keys import KeyFile
 from holdfast.server.ratelimit import Buckets
 from live_server import serving
+from patience import PATIENCE
 
 TEA, BREAD = "Prefers green tea to coffee", "Bakes bread on Sundays"
 
@@ -419,7 +420,7 @@ def test_a_busy_store_asks_to_try_again():
 def test_every_answer_carries_the_headers_that_browsers_heed(hf, serve, path):
     import httpx
 
-    answer = httpx.get(serve(hf).url.rstrip("/") + path, trust_env=False, timeout=60)
+    answer = httpx.get(serve(hf).url.rstrip("/") + path, trust_env=False, timeout=PATIENCE)
     policy = answer.headers["Content-Security-Policy"]
     assert (
         "default-src 'none'" in policy
@@ -461,11 +462,12 @@ def test_the_schema_is_there_and_pages_that_need_the_internet_are_not(hf, serve)
 
     url = serve(hf).url
     assert (
-        httpx.get(url + "openapi.json", trust_env=False, timeout=60).json()["info"]["title"]
+        httpx.get(url + "openapi.json", trust_env=False, timeout=PATIENCE).json()["info"]["title"]
         == "Holdfast"
     )
     assert [
-        httpx.get(url + page, trust_env=False, timeout=60).status_code for page in ("docs", "redoc")
+        httpx.get(url + page, trust_env=False, timeout=PATIENCE).status_code
+        for page in ("docs", "redoc")
     ] == [404, 404]
 
 

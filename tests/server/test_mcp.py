@@ -18,6 +18,7 @@ from holdfast.client import Holdfast
 from holdfast.records.roots import init_project
 from holdfast.server.mcp.tools import TOOLS
 from mcp_clients import by_http, by_pipe, connected, served, shown
+from patience import PATIENCE
 
 NAMES = [
     "memory_recall",
@@ -314,7 +315,9 @@ def test_a_key_opens_the_memory_of_its_owner_and_no_other(tmp_path, cli):
             assert bob.data("memory_status")["scopes"] == ["user:bob"]
         for headers in ({}, {"X-API-Key": "hf_00000000_" + "x" * 43}):
             assert (
-                httpx.post(url, json={}, headers=headers, trust_env=False, timeout=60).status_code
+                httpx.post(
+                    url, json={}, headers=headers, trust_env=False, timeout=PATIENCE
+                ).status_code
                 == 401
             )
 
@@ -327,7 +330,8 @@ def test_it_limits_as_it_is_set_also_who_guesses_keys(tmp_path, cli):
         tmp_path / "memory.db", "--keys", str(keys), "--scope", "user:ann", env=limited
     ) as url:
         assert [
-            httpx.post(url, json={}, trust_env=False, timeout=60).status_code for _ in range(3)
+            httpx.post(url, json={}, trust_env=False, timeout=PATIENCE).status_code
+            for _ in range(3)
         ] == [401, 401, 429]
 
 
@@ -337,7 +341,7 @@ def test_other_web_pages_are_kept_out(tmp_path):
             ({"Host": "evil.example"}, 421),
             ({"Origin": "https://evil.example"}, 403),
         ):
-            answer = httpx.post(url, json={}, headers=headers, trust_env=False, timeout=60)
+            answer = httpx.post(url, json={}, headers=headers, trust_env=False, timeout=PATIENCE)
             assert answer.status_code == code
 
 

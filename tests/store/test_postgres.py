@@ -61,6 +61,7 @@ from holdfast.testing.scene import (
 )
 from holdfast.testing.searching import VectorsContract, vectorised
 from holdfast.types import Memory, Progress, Scope, Session
+from patience import PATIENCE
 from servers import PostgresServer, empty_tables, plain_binaries, start_server
 
 TABLES = [
@@ -1654,7 +1655,7 @@ def told(error: BaseException) -> str:
 
 def until_raised(call: Callable[[], object]) -> StoreError:
     """The error that comes, once the server has read its rules anew."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:
             call()
@@ -1665,7 +1666,7 @@ def until_raised(call: Callable[[], object]) -> StoreError:
 
 def until_done(call: Callable[[], Any]) -> Any:
     """What the call returns, once the server has read its rules anew."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:
             return call()

@@ -54,6 +54,7 @@ from holdfast.testing.scene import (
 )
 from holdfast.testing.searching import vectorised
 from holdfast.types import Entity, Memory, Session
+from patience import PATIENCE
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -100,7 +101,7 @@ def python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -145,11 +146,11 @@ class TestCreation:
         def read_and_stay() -> None:
             listed(store)
             asked.set()
-            done.wait(100)
+            done.wait(PATIENCE)
 
         thread = threading.Thread(target=read_and_stay)
         thread.start()
-        assert asked.wait(100)
+        assert asked.wait(PATIENCE)
         store.close()
         left = [file.name for file in path.parent.iterdir()]
         done.set()

@@ -18,6 +18,7 @@ from typing import Protocol
 import apsw
 
 from holdfast.client import Holdfast
+from patience import PATIENCE
 
 WORDS = {"HOLDFAST_EMBEDDING_MODELS": "none"}
 DOWN = {
@@ -129,8 +130,8 @@ def a_store_is_busy(world: World) -> None:
             assert not stored.done()
             found = pool.submit(ann.recall, "tea")
             done()
-        assert stored.result(timeout=60)
-        assert found.result(timeout=60) == ["Prefers green tea to coffee"]
+        assert stored.result(timeout=PATIENCE)
+        assert found.result(timeout=PATIENCE) == ["Prefers green tea to coffee"]
         assert ann.recall("bicycle") == ["Rides a red bicycle to work"]
 
 

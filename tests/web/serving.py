@@ -15,7 +15,8 @@ from pathlib import Path
 from demo_memory import OWNER
 from playwright.sync_api import Browser, sync_playwright
 
-PATIENCE = 60  # seconds for a server to start
+from patience import PATIENCE
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # Without a sandbox of its own it also runs as root, as it does in containers.
 FLAGS = (

@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 import httpx
 from playwright.sync_api import Locator, Page, expect
 
+from patience import PATIENCE
+
 
 @dataclass
 class Visit:
@@ -30,7 +32,7 @@ class Visit:
         """What the API says, to compare with what the page shows."""
         owned = {"user_id": self.owner, **query}
         answer = httpx.get(
-            f"{self.url}api/memory/{path}", params=owned, trust_env=False, timeout=60
+            f"{self.url}api/memory/{path}", params=owned, trust_env=False, timeout=PATIENCE
         )
         return answer.raise_for_status().json()
 

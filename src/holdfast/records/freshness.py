@@ -16,13 +16,13 @@ from ..errors import InvalidInput
 from ..types import Memory
 from .evidence import Evidence, anchor, citations, runs
 from .roots import RecordRoot
-from .worktree import GONE, PATIENCE, Line, Tree
+from .worktree import GONE, Line, Tree
 
 _HASH = re.compile(r"[1-9]\d{0,6}-[0-9a-f]{16}")
 
 
 def freshness(
-    memories: Iterable[Memory], places: Iterable[RecordRoot], *, patience: float = PATIENCE
+    memories: Iterable[Memory], places: Iterable[RecordRoot], *, patience: float | None = None
 ) -> dict[str, tuple[Verdict, ...]]:
     """By the id of each memory that cites something, a verdict on each thing, as it is in the
     places that are open.

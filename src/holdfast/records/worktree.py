@@ -33,12 +33,12 @@ _UNSEEN = ("node_modules", "__pycache__")
 
 class Tree:
     """A project's folder, looked into while one command runs. `patience` is how long git may take,
-    in seconds.
+    in seconds; PATIENCE by default.
     """
 
-    def __init__(self, root: Path, *, patience: float = PATIENCE) -> None:
+    def __init__(self, root: Path, *, patience: float | None = None) -> None:
         self.root = root.resolve()
-        self._patience = patience
+        self._patience = PATIENCE if patience is None else patience
         self._read: dict[str, list[Line] | str] = {}
         self._renames: dict[str, dict[str, str]] = {}
 

@@ -92,13 +92,14 @@ class Conversations:
             log.exception("sessions could not be tended to")
 
     def close(
-        self, *, seconds: float = SHUTDOWN_SECONDS, now: Callable[[], float] = time.monotonic
+        self, *, seconds: float | None = None, now: Callable[[], float] = time.monotonic
     ) -> None:
         """End every session of this server, then extract from them as far as time allows.
 
-        The rest is left to the next server or worker: the sessions are marked.
+        `seconds` is SHUTDOWN_SECONDS by default. The rest is left to the next server or worker: the
+        sessions are marked.
         """
-        until = now() + seconds
+        until = now() + (SHUTDOWN_SECONDS if seconds is None else seconds)
         with self._lock:
             heard = sorted(self._open)
             self._open = set()
