@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
@@ -254,86 +254,156 @@ _OF_YEAR = rf"(?:,?\s+(?:(?:{_any('year_of')})\s+)?(?P<year>{_YEAR}))?"
 _OF = rf"(?:(?:{_any('date_of')})\s+)?"
 _THE = rf"(?:(?:{_any('articles')})\s+)?"
 _ORDINAL = rf"(?:{_any('ordinals')})?"
-_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days], bool], ...] = tuple(
-    (later(rf"(?<![\w]){pattern}(?!\w)"), days_of, year_given)
-    for pattern, days_of, year_given in (
-        (
-            rf"(?P<year>{_YEAR})[-/](?P<month>0?[1-9]|1[0-2])(?:[-/](?P<day>{_DAY})(?:t[\d:.]+z?)?)?",
-            _iso,
-            True,
-        ),
-        (rf"(?P<day>{_DAY})\.(?P<month>0?[1-9]|1[0-2])\.(?P<year>{_YEAR})", _day_first, True),
-        (rf"(?P<first>{_DAY})/(?P<second>{_DAY})/(?P<year>{_YEAR})", _slashed, True),
-        (
-            rf"(?P<day>{_DAY}){_ORDINAL}\s+{_OF}(?P<month>{_MONTH})\.?{_OF_YEAR}",
-            _dated,
-            False,
-        ),
-        (
-            rf"(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}){_ORDINAL}{_OF_YEAR}",
-            _dated,
-            False,
-        ),
-        (rf"(?P<month>{_MONTH})\.?,?\s+{_OF}(?P<year>{_YEAR})", _month_of_year, True),
-        (rf"(?:{any_of(_DAY_WORDS)})", _day_word, True),
-        (rf"(?:{_any('unsure_yesterday')})", _unsure_yesterday, True),
-        (
-            rf"(?P<count>{_NUMBER})(?:\s+of)?\s+(?P<unit>{_UNIT})\s+(?:{_any('ago_after')})",
-            _ago,
-            True,
-        ),
-        (rf"(?:{_any('ago_before')})\s+(?P<count>{_NUMBER})\s+(?P<unit>{_UNIT})", _ago, True),
-        (
-            rf"(?:{_any('last_few')})\s+(?P<count>{_NUMBER})"
-            rf"(?:\s+of)?\s+(?P<unit>{_UNIT})",
-            _past,
-            True,
-        ),
-        (rf"(?P<step>{_STEP})\s+(?P<unit>{_UNIT})", _stepped, True),
-        (
-            rf"(?:{_any('step_articles')})\s*(?P<unit>{_UNIT})\s+(?P<step>{_any('step_after')})",
-            _stepped,
-            True,
-        ),
-        (rf"(?P<step>{_STEP})\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
-        (rf"(?P<step>{_STEP})\s+(?P<season>{_SEASON})", _season, False),
-        (rf"(?P<season>{_SEASON})\s+{_OF}(?P<year>{_YEAR})", _season, True),
-        *(
-            (rf"(?<={phrase} )(?P<season>{_SEASON})", _season, False)
-            for phrase in listed("before_season")
-        ),
-        (rf"(?P<step>{_STEP})\s+(?P<month>{_MONTH})", _month_alone, False),
-        (rf"(?P<year>{_YEAR})", _whole_year, True),
-        (rf"(?:{_any('before_month')})\s+(?P<month>{_MONTH_NAME})", _month_alone, False),
-        (rf"(?:{_any('joined_to_month')})(?P<month>{_MONTH_NAME})", _month_alone, False),
-        (
-            rf"(?:{_any('before_season_part')})\s+{_THE}(?P<season>{_SEASON})",
-            _season_in_part,
-            False,
-        ),
-        (rf"(?:{_UNSURE_MONTH_RANGE})\s+(?P<month>{_UNSURE_MONTH})", _month_alone, False),
-        (
-            rf"(?:{_any('before_unsure_month')})\s+(?P<month>{_UNSURE_MONTH})",
-            _month_alone,
-            False,
-        ),
-        (rf"(?:{_any('before_weekday')})\s+(?P<weekday>{_WEEKDAY})", _weekday, True),
-    )
+
+
+class _Rule(NamedTuple):
+    """A pattern for one way to name a time, and the days that a match of it means."""
+
+    pattern: re.Pattern[str]
+    days_of: Callable[[re.Match[str], date], _Days]
+    year_given: bool
+    needs: tuple[frozenset[str], ...]
+    """Of each of these sets a word must be in the question. Compiling a pattern of all months in
+    all languages takes a millisecond, and most questions name none."""
+
+
+def _first_words(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(re.split(r"\W", word)[0] for word in words)
+
+
+_DIGIT = frozenset("0123456789")
+_DAY_WORD = _first_words(_DAY_WORDS)
+_A_MONTH = _first_words(_MONTHS)
+_A_WEEKDAY = _first_words(_WEEKDAYS)
+_A_SEASON = _first_words(_SEASONS)
+_A_UNIT = _first_words(_UNITS)
+_A_STEP = _first_words(_STEPS)
+_UNSURE_DAY = _first_words(listed("unsure_yesterday"))
+_AGO = _first_words((*listed("ago_after"), *listed("ago_before")))
+
+
+def _rule(
+    pattern: str,
+    days_of: Callable[[re.Match[str], date], _Days],
+    *needs: frozenset[str],
+    year_given: bool = True,
+) -> _Rule:
+    return _Rule(later(rf"(?<!\w){pattern}(?!\w)"), days_of, year_given, needs)
+
+
+# The order counts: where two rules fit the same words, the first one is taken.
+_RULES = (
+    _rule(
+        rf"(?P<year>{_YEAR})[-/](?P<month>0?[1-9]|1[0-2])"
+        rf"(?:[-/](?P<day>{_DAY})(?:t[\d:.]+z?)?)?",
+        _iso,
+        _DIGIT,
+    ),
+    _rule(rf"(?P<day>{_DAY})\.(?P<month>0?[1-9]|1[0-2])\.(?P<year>{_YEAR})", _day_first, _DIGIT),
+    _rule(rf"(?P<first>{_DAY})/(?P<second>{_DAY})/(?P<year>{_YEAR})", _slashed, _DIGIT),
+    _rule(
+        rf"(?P<day>{_DAY}){_ORDINAL}\s+{_OF}(?P<month>{_MONTH})\.?{_OF_YEAR}",
+        _dated,
+        _DIGIT,
+        _A_MONTH,
+        year_given=False,
+    ),
+    _rule(
+        rf"(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}){_ORDINAL}{_OF_YEAR}",
+        _dated,
+        _DIGIT,
+        _A_MONTH,
+        year_given=False,
+    ),
+    _rule(rf"(?P<month>{_MONTH})\.?,?\s+{_OF}(?P<year>{_YEAR})", _month_of_year, _DIGIT, _A_MONTH),
+    _rule(rf"(?:{any_of(_DAY_WORDS)})", _day_word, _DAY_WORD),
+    _rule(rf"(?:{_any('unsure_yesterday')})", _unsure_yesterday, _UNSURE_DAY),
+    _rule(
+        rf"(?P<count>{_NUMBER})(?:\s+of)?\s+(?P<unit>{_UNIT})\s+(?:{_any('ago_after')})",
+        _ago,
+        _A_UNIT,
+        _AGO,
+    ),
+    _rule(
+        rf"(?:{_any('ago_before')})\s+(?P<count>{_NUMBER})\s+(?P<unit>{_UNIT})",
+        _ago,
+        _A_UNIT,
+        _AGO,
+    ),
+    _rule(
+        rf"(?:{_any('last_few')})\s+(?P<count>{_NUMBER})(?:\s+of)?\s+(?P<unit>{_UNIT})",
+        _past,
+        _A_UNIT,
+        _first_words(listed("last_few")),
+    ),
+    _rule(rf"(?P<step>{_STEP})\s+(?P<unit>{_UNIT})", _stepped, _A_STEP, _A_UNIT),
+    _rule(
+        rf"(?:{_any('step_articles')})\s*(?P<unit>{_UNIT})\s+(?P<step>{_any('step_after')})",
+        _stepped,
+        _A_UNIT,
+        _first_words(listed("step_after")),
+    ),
+    _rule(rf"(?P<step>{_STEP})\s+(?P<weekday>{_WEEKDAY})", _weekday, _A_STEP, _A_WEEKDAY),
+    _rule(
+        rf"(?P<step>{_STEP})\s+(?P<season>{_SEASON})",
+        _season,
+        _A_STEP,
+        _A_SEASON,
+        year_given=False,
+    ),
+    _rule(rf"(?P<season>{_SEASON})\s+{_OF}(?P<year>{_YEAR})", _season, _A_SEASON, _DIGIT),
+    *(
+        _rule(
+            rf"(?<={phrase} )(?P<season>{_SEASON})",
+            _season,
+            _A_SEASON,
+            _first_words([phrase]),
+            year_given=False,
+        )
+        for phrase in listed("before_season")
+    ),
+    _rule(
+        rf"(?P<step>{_STEP})\s+(?P<month>{_MONTH})",
+        _month_alone,
+        _A_STEP,
+        _A_MONTH,
+        year_given=False,
+    ),
+    _rule(rf"(?P<year>{_YEAR})", _whole_year, _DIGIT),
+    _rule(
+        rf"(?:{_any('before_month')})\s+(?P<month>{_MONTH_NAME})",
+        _month_alone,
+        _A_MONTH,
+        year_given=False,
+    ),
+    _rule(
+        rf"(?:{_any('joined_to_month')})(?P<month>{_MONTH_NAME})",
+        _month_alone,
+        _A_MONTH,
+        year_given=False,
+    ),
+    _rule(
+        rf"(?:{_any('before_season_part')})\s+{_THE}(?P<season>{_SEASON})",
+        _season_in_part,
+        _A_SEASON,
+        year_given=False,
+    ),
+    _rule(
+        rf"(?:{_UNSURE_MONTH_RANGE})\s+(?P<month>{_UNSURE_MONTH})",
+        _month_alone,
+        _A_MONTH,
+        year_given=False,
+    ),
+    _rule(
+        rf"(?:{_any('before_unsure_month')})\s+(?P<month>{_UNSURE_MONTH})",
+        _month_alone,
+        _A_MONTH,
+        year_given=False,
+    ),
+    _rule(rf"(?:{_any('before_weekday')})\s+(?P<weekday>{_WEEKDAY})", _weekday, _A_WEEKDAY),
 )
 # A question without a digit or the first word of one of these has no time in it: most stop here.
-_HINTS = frozenset(
-    re.split(r"\W", hint)[0]
-    for hint in (
-        *_DAY_WORDS,
-        *_STEPS,
-        *_MONTHS,
-        *_WEEKDAYS,
-        *_SEASONS,
-        *listed("ago_after"),
-        *listed("ago_before"),
-        *listed("unsure_yesterday"),
-    )
-)
+_HINTS = _DIGIT | _DAY_WORD | _A_STEP | _A_MONTH | _A_WEEKDAY | _A_SEASON | _AGO | _UNSURE_DAY
 _WORD = re.compile(r"\d|\w+")
 _ARTICLE = rf"(?:(?:{_any('range_articles')})\s+)?"
 _UNTIL = later(rf"\b(?:{_any('until')})\s+{_ARTICLE}$")
@@ -352,9 +422,10 @@ def spans(text: str, now: int) -> list[Span]:
     ['7 May 2023', 'last week']
     """
     plain = _plain(text)
-    if not any(word in _HINTS or word.isdigit() for word in _WORD.findall(plain)):
+    words = frozenset(_WORD.findall(plain))
+    if words.isdisjoint(_HINTS):
         return []
-    found = _joined(plain, _narrowed(plain, _expressions(plain, _date_of(now))))
+    found = _joined(plain, _narrowed(plain, _expressions(plain, words, _date_of(now))))
     return [_bent(plain, text, each) for each in found]
 
 
@@ -376,9 +447,11 @@ def _date_of(now: int) -> date:
     return date.fromordinal(day)
 
 
-def _expressions(plain: str, today: date) -> list[_Found]:
+def _expressions(plain: str, words: frozenset[str], today: date) -> list[_Found]:
     found: list[_Found] = []
-    for pattern, days_of, year_given in _RULES:
+    for pattern, days_of, year_given, needs in _RULES:
+        if any(words.isdisjoint(needed) for needed in needs):
+            continue
         for match in pattern.finditer(plain):
             start = _start_of_name(match)
             if any(start < other.end and other.start < match.end() for other in found):

@@ -39,6 +39,7 @@ _MONTHS_OF_YEAR = 12
 # "the first days of May"
 _DAYS = frozenset(listed("days"))
 _A_FEW = 3
+_WORD = re.compile(r"\d|\w+")
 _AT_ITS_END = later(rf"(?:{any_of(listed('end'))})\b")
 
 
@@ -59,12 +60,17 @@ class Parts:
         before = rf"(?:(?P<before>{number})\s+)?"
         after = rf"(?:\s+(?P<count>{number})(?:\s+of)?)?"
         self._part = later(rf"(?<!\w){before}(?:{edge}){after}\s+(?P<unit>{unit}){_OF}$")
+        said = (listed("first"), listed("final"), _ORDINALS, _STAGES)
+        self._cues = frozenset(re.split(r"\W", word)[0] for words in said for word in words)
         self._stage = later(rf"(?<!\w)(?P<stage>{any_of(_STAGES)})(?:{_OF}|\s+|-)$")
 
     def before(self, text: str, first: date, last: date) -> tuple[int, date, date] | None:
         """Where a part of [first, last] is named at the end of `text`, and its days; None where
         none is.
         """
+        # Compiling the patterns takes a few milliseconds; most times are named as a whole.
+        if self._cues.isdisjoint(_WORD.findall(text)):
+            return None
         if found := self._part.search(text):
             days = self._part_of(found, first, last)
             return (found.start(), *days) if days else None
