@@ -23,8 +23,10 @@ from .verb_forms import (
     SECOND_AFTER_VERB,
     is_adverb,
     is_participle,
+    listed,
+    paired,
+    pattern,
     third_person,
-    words,
 )
 
 NOBODY = "the user"
@@ -56,60 +58,39 @@ _SENTENCE_END = re.compile(r"[.!?…:]['\")\]]*\s|\n")
 _CLAUSE_END = re.compile(r"[.,;:!?()—–…]")
 _CAPITAL = re.compile(r"[A-ZÀ-Þ]")
 
-_PRONOUNS = words("i we me us my our mine ours myself ourselves im ive")
-_FUSED = {
-    "i'm": "am",
-    "im": "am",
-    "i've": "have",
-    "ive": "have",
-    "i'll": "will",
-    "i'd": "would",
-    "we're": "are",
-    "we've": "have",
-    "we'll": "will",
-    "we'd": "would",
-}
-_OBJECTS = {"me": "them", "us": "them", "myself": "themselves", "ourselves": "themselves"}
+_PRONOUNS = listed("pronouns")
+_FUSED = paired("fused")
+_OBJECTS = paired("objects")
 _SEVERAL = ("us", "ourselves")
-_OWN = {"my": "their", "our": "their", "mine": "theirs", "ours": "theirs"}
-_JOINING = words("and but or")
+_OWN = paired("own")
+_MANY = paired("plural")
+_AFTER_HAD = listed("after_had")
+_COUNTRY = listed("after_us_as_country")
+_BEFORE_PAGE = listed("before_us_as_page")
+_PAGE = listed("after_us_as_page")
+_JOINING = listed("joining")
 # Somebody named or called by what they are, and nothing before that in the clause: "Tom ", "my best
 # friend ".
 _SOMEBODY = re.compile(
     r"(?:^|[,;:.!?—–]\s|\b(?:that|when|where|if|because|since|while|as)\s)"
     r"\s*(?:(?:[Mm]y|[Oo]ur|[Tt]he)\s(?:[\w'-]+\s){1,3}|(?:[A-ZÀ-Þ][\w'-]+\s){1,3})$"
 )
-_OTHER_SUBJECTS = words("he she they who which where when because while how what if whether")
-_LIKE_HABIT = re.compile(
-    r"\b(?:always|usually|often|never|sometimes|normally|every|each|daily|weekly|generally|tend|rarely)\b",
-    re.IGNORECASE,
-)
-_LIKE_PAST = re.compile(
-    r"\b(?:yesterday|ago|last|once|back then|earlier|in (?:19|20)\d\d)\b", re.IGNORECASE
-)
+_OTHER_SUBJECTS = listed("other_subjects")
+_LIKE_HABIT = re.compile(rf"\b(?:{pattern('like_habit')})\b", re.IGNORECASE)
+_LIKE_PAST = re.compile(rf"\b(?:{pattern('like_past')})\b", re.IGNORECASE)
 # "World War I", "type I diabetes"; but "the type I like".
-_NUMBERED = words("category class grade level phase stage tier type")
-_NUMBERED_THINGS = words(
-    "clinical diabetes diabetic error errors hypersensitivity railroad studies study trial trials"
-)
+_NUMBERED = listed("numbered")
+_NUMBERED_THINGS = listed("numbered_things")
 # Exclamations that only look like possession.
-_EXCLAIMED = words("bad god gods goodness gosh lord oh word")
-_ARTICLES = words("a an the")
+_EXCLAIMED = listed("exclaimed")
+_ARTICLES = listed("articles")
 # After these, and after prepositions and the like, "mine" is no pit.
-_BEFORE_MINE = words("of is are was were be like not isn't wasn't and or but")
-_DETERMINERS = words(
-    "a an the this that these those each every some such other its her his their my our your"
-)
-_BEFORE_ME_TIME = words("a the some more little enough")
-_INVERTED = words("""
-    am do don't did didn't have haven't had was can can't could will won't would should shall must may might
-""")
+_BEFORE_MINE = listed("before_mine")
+_DETERMINERS = listed("determiners")
+_BEFORE_ME_TIME = listed("before_me_time")
+_INVERTED = listed("inverted")
 # Kin are written with a capital by many: "My Mom", "My Aunt Clara".
-TITLES_OF_KIN = words("""
-    mom mum mother mommy mummy mama dad daddy father papa pa ma grandma grandpa granny nana grandmother grandfather
-    aunt auntie uncle sister brother sis bro cousin niece nephew wife husband partner son daughter boss fiance fiancee
-    mother-in-law father-in-law
-""")
+TITLES_OF_KIN = listed("titles_of_kin")
 
 
 class _Doubtful(Exception):
@@ -229,7 +210,6 @@ class _Teller:
         return token.text
 
     # -- which words are pronouns
-    # --------------------------------------------------------------------------------------
 
     def _is_pronoun(self, token: _Token) -> bool:
         lower = token.lower
@@ -346,19 +326,8 @@ class _Teller:
             case "my":
                 return following not in _EXCLAIMED and after is not None
             case "us":
-                country = previous in _ARTICLES or following in (
-                    "citizen",
-                    "citizens",
-                    "dollars",
-                    "visa",
-                    "army",
-                )
-                page = previous in ("about", "contact") and following in (
-                    "page",
-                    "form",
-                    "link",
-                    "section",
-                )
+                country = previous in _ARTICLES or following in _COUNTRY
+                page = previous in _BEFORE_PAGE and following in _PAGE
                 return not country and not page
             case "mine":
                 # "to mine coal".
@@ -369,7 +338,6 @@ class _Teller:
         return lower not in ("im", "ive") or after is not None
 
     # -- what they become
-    # ----------------------------------------------------------------------------------------------
 
     def _pronoun(self, token: _Token) -> str:
         lower = token.lower
@@ -394,9 +362,9 @@ class _Teller:
     def _had(self) -> bool:
         """Whether "I'd" is "I had": "I'd been", "I'd better"."""
         following = self._word_after(self.place)
-        return following is not None and (
-            following in ("better", "been") or is_participle(following)
-        )
+        if following is None:
+            return False
+        return following in _AFTER_HAD or is_participle(following)
 
     def _subject(self, pronoun: str) -> str:
         many = pronoun.startswith("we")
@@ -427,7 +395,6 @@ class _Teller:
         return name
 
     # -- verbs
-    # ---------------------------------------------------------------------------------------------------------
 
     def _is_verb(self, token: _Token) -> bool:
         """Whether this word is the verb that is to come, or a second one that has to agree like the
@@ -450,7 +417,7 @@ class _Teller:
         self.verb_of = ""
         lower = verb.lower().replace("’", "'")
         if not one:
-            return {"am": "are", "was": "were", "wasn't": "weren't"}.get(lower, verb)
+            return _MANY.get(lower, verb)
         if lower in NEVER_VERBS or (lower.endswith("ing") and third_person(lower) == lower):
             raise _Doubtful
         told = third_person(verb, tense=self.tense)
@@ -486,7 +453,6 @@ class _Teller:
         return not infinitive or word in AFTER_INFINITIVE
 
     # -- what is around
-    # ------------------------------------------------------------------------------------------------
 
     def _neighbour(self, step: int) -> _Token | None:
         """The nearest token on this side that is no mere mark."""
