@@ -11,7 +11,7 @@ import pytest
 from holdfast.languages import SCRIPTS, language, languages
 from holdfast.languages.loader import FOLDER
 
-FILES = sorted(FOLDER.glob("*.toml"))
+FILES = sorted(Path(FOLDER).glob("*.toml"))
 
 # A language that nobody speaks, with as little as a file can have.
 MADE_UP = """

@@ -23,12 +23,17 @@ class Listed:
         return key in self.sure or key in self.unsure
 
 
+def entries(section: str) -> list[str]:
+    """The entries of a section as they are written."""
+    return _sections().get(section, [])
+
+
 @cache
 def listed(section: str) -> Listed:
-    """The list of a section."""
-    entries = [key_of(entry) for entry in _sections()[section]]
-    sure = frozenset(entry for entry in entries if not entry.endswith("?"))
-    unsure = frozenset(entry[:-1] for entry in entries if entry.endswith("?"))
+    """The list of a section; empty if no file has it."""
+    keys = [key_of(entry) for entry in entries(section)]
+    sure = frozenset(key for key in keys if not key.endswith("?"))
+    unsure = frozenset(key[:-1] for key in keys if key.endswith("?"))
     return Listed(sure, unsure)
 
 

@@ -5,10 +5,11 @@ inflected.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import cache, lru_cache
 from typing import NamedTuple
 
+from ...languages import in_every_language
 from .base import EntityType
 from .gazetteer import key_of, listed
 
@@ -16,39 +17,8 @@ _MARKS = "\u0300-\u036f"
 _WORD = re.compile(
     rf"(?>(?:[^\W\d_]\.){{2,}})|[^\W\d_][\w{_MARKS}]*+(?>(?:['’-][^\W\d_][\w{_MARKS}]*+)*)"
 )
-_ELISION = re.compile(r"(?:[ldjmtsnc]|qu|dell|all|nell|sull|dall)['’](?=[^\W\d_])", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SENTENCE_END = re.compile(r"[.!?…:;\n\r\t\"“”„«»‹›(\[*•|/>—–]")
-_ABBREVIATIONS = frozenset(
-    (
-        "mr",
-        "mrs",
-        "ms",
-        "mx",
-        "dr",
-        "prof",
-        "st",
-        "mt",
-        "hr",
-        "fr",
-        "sr",
-        "sra",
-        "srta",
-        "mme",
-        "mlle",
-        "dott",
-        "sig",
-        "jr",
-        "co",
-        "capt",
-        "rev",
-        "dhr",
-        "mevr",
-        "проф",
-        "г",
-        "ул",
-    )
-)
 
 
 class Word(NamedTuple):
@@ -97,7 +67,9 @@ def _joined(gap: str, before: str) -> tuple[bool, bool]:
     """Whether a sentence may begin behind `gap`, and whether a name may go on behind it."""
     if not before:
         return True, False
-    abbreviated = gap in (". ", ".") and (len(before) == 1 or before.lower() in _ABBREVIATIONS)
+    abbreviated = gap in (". ", ".") and (
+        len(before) == 1 or before.lower() in listed("abbreviations").sure
+    )
     ended = not abbreviated and _SENTENCE_END.search(gap) is not None
     return ended, abbreviated or gap in ("\u00a0", " & ")
 
@@ -106,7 +78,7 @@ def _without_apostrophes(word: str) -> str:
     """`Ines's` and `l'Italie` are Ines and Italie; a capital before the apostrophe is part of most
     names.
     """
-    elision = _ELISION.match(word)
+    elision = _elision().match(word)
     if elision and (word[0].islower() or key_of(word[elision.end() :]) in listed("places").sure):
         word = word[elision.end() :]
     return _POSSESSIVE.sub("", word)
@@ -121,29 +93,22 @@ def canonical(name: str, type_: EntityType, *, genitive: bool) -> str:
     return name[0] + basic[1:] if basic and basic != name.lower() else name
 
 
-# Endings of Russian and Ukrainian cases, and what the basic form has instead.
-_CASES: Sequence[tuple[str, tuple[str, ...]]] = (
-    ("ией", ("ия",)),
-    ("ии", ("ия", "ий")),
-    ("ию", ("ия", "ий")),
-    ("ия", ("ий",)),
-    ("ием", ("ий",)),
-    ("ой", ("а", "ый")),
-    ("ою", ("а",)),
-    ("ей", ("я", "а")),
-    ("ем", ("й", "ь", "")),
-    ("ём", ("ь",)),
-    ("ом", ("",)),
-    ("ым", ("",)),
-    ("а", ("",)),
-    ("у", ("", "а")),
-    ("ы", ("а",)),
-    ("и", ("а", "я", "ь")),
-    ("е", ("а", "я", "", "й")),
-    ("ю", ("я", "й", "ь")),
-    ("я", ("й", "ь")),
-    ("ью", ("ь",)),
-)
+@cache
+def _elision() -> re.Pattern[str]:
+    """Articles and pronouns that French and Italian join to the next word: `l'Italie`."""
+    joined = "|".join(sorted(listed("elisions").sure))
+    return re.compile(rf"(?:{joined})['’](?=[^\W\d_])", re.IGNORECASE)
+
+
+@cache
+def _cases() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Endings of cases, and what the basic form has instead, in the order in which to try them."""
+    found = []
+    for _, table in in_every_language("inflection"):
+        for entry in table["cases"].split():
+            ending, _, basics = entry.partition("=")
+            found.append((ending, tuple(basics.replace("-", "").split("|"))))
+    return tuple(found)
 
 
 @lru_cache(maxsize=4096)
@@ -156,7 +121,7 @@ def nominative(key: str, known: frozenset[str], *, genitive: bool) -> str:
     if genitive and key.endswith("s") and key[:-1] in known:
         return key[:-1]
     if "а" <= key[:1] <= "ї":
-        for ending, basics in _CASES:
+        for ending, basics in _cases():
             if key.endswith(ending) and len(key) - len(ending) > 1:
                 for basic in basics:
                     if (entry := key[: len(key) - len(ending)] + basic) in known:

@@ -16,7 +16,7 @@ from functools import cache
 from ...text.stopwords import STOP_WORDS
 from .base import EntityMatch, EntityType
 from .east_asian import east_asian_names
-from .gazetteer import lengths, listed, longest
+from .gazetteer import entries, lengths, listed, longest
 from .inflection import Word, canonical, nominative, words_of
 
 # How sure a rule is, from a title down to two capitals side by side.
@@ -26,133 +26,6 @@ LISTED = 0.7
 LIKELY = 0.6
 BARE = 0.4
 
-_PARTICLES = frozenset(
-    (
-        "de",
-        "da",
-        "do",
-        "dos",
-        "das",
-        "del",
-        "della",
-        "di",
-        "du",
-        "van",
-        "von",
-        "der",
-        "den",
-        "ter",
-        "bin",
-        "ibn",
-        "al",
-    )
-)
-_ARTICLES = frozenset(
-    (
-        "the",
-        "a",
-        "an",
-        "der",
-        "die",
-        "das",
-        "dem",
-        "den",
-        "el",
-        "la",
-        "los",
-        "las",
-        "le",
-        "les",
-        "il",
-        "lo",
-        "o",
-        "os",
-    )
-)
-_GERMAN = frozenset(
-    (
-        "der",
-        "die",
-        "das",
-        "und",
-        "ich",
-        "ist",
-        "nicht",
-        "ein",
-        "eine",
-        "einen",
-        "mit",
-        "auf",
-        "fur",
-        "von",
-        "dem",
-        "im",
-        "wir",
-        "sie",
-        "er",
-        "auch",
-        "mein",
-        "meine",
-        "meinem",
-        "meiner",
-        "bei",
-        "hat",
-        "habe",
-        "haben",
-        "sind",
-        "wie",
-        "aber",
-        "nach",
-        "noch",
-        "wenn",
-        "heute",
-        "gestern",
-        "zu",
-        "zum",
-        "zur",
-        "beim",
-        "wohnt",
-        "arbeitet",
-        "heißt",
-    )
-)
-_ENGLISH = frozenset(
-    (
-        "the",
-        "and",
-        "is",
-        "of",
-        "to",
-        "my",
-        "i",
-        "a",
-        "with",
-        "for",
-        "that",
-        "it",
-        "you",
-        "have",
-        "on",
-        "we",
-        "he",
-        "she",
-        "at",
-        "her",
-        "his",
-        "lives",
-        "works",
-        "from",
-        "are",
-        "not",
-        "be",
-        "this",
-    )
-)
-_ENGLISH_ONLY = _ENGLISH - {"a", "i", "he", "on", "be", "we", "her"}
-_QUOTED_COMPANY = re.compile(
-    r"(?<!\w)(?:ООО|ОАО|ЗАО|ПАО|АО|[Кк]омпани[яию]|[Фф]ирм[ауе]) [«\"“„]([^«»\"“”\n]{2,60})[»\"”“]"
-)
-_CONTRACTED = frozenset(("", "m", "ve", "ll", "d", "re", "t", "s"))
 _LONGEST_NAME = 4  # words
 
 
@@ -176,10 +49,17 @@ class NameRecogniser:
 
 
 def _quoted_companies(text: str) -> Iterator[EntityMatch]:
-    for match in _QUOTED_COMPANY.finditer(text):
+    for match in _quoted_company().finditer(text):
         yield EntityMatch(
             match[1].strip(), "organization", match.start(), match.end(), TOLD, match.group()
         )
+
+
+@cache
+def _quoted_company() -> re.Pattern[str]:
+    """A legal form or a word for a company, and its name in quotation marks."""
+    words = "|".join(entries("before quoted company"))
+    return re.compile(rf"(?<!\w)(?:{words}) [«\"“„]([^«»\"“”\n]{{2,60}})[»\"”“]")
 
 
 _Hit = tuple[EntityMatch, int] | None
@@ -195,9 +75,11 @@ class _Reading:
         self._somebody = [word.capital and self._may_name(word) for word in self._words]
         keys = [word.key for word in self._words]
         # Where nouns have capitals, a capital says nothing.
-        self._nouns = sum(map(_GERMAN.__contains__, keys)) > sum(map(_ENGLISH.__contains__, keys))
+        capitals = listed("capital nouns").sure
+        small = listed("small nouns").sure
+        self._nouns = sum(key in capitals for key in keys) > sum(key in small for key in keys)
         # Ella, Mia and Una are names where they are not words of the language.
-        self._english = not self._nouns and not _ENGLISH_ONLY.isdisjoint(keys)
+        self._english = not self._nouns and not listed("unlike names").sure.isdisjoint(keys)
         self._shouting = len(self._words) > 3 and 2 * sum(
             word.shouted for word in self._words
         ) > len(self._words)
@@ -244,9 +126,9 @@ class _Reading:
         """The index behind the particles of a name; 0 where there are none: `Ines de Castro`, but
         `Ines de Lisboa`.
         """
-        if self._key(at) not in _PARTICLES:
+        if self._key(at) not in listed("particles").sure:
             return 0
-        behind = at + 2 if self._key(at + 1) in _ARTICLES else at + 1
+        behind = at + 2 if self._key(at + 1) in listed("articles").sure else at + 1
         near = behind < len(self._words) and all(
             self._words[index].near for index in range(at, behind + 1)
         )
@@ -269,7 +151,8 @@ class _Reading:
             return False
         initial = len(word.text) == 1 and self._text[word.end : word.end + 1] == "."
         stem, _, ending = word.key.partition("'")  # of `I've`, not of `O'Brien`
-        return initial or (stem if ending in _CONTRACTED else word.key) not in function_words()
+        contracted = not ending or ending in listed("contractions").sure
+        return initial or (stem if contracted else word.key) not in function_words()
 
     def _person_end(self, at: int) -> int:
         """The index behind a person's name that begins at `at`."""
@@ -310,7 +193,7 @@ class _Reading:
         between.
         """
         return self._phrase_before(at, section) or (
-            self._key(at - 1) in _ARTICLES
+            self._key(at - 1) in listed("articles").sure
             and self._words[at].near
             and self._phrase_before(at - 1, section)
         )
@@ -428,7 +311,7 @@ class _Reading:
         if not self._names_somebody(at):
             return None
         if self._phrase_before(at, "introduced") or (
-            self._key(at - 2) == "зовут" and self._words[at].near
+            self._key(at - 2) in listed("called before").sure and self._words[at].near
         ):
             return self._person(at, PHRASED)
         if not self._phrase_before(at, "named"):
@@ -482,7 +365,7 @@ class _Reading:
         Hilton`.
         """
         behind = self._person_end(at)
-        in_place = self._key(at - 1) in _PLACING and self._words[at].near
+        in_place = self._key(at - 1) in listed("placing").sure and self._words[at].near
         return not in_place and (behind == at + 2 or self._speaks(at, at + 1))
 
     def _speaks(self, begin: int, end: int) -> bool:
@@ -574,26 +457,6 @@ _RULES: tuple[_Rule, ...] = (
     _Reading.acting,
     _Reading.bare,
 )
-_PLACING = frozenset(
-    (
-        "in",
-        "to",
-        "from",
-        "near",
-        "at",
-        "of",
-        "nach",
-        "aus",
-        "bei",
-        "en",
-        "a",
-        "em",
-        "de",
-        "из",
-        "в",
-        "во",
-    )
-)
 
 
 @cache
@@ -601,8 +464,7 @@ def function_words() -> frozenset[str]:
     """Words of grammar in every language we know; no name begins with one, and no sentence says who
     it is by one.
     """
-    names = {"will", "mark", "per", "don", "sue", "al", "son", "sera", "mai", "ana"}
-    return frozenset().union(*STOP_WORDS.values()) - names
+    return frozenset().union(*STOP_WORDS.values()) - listed("also names").sure
 
 
 @cache

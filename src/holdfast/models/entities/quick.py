@@ -28,9 +28,8 @@ SUREST = LIKELY
 _END = re.compile(r"(?<=[a-z]{3}[.!?])(?<!Prof\.)(?<!Capt\.)\s+(?=[A-Z])|\n+")
 _QUOTED = re.compile(r"[\"“”„«]([^\"“”«»\n]{2,80})[\"“”»]")  # no title is longer
 _CAPITAL = re.compile(r"(?<![\w'])[A-Z]\w*")
+_WORD = re.compile(r"\w+")
 _FOREIGN = re.compile(r"[^\x00-\x7f‘’“”–—…]")
-# Where nouns have capitals, a sentence cannot be judged by them. None of these is an English word.
-_GERMAN = re.compile(r"\b(?:und|ich|ist|nicht|eine|einen|mit|der|das)\b", re.IGNORECASE)
 
 
 class QuickNameRecogniser:
@@ -73,7 +72,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
     if text.islower():
         return
     parts = [] if _is_foreign(text) else list(_sentences(text))
-    if _is_foreign(text) or (parts and _GERMAN.search(text)):
+    if _is_foreign(text) or (parts and _has_capital_nouns(text)):
         # Its language decides how a capital is read, and takes all of it to tell.
         yield 0, text
     else:
@@ -107,6 +106,12 @@ def _may_name(text: str, start: int, end: int) -> bool:
         elif word not in _never():
             return True
     return False
+
+
+def _has_capital_nouns(text: str) -> bool:
+    """Whether a text is of a language whose nouns have capitals, so that they tell nothing."""
+    surely = listed("surely capital nouns").sure
+    return not surely.isdisjoint(_WORD.findall(text.lower()))
 
 
 @cache
