@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from ..languages import in_every_language, patterns_of_all
 from .fences import memory_blocks
 from .invisible import HIDDEN
 from .lazy_regex import later
@@ -49,28 +50,31 @@ class Part(NamedTuple):
 # Three of a kind open a block of code; marks that only look like back-ticks or quotes do, too.
 _BLOCK_EDGE = later(r"\s{0,12}(```|~~~|\"\"\"|'''|｀｀｀|ˋˋˋ|‘‘‘|’’’|´´´|“““|”””|〜〜〜|∼∼∼)")
 _QUOTED_LINE = later(r"\s{0,12}(?:[>|》＞▌┃│]|&gt;)")
-_MAIL_HEADER = later(
-    r"\s{0,4}(?:from|to|cc|subject|date|sent|von|an|betreff|gesendet|datum|de|à|para|objet|asunto|fecha|от|кому|тема"
-    r"|дата|发件人|收件人|主题|差出人|宛先|件名)\s?[:：]\s?\S",
-    re.IGNORECASE,
-)
+
+
+def _words(key: str) -> str:
+    """A pattern for any of the words that the languages list under this key, with commas."""
+    lists = (str(table.get(key, "")).split(", ") for _, table in in_every_language("pasted"))
+    return "|".join(word for words in lists for word in words if word)
+
+
+def _patterns(key: str) -> str:
+    return patterns_of_all("pasted", key)
+
+
+_MAIL_HEADER = later(lambda: rf"\s{{0,4}}(?:{_words('mail_headers')})\s?[:：]\s?\S", re.IGNORECASE)
 _MAIL_BELOW = later(
-    r"\s{0,4}(?:-{2,}\s?(?:original|forwarded|ursprüngliche|weitergeleitete|mensaje|message)|on\s.{4,80}\swrote:"
-    r"|am\s.{4,80}\sschrieb\s.{1,80}:|le\s.{4,80}\sa\sécrit|el\s.{4,80}\sescribió:)",
+    lambda: rf"\s{{0,4}}(?:-{{2,}}\s?(?:{_words('forwarded')})|{_patterns('mail_below')})",
     re.IGNORECASE,
 )
 _GREETED = later(
-    r"\s{0,4}(?:hi|hello|hey|dear|good (?:morning|afternoon)|hallo|liebe[rs]?|sehr "
-    r"geehrte[rs]?|hola|estimad[oa]s?"
-    r"|querid[oa]s?|bonjour|cher|chère|здравствуйте|уважаем\w+|привет)\b[^.!?\n]{0,40}[,!:]?\s*$",
-    re.IGNORECASE,
+    lambda: rf"\s{{0,4}}(?:{_patterns('greeting')})\b[^.!?\n]{{0,40}}[,!:]?\s*$", re.IGNORECASE
 )
 _SIGNED = later(
-    r"\s{0,4}(?:best|kind|warm)?\s?(?:regards|wishes|best|cheers|sincerely|thanks|thank "
-    r"you|yours(?: truly)?"
-    r"|(?:viele|liebe|beste|freundliche) grüße|mit freundlichen "
-    r"grüßen|gruß|saludos|atentamente|cordialement"
-    r"|bien à vous|с уважением)\s?[,!.]?\s*$",
+    lambda: (
+        rf"\s{{0,4}}(?:{_words('closing_adjectives')})?\s?(?:{_patterns('closing')})"
+        r"\s?[,!.]?\s*$"
+    ),
     re.IGNORECASE,
 )
 _SHELL_PROMPT = later(
@@ -123,16 +127,7 @@ _CHAT_LINE = later(
     re.IGNORECASE,
 )
 # Words before a colon that are no speaker: the author introduces something of their own.
-_OWN_LABELS = later(
-    r"notes?|nb|ps|important|reminder|remember|rules?|instructions?|request|preferences?|style|format|update|edit|tip"
-    r"|warning|fyi|btw|please|also|ok|question|task|todo|goal|context|tldr|language|today|tomorrow|correction|quick|small"
-    r"|summary|background|hint|attention|recap|heads|caution|caveat|requirements?"
-    r"|hinweis|wichtig|merke|regeln?|bitte|frage|aufgabe|achtung|korrektur|ziel|kontext|übrigens|notiz"
-    r"|nota|importante|reglas?|recuerda|pregunta|corrección|tarea|objetivo|contexto|atención|favor"
-    r"|remarque|règles?|retiens|rappel|tâche|objectif|contexte"
-    r"|важно|правил[оа]|запомни|помни|примечание|вопрос|задача|напоминание|поправка|кстати|заметка",
-    re.IGNORECASE,
-)
+_OWN_LABELS = later(lambda: _patterns("own_labels"), re.IGNORECASE)
 _HEADING = later(r"\s{0,3}#{1,6}\s+\S")
 _UNDERLINE = later(r"\s{0,3}(?:={3,}|-{3,})\s*$")
 _FRONT_MATTER = later(r"---\s*\n(?:[\w-]+:.*\n)+---\s*(?:\n|\Z)")

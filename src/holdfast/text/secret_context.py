@@ -11,30 +11,31 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..languages import in_every_language
 from .secret_formats import Secret
 from .secret_prefixes import looks_drawn
 from .secret_values import How, Name, is_random, is_secret, words
 
+
+def _listed(key: str) -> tuple[str, ...]:
+    """The entries of every language under this key, which are written with commas between them."""
+    entries: list[str] = []
+    for _, table in in_every_language("secrets"):
+        entries += filter(None, str(table.get(key, "")).split(", "))
+    return tuple(dict.fromkeys(entries))
+
+
+def _any(key: str) -> str:
+    return "|".join(_listed(key))
+
+
 # Names of passwords, also inside DB_PASSWORD and mypassword.
-_PASSWORDS = (
-    *words("""
-    password passwd passwort passphrase passcode pwd kennwort contraseña contrasena contraseña motdepasse
-    mot_de_passe mot-de-passe senha wachtwoord lösenord adgangskode salasana hasło haslo parola
-    пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호
-"""),
-    "mot de passe",
-)
+_PASSWORDS = _listed("passwords")
 # These count where a word begins: `DB_PASS` and `authToken`, not `compass`, `jsonwebtoken` or
 # `monkey`.
-_OTHERS = words("""
-    pass pw pin key token secret credentials credential _auth schlüssel clave clé chave jeton
-    geheimnis secreto segredo токен ключ секрет 令牌 密钥 トークン
-""")
+_OTHERS = _listed("names")
 # What every name begins with: looking for these few strings is cheaper than looking for a pattern.
-_CORES = words("""
-    pass pw pin key token secret credential _auth contrase mot kennwort senha wachtwoord adgangskode salasana haslo
-    parola clave chave jeton geheimnis segredo
-""")
+_CORES = _listed("cores")
 _FOREIGN_CORES = tuple(name for name in _PASSWORDS + _OTHERS if not name.isascii())
 # What turns a mere key into a secret one, and what turns a key or token into a harmless one.
 _TELLING = words("""
@@ -50,9 +51,13 @@ _HARMLESS = words("""
 """)
 # Names that stand alone; every other one names a token.
 _LONELY: dict[str, Name] = {"pass": "password", "pw": "password", "pin": "pin", "key": "key"}
-_SUFFIX = r"(?:[_-]?\d{1,3}|[_-](?:prod|production|dev|staging|stage|test|live|old|new|primary|secondary|base|value))?"
+_SUFFIX = (
+    r"(?:[_-]?\d{1,3}|[_-](?:prod|production|dev|staging|stage|test|live|old|new|primary|secondary"
+    r"|base|value))?"
+)
 _NAME = re.compile(
-    rf"(?:(?P<password>{'|'.join(_PASSWORDS)})|(?P<other>{'|'.join(_OTHERS)})){_SUFFIX}(?![a-zß-ɏа-я])"
+    rf"(?:(?P<password>{_any('passwords')})|(?P<other>{_any('names')})){_SUFFIX}"
+    r"(?![a-zß-ɏа-я])"
 )
 
 # How far a value is read at first; one that is a secret goes to its end.
@@ -75,17 +80,11 @@ _QUOTED = (
 _BARE = rf"(?P<bare>[^\s{_QUOTES},;&<>(){{}}\[\]|\\\u3000-\u303f]{{1,{LONGEST}}}+)"
 # A told value ends with the sentence, and where the script changes back to one without spaces.
 _TELL = r"(?P<told>[!#-&*-Z\\^_a-z|~\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u024f\u0400-\u04ff]{4,512})"
-_ABOUT = (
-    r"(?:[ "
-    r"\t](?:for|to|of|on|at|in|für|fürs|zu|zum|vom|von|de|del|di|para|pour|du|do|da|voor|для|от)\b"
-    r"[^.:\n?!=]{1,40}?)?"
-)
+_ABOUT = rf"(?:[ \t](?:{_any('about')})\b[^.:\n?!=]{{1,40}}?)?"
 _IS = (
-    r"(?:(?:[ \t](?:changed|set|updated|reset|geändert|gesetzt))?"
-    r"[ \t]{1,3}(?:is|was|are|will be|ist|war|lautet|es|era|est|était|é|è|to|auf|à|это)(?![^\W\d_])"
-    r"|['’]s\b|[ \t]{0,3}(?:[:：=]|是|为|為|は|는|은)|[ \t]{1,2}[—–-](?=[ \t]))"
-    r"(?:[ \t]{1,3}(?:now|currently|still|actually|simply|just|set to|changed "
-    r"to|jetzt|nun|ahora|maintenant|agora)\b)?"
+    rf"(?:(?:[ \t](?:{_any('changed')}))?[ \t]{{1,3}}(?:{_any('told')})(?![^\W\d_])"
+    rf"|['’]s\b|[ \t]{{0,3}}(?:[:：=]|{_any('joined')})|[ \t]{{1,2}}[—–-](?=[ \t]))"
+    rf"(?:[ \t]{{1,3}}(?:{_any('now')})\b)?"
     r"[ \t]{0,3}[:：]?[ \t]{0,3}"
 )
 # `=`, `:`, `=>`, and what PHP, make and JavaScript write: `.=`, `?=`, `::=`, `+=`, `??=`, `||=`.
@@ -152,11 +151,11 @@ _RULES = (
     ),
     _Rule(
         "password",
-        ("password ", "passwort ", "contraseña ", "mot de passe "),
+        tuple(f"{name} " for name in _listed("spoken")),
         "password",
         re.compile(
-            r"\b(?:with|and|using|sudo|mit|und|con|y|avec|et)[ \t](?:(?:the|dem|la|le)[ \t])?"
-            rf"(?:password|passwort|contraseña|mot de passe)[ \t]{_TELL}",
+            rf"\b(?:{_any('with')})[ \t](?:(?:{_any('article')})[ \t])?(?:{_any('spoken')})"
+            rf"[ \t]{_TELL}",
             re.IGNORECASE,
         ),
     ),
