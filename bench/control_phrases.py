@@ -3,7 +3,7 @@ seven languages.
 
     python bench/control_phrases.py                          the labelled lists of bench/data
     python bench/control_phrases.py FILE …                   any file of the same format
-    python bench/control_phrases.py --misses dev             the phrases that were read wrongly, of what was looked at
+    python bench/control_phrases.py --misses dev             the phrases that were read wrongly
 
 Each line of a file is a JSON object with `text`, `label` (forget_session, forget_last,
 forget_topic, pause, resume, list, remember or none), `lang` and, where it is about something,

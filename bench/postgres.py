@@ -28,10 +28,12 @@ from recall import BATCH, MODEL, stages
 
 ASKED = 60
 COLUMNS = """
-SELECT attname FROM pg_attribute WHERE attrelid = ('holdfast.' || %s)::regclass AND attnum > 0 AND NOT attisdropped
+SELECT attname FROM pg_attribute
+WHERE attrelid = ('holdfast.' || %s)::regclass AND attnum > 0 AND NOT attisdropped
 """
 SIZES = """
-SELECT relname, pg_relation_size(c.oid), (SELECT coalesce(sum(pg_relation_size(i.indexrelid)), 0) FROM pg_index i
+SELECT relname, pg_relation_size(c.oid),
+       (SELECT coalesce(sum(pg_relation_size(i.indexrelid)), 0) FROM pg_index i
 WHERE i.indrelid = c.oid), pg_total_relation_size(c.oid) FROM pg_class c
 WHERE relnamespace = 'holdfast'::regnamespace AND relkind = 'r' ORDER BY 4 DESC
 """

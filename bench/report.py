@@ -1,6 +1,7 @@
 """Every figure in one page, beside plain rankings and other memories: writes `bench/report.md`.
 
-    python bench/report.py --data DIR [--only PART]… [--fresh] [--peer NAME] [--quick] [--write FILE]
+    python bench/report.py --data DIR [--only PART]… [--fresh] [--peer NAME] [--quick]
+                           [--write FILE]
 
 `DIR` holds `locomo10.json` and `longmemeval*.json`, anywhere below it; what is not there is left
 out, and the page says so. Each part runs in a process of its own and leaves its figures in

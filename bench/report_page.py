@@ -54,12 +54,13 @@ def _head(parts: Kept, *, quick: bool) -> str:
 
 {_command("make report DATA=DIR", "python bench/report.py --data DIR")}
 
-`DIR` holds LoCoMo's `locomo10.json` and a LongMemEval file. No language model takes part anywhere. The machine:
-{machine}.
+`DIR` holds LoCoMo's `locomo10.json` and a LongMemEval file. No language model takes part
+anywhere. The machine: {machine}.
 
-Times depend on the machine and on what else it does, so they are given as ratios to what was measured in the same run,
-turn by turn; how busy the machine was stands at the end. [docs/benchmarks.md](../docs/benchmarks.md) says how the
-figures are made and what they are worth."""
+Times depend on the machine and on what else it does, so they are given as ratios to what was
+measured in the same run, turn by turn; how busy the machine was stands at the end.
+[docs/benchmarks.md](../docs/benchmarks.md) says how the figures are made and what they are
+worth."""
 
 
 def _locomo(parts: Kept) -> str:
@@ -85,17 +86,19 @@ def _locomo(parts: Kept) -> str:
     )
     return f"""## Does recall find the evidence? LoCoMo
 
-The share of the turns that answer a question among the first k hits, over all questions with known evidence. Each
-conversation is searched on its own. R@k and the share within 1,024 tokens of context are for categories 1–4, the
-session figures for all five. Nothing was trained on LoCoMo.
+The share of the turns that answer a question among the first k hits, over all questions with
+known evidence. Each conversation is searched on its own. R@k and the share within 1,024 tokens of
+context are for categories 1–4, the session figures for all five. Nothing was trained on LoCoMo.
 
 {_table(["ranking", *columns], rows)}
 
-The rankings below Holdfast are the ones that the memories it grew out of prescribe: FTS5 as it reads a question when
-left alone (every word must be there), and reciprocal rank fusion of words and vectors. So that it is not too easy, FTS5
-is there with any word too, and with stems and without stop words, which is also what it brings to its second fusion.
-Each turn is one document, `Speaker: text`; "the quick model" is potion-base-8M, "the better model" arctic-embed-s in
-int8. Hardly any turn holds all words of a question, so fusing FTS5's default with vectors is nearly vectors alone.
+The rankings below Holdfast are the ones that the memories it grew out of prescribe: FTS5 as it
+reads a question when left alone (every word must be there), and reciprocal rank fusion of words
+and vectors. So that it is not too easy, FTS5 is there with any word too, and with stems and
+without stop words, which is also what it brings to its second fusion. Each turn is one document,
+`Speaker: text`; "the quick model" is potion-base-8M, "the better model" arctic-embed-s in int8.
+Hardly any turn holds all words of a question, so fusing FTS5's default with vectors is nearly
+vectors alone.
 
 {commands}
 {_categories(parts)}"""
@@ -154,9 +157,10 @@ def _longmemeval(parts: Kept) -> str:
     )
     return f"""## Does recall find the evidence? LongMemEval
 
-All sessions of the file in one pool, so each question is put to thousands of turns. "any" is one session that answers,
-"all" is every one. Our weights were trained on these questions, so for Holdfast this is not a held-out figure:
-five-fold cross-validation by `python bench/train.py` is in [docs/benchmarks.md](../docs/benchmarks.md).
+All sessions of the file in one pool, so each question is put to thousands of turns. "any" is one
+session that answers, "all" is every one. Our weights were trained on these questions, so for
+Holdfast this is not a held-out figure: five-fold cross-validation by `python bench/train.py` is
+in [docs/benchmarks.md](../docs/benchmarks.md).
 
 {_table(["ranking", *columns], rows)}
 
@@ -202,12 +206,14 @@ def _peers(parts: Kept) -> str:
     notes = "\n".join(f"- {line}" for line in _notes(compared))
     return f"""## Beside other memories
 
-Each in an environment and a process of its own, on the same turns and the same questions; the ids that come back are
-scored by the same code. All of them were open at the same time and got each question one after the other. Vectors came
-from one endpoint on loopback, which serves the same model, arctic-embed-s, to everybody and knows which texts are
-questions. Peers were given one string for each turn, `Speaker: text`, and one user, wing, namespace or collection for
-each conversation. Everything else is their default. Proxies that lead nowhere kept them off the network. Holdfast's
-weights were trained on LongMemEval's questions and never on LoCoMo's, so LoCoMo is the comparison that counts.
+Each in an environment and a process of its own, on the same turns and the same questions; the ids
+that come back are scored by the same code. All of them were open at the same time and got each
+question one after the other. Vectors came from one endpoint on loopback, which serves the same
+model, arctic-embed-s, to everybody and knows which texts are questions. Peers were given one
+string for each turn, `Speaker: text`, and one user, wing, namespace or collection for each
+conversation. Everything else is their default. Proxies that lead nowhere kept them off the
+network. Holdfast's weights were trained on LongMemEval's questions and never on LoCoMo's, so
+LoCoMo is the comparison that counts.
 
 {tables}
 
@@ -215,9 +221,10 @@ What each was given:
 
 {notes}
 
-"Taking in" is a conversation at a time, searchable when it is done; the vectors of the shared model were there already.
-"A question" wants ten hits and includes the model's reading of the question, which is the same for everybody; "search"
-is the rest. Both are the middle of what each of sixty questions took as a multiple of what it took Holdfast.
+"Taking in" is a conversation at a time, searchable when it is done; the vectors of the shared
+model were there already. "A question" wants ten hits and includes the model's reading of the
+question, which is the same for everybody; "search" is the rest. Both are the middle of what each
+of sixty questions took as a multiple of what it took Holdfast.
 
 {_command(*(f"python bench/report.py --data DIR --only peers-{name}" for name in names))}"""
 
@@ -285,9 +292,10 @@ def _latency(parts: Kept) -> str:
     sizes = ",".join(str(run["memories"]) for run in runs)
     return f"""## How long does recall take?
 
-One scope, conversations of twenty turns, vectors of the quick model, a warm process. The floor is measured between our
-recalls: one question embedded, one scan of the same vectors with numpy, one bare FTS5 query for any word over the same
-texts. That is the work of reciprocal rank fusion before anything is fused, fetched, weighed or explained.
+One scope, conversations of twenty turns, vectors of the quick model, a warm process. The floor is
+measured between our recalls: one question embedded, one scan of the same vectors with numpy, one
+bare FTS5 query for any word over the same texts. That is the work of reciprocal rank fusion
+before anything is fused, fetched, weighed or explained.
 
 {_table(columns, rows)}
 
@@ -304,9 +312,10 @@ def _writing(parts: Kept) -> str:
 
 
 def _ingest(own: Any) -> str:
-    return f"""{own["texts"]:,} short texts through `remember_many`, 1,000 a call: {own["ratio"]:.2f} times the rate of
-a bare insert of the same rows with FTS5, 100 a transaction ({own["holdfast_per_second"]:,} beside
-{own["bare_per_second"]:,} a second).
+    return f"""\
+{own["texts"]:,} short texts through `remember_many`, 1,000 a call: {own["ratio"]:.2f} times the
+rate of a bare insert of the same rows with FTS5, 100 a transaction
+({own["holdfast_per_second"]:,} beside {own["bare_per_second"]:,} a second).
 
 {_command(f"python bench/ingest.py --count {own['texts']}")}"""
 
@@ -321,9 +330,10 @@ def _capture(own: Any) -> str:
         ]
         for mode, ratio in own["ratio"].items()
     ]
-    return f"""One turn at a time, entities and all, on a store that holds {own["stored"]:,}, beside a bare insert of
-the same row with an FTS5 trigger in a transaction of its own. As Holdfast runs, 99 in 100 took less than
-{own["p99_milliseconds"]:.1f} ms.
+    return f"""\
+One turn at a time, entities and all, on a store that holds {own["stored"]:,}, beside a bare
+insert of the same row with an FTS5 trigger in a transaction of its own. As Holdfast runs, 99 in
+100 took less than {own["p99_milliseconds"]:.1f} ms.
 
 {_table(["how both wait", "× a bare insert", "µs", "bare µs"], rows)}
 
@@ -354,10 +364,11 @@ def _rules(parts: Kept) -> str:
     )
     return f"""## What are the rules worth that need no model?
 
-Held-out halves of labelled sets that we wrote (of the secrets, all), so these figures say that the rules do what they
-are meant to do; they were chosen to be hard: many pairs differ in one number, name or "not". Beside them what the
-memories before Holdfast did: word sets alike to 0.75 or 0.85 and a cosine of 0.92 for repeated facts, three patterns
-for secrets. For facts they asked a language model; what can be had without one is every sentence.
+Held-out halves of labelled sets that we wrote (of the secrets, all), so these figures say that
+the rules do what they are meant to do; they were chosen to be hard: many pairs differ in one
+number, name or "not". Beside them what the memories before Holdfast did: word sets alike to 0.75
+or 0.85 and a cosine of 0.92 for repeated facts, three patterns for secrets. For facts they asked
+a language model; what can be had without one is every sentence.
 
 {_table(["what", "method", "to be found", "precision", "recall"], rows)}
 

@@ -23,7 +23,8 @@ from holdfast.text.secrets import find_secrets
 LARGEST = 2_000_000  # bytes of a file; what is larger is generated
 ENDINGS = frozenset(
     """
-    .py .js .ts .tsx .jsx .mjs .cjs .go .c .h .cpp .hpp .rs .java .rb .sh .md .rst .txt .json .jsonl .yml .yaml .toml
+    .py .js .ts .tsx .jsx .mjs .cjs .go .c .h .cpp .hpp .rs .java .rb .sh .md .rst .txt
+    .json .jsonl .yml .yaml .toml
     .cfg .ini .html .css .sql .xml .csv .pl .pm .lua
     # A table reads better as prose.
     """.split()  # noqa: SIM905

@@ -1,7 +1,8 @@
 """What the secret scanner hides of the keys that other scanners are tested with, as they stand and
 within prose.
 
-    python bench/secret_scanners.py --gitleaks CHECKOUT [--trufflehog CHECKOUT] [--half 0|1] [--misses]
+    python bench/secret_scanners.py --gitleaks CHECKOUT [--trufflehog CHECKOUT] [--half 0|1]
+                                    [--misses]
 
 The cases are read from checkouts of gitleaks and trufflehog. A key counts as hidden when no telling
 stretch of it is left. The bars: 95 % of gitleaks' positives as lines, 85 % in prose of the keys

@@ -68,13 +68,15 @@ NAMED = """What names of types in it stand for:
 |---|---|
 | `ScopeLike` | whose memory it is: a text such as `"user:alice"`, or a `Scope` |
 | `Ref` | the id of a memory, or its number |
-| `Moment` | a `datetime` (without a time zone it is taken as UTC), microseconds since 1970 UTC, or None |
-| `Micros` | a time that comes back: microseconds since 1970 UTC; `holdfast.types.to_datetime` makes a `datetime` |
-| `Fields` | title, author, role, session, confidence, decay_rate, source, trust, quote, tags, metadata, triple |
-| `DatedFields`, `AllFields` | the same with event_time, valid_from, valid_until; and with kind, category |
+| `Moment` | a `datetime` (UTC if it has no time zone), microseconds since 1970 UTC, or None |
+| `Micros` | a returned time: microseconds since 1970 UTC; see `holdfast.types.to_datetime` |
+| `Fields` | title, author, role, session, confidence, decay_rate, source, trust, quote, tags, \
+metadata, triple |
+| `DatedFields` | the same with event_time, valid_from, valid_until |
+| `AllFields` | the same with kind and category too |
 | `Complete` | a language model: a function from a prompt to its answer |
 
-What is given wrong raises an [error](#errors) that says what to give instead, and nothing is written.
+A wrong argument raises an [error](#errors) that says what to pass instead; nothing is written.
 """
 
 

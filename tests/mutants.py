@@ -588,14 +588,15 @@ def _list(reasons: dict[str, str]) -> str:
 
 _INTRODUCTION = """# Mutation testing
 
-`make mutants` tries the tests of these modules on code that is wrong: it makes one small change at a time (a number
-nudged, a comparison or a condition turned round or left out, a string emptied, a rule, a word of a table, an argument
-or a statement left out) and runs the tests that say what they expect of the module. A change that none of them
-notices has survived. Each that did is listed below with the reason why it does no harm; the command fails on any
-other. It takes some minutes and is no part of `make test`.
+`make mutants` tries the tests of these modules on code that is wrong: it makes one small change
+at a time (a number nudged, a comparison or a condition turned round or left out, a string
+emptied, a rule, a word of a table, an argument or a statement left out) and runs the tests that
+say what they expect of the module. A change that none of them notices has survived. Each that did
+is listed below with the reason why it does no harm; the command fails on any other. It takes some
+minutes and is no part of `make test`.
 
-What is not tried: property tests, which may or may not draw an example that notices; what a regular expression says,
-short of emptying or dropping it."""
+What is not tried: property tests, which may or may not draw an example that notices; what a
+regular expression says, short of emptying or dropping it."""
 _HEAD = """| module | mutants | killed | | survived, explained |
 |---|---|---|---|---|"""
 

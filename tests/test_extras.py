@@ -46,7 +46,8 @@ for command in (
 ):
     assert run(command) == 0, command
 loaded = {name.partition(".")[0] for name in sys.modules}
-assert not loaded & {"pydantic_ai", "fastapi", "mcp", "psycopg", "textual", "opentelemetry", "packaging"}, loaded
+heavy = {"pydantic_ai", "fastapi", "mcp", "psycopg", "textual", "opentelemetry", "packaging"}
+assert not loaded & heavy, loaded
 """
 
 
@@ -88,7 +89,8 @@ for module in ("pydantic_ai", "openai_agents", "langgraph"):
 print("anthropic")
 from holdfast.integrations.anthropic import memory_tool
 try:
-    memory_tool(Holdfast.open(":memory:", scope="user:ann", settings=Settings(embedding_models="none")))
+    settings = Settings(embedding_models="none")
+    memory_tool(Holdfast.open(":memory:", scope="user:ann", settings=settings))
 except HoldfastError as error:
     print(error)
 print("embeddings")

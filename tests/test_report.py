@@ -191,7 +191,8 @@ class Words:
             raise ValueError("no idea")
         words = set(asked["text"].lower().strip("?").split())
         shared = lambda turn: len(words & set(turn["text"].lower().split()))
-        return [turn["key"] for turn in sorted(self.kept[owner], key=shared, reverse=True)][: asked["limit"]]
+        ranked = sorted(self.kept[owner], key=shared, reverse=True)
+        return [turn["key"] for turn in ranked][: asked["limit"]]
 
 serve(Words, "numpy")
 """

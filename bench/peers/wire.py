@@ -3,7 +3,7 @@ same for everybody.
 
     {"do": "open", "folder": …, "embeddings": URL, "model": …, "dimensions": …}    {"versions": {…}}
     {"do": "add", "owner": …, "turns": [{"key": …, "text": …, …}, …]}              {"seconds": …}
-    {"do": "ask", "owner": …, "text": …, "limit": …, "now": …}                     {"ranked": [key, …], "seconds": …}
+    {"do": "ask", "owner": …, "text": …, "limit": …, "now": …}    {"ranked": [key, …], "seconds": …}
 
 A line that cannot be answered is answered with {"error": …}. The seconds are the peer's own: what
 the pipe takes is not counted. Nothing here but the standard library: it runs wherever the peer is

@@ -18,7 +18,8 @@ DIMENSIONS = 4
 EARLY = "2025-06-01T10:00:00+00:00"
 _SESSIONS = """
 CREATE TABLE sessions (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, agent_name TEXT NOT NULL, timestamp TEXT NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, agent_name TEXT NOT NULL,
+    timestamp TEXT NOT NULL,
     messages_json TEXT NOT NULL)
 """
 _MEMORIES = """

@@ -44,7 +44,8 @@ embeddings: {provider: "", model: "", base_url: "", api_key_env: ""}
 episodic: {enabled: true, max_episodes: 500}
 semantic: {enabled: true, max_memories: 1000}
 procedural: {enabled: true, max_procedures: 100}
-consolidation: {enabled: true, interval: after_session, max_episodes_per_run: 20, model_override: null}
+consolidation: {enabled: true, interval: after_session, max_episodes_per_run: 20, \
+model_override: null}
 """
 
 

@@ -137,7 +137,8 @@ def test_a_daemon_in_a_process_of_its_own_runs_by_its_triggers_and_ends_cleanly_
         more=f"""
   triggers:
     - {{type: cron, schedule: "* * * * *", prompt: "tick"}}
-    - {{type: file_watch, paths: ["{watched}"], debounce_seconds: 0.1, prompt_template: "The file {{path}} is new"}}
+    - {{type: file_watch, paths: ["{watched}"], debounce_seconds: 0.1,
+       prompt_template: "The file {{path}} is new"}}
     - {{type: webhook, port: {port}}}""",
     )
     run = process("run", path, "--daemon")

@@ -125,7 +125,8 @@ def test_a_compose_file_runs_its_services_on_one_memory(process, write_role, cli
     inbox.mkdir()
     trigger = f"""
   triggers:
-    - {{type: file_watch, paths: ["{inbox}"], debounce_seconds: 0.1, prompt_template: "Mail came: {{path}}"}}"""
+    - {{type: file_watch, paths: ["{inbox}"], debounce_seconds: 0.1,
+       prompt_template: "Mail came: {{path}}"}}"""
     write_role(memory="", name="reader", file="reader.yaml", more=trigger)
     write_role(memory="", name="writer", file="writer.yaml")
     shared = tmp_path / "shared.db"

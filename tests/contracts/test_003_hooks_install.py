@@ -48,7 +48,9 @@ OTHERS = {
         '{\r\n    "hooks": {\r\n        "Stop": [\r\n            {"hooks": []}\r\n        '
         "]\r\n    }\r\n}\r\n"
     ),
-    "one line": '{"model":"opus","hooks":{"SessionEnd":[{"hooks":[{"type":"command","command":"x"}]}]}}',
+    "one line": (
+        '{"model":"opus","hooks":{"SessionEnd":[{"hooks":[{"type":"command","command":"x"}]}]}}'
+    ),
     "no hooks": '{\n  "model": "opus"\n}\n',
     "empty hooks": '{\n  "hooks": {}\n}\n',
     "empty": "{}",

@@ -163,7 +163,9 @@ import json, os, sys
 
 written = []
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
-CHANGING = ("os.mkdir", "os.rename", "os.link", "os.symlink", "os.truncate", "os.remove", "shutil.copyfile")
+CHANGING = (
+    "os.mkdir", "os.rename", "os.link", "os.symlink", "os.truncate", "os.remove", "shutil.copyfile"
+)
 
 def watch(event, args):
     if event == "open" and isinstance(args[0], (str, bytes, os.PathLike)):
@@ -180,7 +182,8 @@ def kept_open():
     for number in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
         try:
             path = os.readlink(f"/proc/self/fd/{number}")
-            flags = next(line for line in open(f"/proc/self/fdinfo/{number}") if line.startswith("flags:"))
+            lines = open(f"/proc/self/fdinfo/{number}")
+            flags = next(line for line in lines if line.startswith("flags:"))
         except (OSError, StopIteration):
             continue
         if path.startswith("/") and int(flags.split()[1], 8) & (os.O_WRONLY | os.O_RDWR):
@@ -188,7 +191,8 @@ def kept_open():
 
 def told():
     written.extend(kept_open())
-    print("WRITTEN", json.dumps([one for one in written if not one[1].startswith(("/dev/", "/proc/"))]))
+    kept = [one for one in written if not one[1].startswith(("/dev/", "/proc/"))]
+    print("WRITTEN", json.dumps(kept))
 """
 COMMAND = (
     WATCHED
@@ -222,7 +226,10 @@ with Holdfast.open(sys.argv[1], scope="user:ann", mode="guest") as hf:
 """
 )
 # Calls that change what is on disk; opening for reading is none of them.
-STRACE = "openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,truncate,unlink,unlinkat"
+STRACE = (
+    "openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat"
+    ",truncate,unlink,unlinkat"
+)
 READING = re.compile(r"open(at)?\(.*(O_RDONLY|O_PATH)[^)]*\) = ")
 ALLOWED = re.compile(r'"/(dev|proc)/')
 

@@ -643,7 +643,8 @@ from holdfast.config import Settings
 from holdfast.client import Holdfast
 from holdfast.storage import SQLiteStore
 SQLiteStore.scrub = lambda self, wait=0.0: os._exit(9)
-hf = Holdfast.open(sys.argv[1], scope="user:ann", settings=Settings(embedding_models="none"), background=False)
+settings = Settings(embedding_models="none")
+hf = Holdfast.open(sys.argv[1], scope="user:ann", settings=settings, background=False)
 hf.purge(sys.argv[2])
 """
 

@@ -106,7 +106,8 @@ def test_threads_may_share_an_embedder(embedder: Embedder) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.text(LETTERS, max_size=200))
 @example(
-    "Ça va, Zoë? ΣΊΣΥΦΟΣ groß İstanbul 我喜欢茶 日本語テスト 한국어 don't—stop… 🎉👍🏽\x85\u200b\ttea\x00"
+    "Ça va, Zoë? ΣΊΣΥΦΟΣ groß İstanbul 我喜欢茶 日本語テスト 한국어 don't"
+    "—stop… 🎉👍🏽\x85\u200b\ttea\x00"
 )
 @example("x" * 101 + " single_word content id zzxq")
 @example("tea and cake " * 20)  # longer than what is looked for piece by piece

@@ -48,7 +48,7 @@ def one(text, **about):
 
 
 # -- what lasts
-# --------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_weak_cues_are_less_certain():
 
 
 # -- what does not
-# -----------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------
 
 NOTHING = {
     "questions": [
@@ -435,11 +435,12 @@ def test_of_a_long_turn_only_a_short_beginning_and_end_are_read():
 
 
 # -- for every text
-# ----------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------
 
 BITS = """
-    I we my our love hate live in always never remember that : , . ? ! but and because if “ ” ` ``` > ’ ich wohne
-    siempre j'adore люблю я 我喜欢 好きです tea Oslo sister Ines 12. May next week not - — /s <think> </think> call me
+    I we my our love hate live in always never remember that : , . ? ! but and because if “ ” ` ```
+    > ’ ich wohne siempre j'adore люблю я 我喜欢 好きです tea Oslo sister Ines 12. May next week
+    not - — /s <think> </think> call me
 """
 WORDS = st.sampled_from([*BITS.split(), "\n"])
 
@@ -485,7 +486,7 @@ def test_long_texts_take_no_longer_than_reading_them(text, length):
 
 
 # -- its parts
-# ---------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -545,7 +546,7 @@ def test_every_cue_file_can_be_read(code):
 
 
 # -- corrections
-# -------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -306,7 +306,9 @@ class TestIsolation:
             pytest.raises(errors.InsufficientPrivilege, match="row-level security"),
         ):
             connection.execute(
-                f"INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, %s)".encode(),
+                (
+                    f"INSERT INTO {table} SELECT * FROM jsonb_populate_record(NULL::{table}, %s)"
+                ).encode(),
                 (Jsonb(row),),
             )
         with (
@@ -618,7 +620,8 @@ def step(sql: str) -> tuple[Migration, ...]:
 NEXT = """
 CREATE TABLE extra (scope bigint NOT NULL REFERENCES scopes (number), note text);
 GRANT SELECT, INSERT ON extra TO holdfast_app, holdfast_worker;
-CREATE POLICY own ON extra TO holdfast_app USING (scope::text = current_setting('holdfast.scopes', true));
+CREATE POLICY own ON extra TO holdfast_app
+    USING (scope::text = current_setting('holdfast.scopes', true));
 ALTER TABLE extra ENABLE ROW LEVEL SECURITY;
 ALTER TABLE extra FORCE ROW LEVEL SECURITY;
 """

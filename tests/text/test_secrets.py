@@ -92,86 +92,130 @@ IN_CONTEXT = [
 ]
 AROUND = ["{}", "use {} please", '"{}",', "`{}`", "a\\n{}\\nb", "({}).", "https://x/?t={}&y=1"]
 NAMED = """
-    password=HIDE|DB_PASSWORD=HIDE|"password": "HIDE"|export TOKEN=HIDE|secret: HIDE|api_key = 'HIDE'
-    refreshToken: "HIDE"|config['password'] = 'HIDE'|<password>HIDE</password>|mysql --password HIDE db
-    curl -u ann:HIDE https://x|Server=x;User ID=sa;Password=HIDE;|https://x/?a=b&access_token=HIDE&c=d
+    password=HIDE|DB_PASSWORD=HIDE|"password": "HIDE"|export TOKEN=HIDE|secret: HIDE
+    api_key = 'HIDE'
+    refreshToken: "HIDE"|config['password'] = 'HIDE'|<password>HIDE</password>
+    mysql --password HIDE db
+    curl -u ann:HIDE https://x|Server=x;User ID=sa;Password=HIDE;
+    https://x/?a=b&access_token=HIDE&c=d
     \\"password\\": \\"HIDE\\"|ENV API_KEY HIDE|my password is HIDE|My password is now HIDE.
-    the wifi password for guests: HIDE|I changed my password to HIDE|ann and password HIDE|the API key is HIDE
-    mein Passwort ist HIDE|Kennwort: HIDE|mi contraseña es HIDE|mon mot de passe est HIDE|a senha é HIDE
-    docker login -u ann -p HIDE registry.example.org|mysql -u root -p'HIDE' shop|the sudo password HIDE works
+    the wifi password for guests: HIDE|I changed my password to HIDE|ann and password HIDE
+    the API key is HIDE
+    mein Passwort ist HIDE|Kennwort: HIDE|mi contraseña es HIDE|mon mot de passe est HIDE
+    a senha é HIDE
+    docker login -u ann -p HIDE registry.example.org|mysql -u root -p'HIDE' shop
+    the sudo password HIDE works
     podman login -u ann -p HIDE registry.example.org|sshpass -p HIDE ssh db|login ann password HIDE
     curl --user ann:HIDE https://x|with password HIDE|mit dem Passwort HIDE|con la contraseña HIDE
-    avec le mot de passe HIDE|DB_PASSWORD_2=HIDE|TOKEN_PROD=HIDE|password1: HIDE|the token "HIDE" works
+    avec le mot de passe HIDE|DB_PASSWORD_2=HIDE|TOKEN_PROD=HIDE|password1: HIDE
+    the token "HIDE" works
     cmd --api-token HIDE|ARG DB_PASSWORD HIDE|open 'https://x/?password=HIDE'
     https://x/?token=HIDE&d1|my password is HIDE(see note 3)
-    mysql --password 'HIDE' db|log in with password 'HIDE'.|the Wi-Fi password “HIDE” is old|user ann, pw `HIDE`
+    mysql --password 'HIDE' db|log in with password 'HIDE'.|the Wi-Fi password “HIDE” is old
+    user ann, pw `HIDE`
     İİ PASSWORD=HIDE bye|https://x/?access_token=HIDE&c=d1|(DB_PASSWORD=HIDE).
     het wachtwoord is HIDE|мой пароль: HIDE|我的密码是HIDE|パスワードはHIDEです
 """
 LOOK_ALIKES = """
-    task_management_module|keyboard_shortcut_map|risk-assessment-report|tokenizer_config_path|disk_usage_threshold
-    password: str|password: Optional[str] = None|password=None|password = self.password|login(user, password=pwd)
-    token = get_token()|token = parts[2]|token = os.environ["TOKEN"]|API_KEY=${API_KEY}|api_key: <your-key>
-    mysql -p shop|mysql -P 3306 shop|docker login -p $TOKEN registry|{"auth": "oauth2-proxy"}|{"auth": "basic"}
-    token: xxxxx|password: ********|password=changeme|"password": "Password must be at least 8 characters"
-    password = "password"|max_tokens=4096|next_page_token=CAUQAA12345|nextPageToken: "abc123def456"|primary_key=True
-    cache_key = "user:123:x"|the password is stored hashed|the password is SHA-256 hashed|my password is wrong
+    task_management_module|keyboard_shortcut_map|risk-assessment-report|tokenizer_config_path
+    disk_usage_threshold
+    password: str|password: Optional[str] = None|password=None|password = self.password
+    login(user, password=pwd)
+    token = get_token()|token = parts[2]|token = os.environ["TOKEN"]|API_KEY=${API_KEY}
+    api_key: <your-key>
+    mysql -p shop|mysql -P 3306 shop|docker login -p $TOKEN registry|{"auth": "oauth2-proxy"}
+    {"auth": "basic"}
+    token: xxxxx|password: ********|password=changeme
+    "password": "Password must be at least 8 characters"
+    password = "password"|max_tokens=4096|next_page_token=CAUQAA12345|nextPageToken: "abc123def456"
+    primary_key=True
+    cache_key = "user:123:x"|the password is stored hashed|the password is SHA-256 hashed
+    my password is wrong
     password: minimum 8 characters|the password is 8-16 characters long|das Passwort ist falsch
     la contraseña es incorrecta|le mot de passe est incorrect|пароль: обязательно|密码是必填项
     the secret is in the sauce
-    the key is under the mat|bearer of bad news|tests pass: 1234|postgres://user:password@localhost/db
+    the key is under the mat|bearer of bad news|tests pass: 1234
+    postgres://user:password@localhost/db
     https://example.com:8080/path@v2|git@github.com:org/repo.git|pin: numpy==1.26.4
-    9fceb02d0ae598e95dc970b74767f19372d61af8|token revoked in commit 9fceb02d0ae598e95dc970b74767f19372d61af8
-    550e8400-e29b-41d4-a716-446655440000|sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
-    "jsonwebtoken": "^9.0.2"|"integrity": "sha512-cxlTbGBOrBiAD6Yl2fJPtyWwEU9TRBy4sHTY1Ha6TxJ8KTyx6yVkO0DGfVTzJyWc=="
-    data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk|monkey=banana12|compass=north42
-    ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhA ann@host|password: /run/secrets/db|password: ${{ secrets.DB }}
-    the xtoken=hunter2x9|jsonwebtoken=hunter2x9|JSONWEBTOKEN=hunter2x9|eXToken=hunter2x9|we pass to hunter2x9
-    token_url a1B2c3D4e5F6g7H8x9Y8|token-type a1B2c3D4e5F6g7H8x9Y8|the key is "hunter2x9"|key=hunter2x9
-    password = load(user1)|password = getpass2(name)|the password 'field' is empty|we pass "hunter2x9" to it
+    9fceb02d0ae598e95dc970b74767f19372d61af8
+    token revoked in commit 9fceb02d0ae598e95dc970b74767f19372d61af8
+    550e8400-e29b-41d4-a716-446655440000
+    sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+    "jsonwebtoken": "^9.0.2"
+    "integrity": "sha512-cxlTbGBOrBiAD6Yl2fJPtyWwEU9TRBy4sHTY1Ha6TxJ8KTyx6yVkO0DGfVTzJyWc=="
+    data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk
+    monkey=banana12|compass=north42
+    ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhA ann@host|password: /run/secrets/db
+    password: ${{ secrets.DB }}
+    the xtoken=hunter2x9|jsonwebtoken=hunter2x9|JSONWEBTOKEN=hunter2x9|eXToken=hunter2x9
+    we pass to hunter2x9
+    token_url a1B2c3D4e5F6g7H8x9Y8|token-type a1B2c3D4e5F6g7H8x9Y8|the key is "hunter2x9"
+    key=hunter2x9
+    password = load(user1)|password = getpass2(name)|the password 'field' is empty
+    we pass "hunter2x9" to it
     the password "user_name" field|the password oauth2flow is gone|the password rules apply to web2
-    the bearer long-awaited-news|Authorization: Bearer make_token42(me)|{"auth": "applicationdefault"}
-    files with -----BEGIN RSA PRIVATE KEY----- are rejected|ghp_ tokens are classic|sk-learn-based-model-for-2024
+    the bearer long-awaited-news|Authorization: Bearer make_token42(me)
+    {"auth": "applicationdefault"}
+    files with -----BEGIN RSA PRIVATE KEY----- are rejected|ghp_ tokens are classic
+    sk-learn-based-model-for-2024
 """
 # What secrets are called, and what a key or a token has to be called besides.
 NAMES = {
     "password": [
         *words("""
-        password passwd passwort passphrase passcode pwd kennwort contraseña contrasena contraseña motdepasse
+        password passwd passwort passphrase passcode pwd kennwort contraseña contrasena contraseña
+        motdepasse
         mot_de_passe mot-de-passe senha wachtwoord lösenord adgangskode salasana hasło haslo parola
         пароль пароля паролем 密码 密碼 口令 パスワード 비밀번호 암호 pass pw
     """),
         "mot de passe",
     ],
     "token": words("""
-        token secret credentials credential _auth schlüssel clave clé chave jeton geheimnis secreto segredo
+        token secret credentials credential _auth schlüssel clave clé chave jeton geheimnis secreto
+        segredo
         токен ключ секрет 令牌 密钥 トークン
     """),
 }
 OF_SECRET_KEYS = words("""
-    api access auth secret private encryption signing master account service deploy consumer license admin shared
-    app application webhook client storage subscription hmac jwt ssh tls decryption encrypt sign project root
+    api access auth secret private encryption signing master account service deploy consumer license
+    admin shared
+    app application webhook client storage subscription hmac jwt ssh tls decryption encrypt sign
+    project root
     wifi wlan wpa network
 """)
 OF_HARMLESS_TOKENS = words("""
-    page next prev continuation csrf xsrf stop start end pad eos bos mask unk sep cls special sync cancel cancellation
-    public pub cache primary foreign sort partition idempotency row object index lookup translation routing i host
-    tests checks design syntax parse lexer current max min num per input output prompt completion total
+    page next prev continuation csrf xsrf stop start end pad eos bos mask unk sep cls special sync
+    cancel cancellation
+    public pub cache primary foreign sort partition idempotency row object index lookup translation
+    routing i host
+    tests checks design syntax parse lexer current max min num per input output prompt completion
+    total
     unexpected invalid
 """)
 # What documentation and forms write where a secret goes.
 PLACEHOLDERS = words("""
-    your-password-here my-secret-token the-new-passwd put-your-api-key-here enter-passphrase-or-passcode change-me
-    changeme changeit replaceme replace-this-value insert-access-token fill-in-credentials fixme todo-set-pwd tbd-here
-    user-pass admin-pw passwort-kennwort contrasena-contraseña-clave senha-parola apikey-auth username-credential
-    name-string text-str int-bool-boolean bytes-number-float any-object none-null-nil undefined-unknown true-false
-    yes-no on-off default-empty unset that-our-old current-confirm-repeat-again required-optional-requested
-    hidden-masked redacted-removed-omitted encrypted-hashed-sensitive secretstr optionalstr example-sample dummy-fake
-    test-testing-demo-placeholder foo-bar-baz-qux foobar invalid-incorrect-wrong correct-valid weak-strong
-    expired-missing-needed secure-safe-unsafe stored-saved-sent same-different client-server private-public
-    hash-field-input type-env-var-variable config-settings-file-path url-id-app prod-dev-local root-self args-kwargs
-    prompt-ask generate-generated auto-random managed-external keyring-vault-keychain basic-bearer-digest
-    length-min-max-count-limit and-is-not a-an-to-of for-in-by-it if-with-was be-must-should see-readme-docs test-1
+    your-password-here my-secret-token the-new-passwd put-your-api-key-here
+    enter-passphrase-or-passcode change-me
+    changeme changeit replaceme replace-this-value insert-access-token fill-in-credentials fixme
+    todo-set-pwd tbd-here
+    user-pass admin-pw passwort-kennwort contrasena-contraseña-clave senha-parola apikey-auth
+    username-credential
+    name-string text-str int-bool-boolean bytes-number-float any-object none-null-nil
+    undefined-unknown true-false
+    yes-no on-off default-empty unset that-our-old current-confirm-repeat-again
+    required-optional-requested
+    hidden-masked redacted-removed-omitted encrypted-hashed-sensitive secretstr optionalstr
+    example-sample dummy-fake
+    test-testing-demo-placeholder foo-bar-baz-qux foobar invalid-incorrect-wrong correct-valid
+    weak-strong
+    expired-missing-needed secure-safe-unsafe stored-saved-sent same-different client-server
+    private-public
+    hash-field-input type-env-var-variable config-settings-file-path url-id-app prod-dev-local
+    root-self args-kwargs
+    prompt-ask generate-generated auto-random managed-external keyring-vault-keychain
+    basic-bearer-digest
+    length-min-max-count-limit and-is-not a-an-to-of for-in-by-it if-with-was be-must-should
+    see-readme-docs test-1
 """)
 WORDS = [
     "password",
@@ -205,7 +249,8 @@ VALUES = [
 ]
 SCRAPS = st.lists(st.sampled_from(WORDS + VALUES), max_size=14).map("".join)
 BEGINNINGS = """
-    eyJ-|eyJa.|sk-a-|ghp_|xoxb-|AKIA|aws secret |://a:b|bearer |-----BEGIN PRIVATE KEY-----|password=|password="
+    eyJ-|eyJa.|sk-a-|ghp_|xoxb-|AKIA|aws secret |://a:b|bearer |-----BEGIN PRIVATE KEY-----
+    password=|password="
     password is |password for the |token=token=|key |AccountKey=|密码
 """
 
@@ -270,8 +315,10 @@ def test_a_name_that_begins_like_a_key_stays(text: str) -> None:
 
 
 SHAPES = """
-    var githubToken string = "HIDE"|gh_TOKEN ?= "HIDE"|gh_TOKEN ::= "HIDE"|gh_TOKEN :::= "HIDE"|$ghToken .= "HIDE"
-    System.setProperty("GH_TOKEN", "HIDE")|val token: String = "HIDE"|let token: &str = "HIDE";|token ??= "HIDE"
+    var githubToken string = "HIDE"|gh_TOKEN ?= "HIDE"|gh_TOKEN ::= "HIDE"|gh_TOKEN :::= "HIDE"
+    $ghToken .= "HIDE"
+    System.setProperty("GH_TOKEN", "HIDE")|val token: String = "HIDE"|let token: &str = "HIDE";
+    token ??= "HIDE"
     <add key="ApiToken" value="HIDE" />|IAMToken = "HIDE"|roninAPIKey := HIDE
 """
 

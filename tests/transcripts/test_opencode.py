@@ -13,11 +13,15 @@ from holdfast.transcripts.opencode import OpenCode
 READER = OpenCode()
 SESSION = DATA / "opencode" / "storage" / "session" / "global" / "ses_71a.json"
 SCHEMA = """
-CREATE TABLE {session} (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT,
+CREATE TABLE {session} (id TEXT PRIMARY KEY, project_id TEXT, parent_id TEXT, directory TEXT,
+    title TEXT, version TEXT,
   revert TEXT, time_created INTEGER, time_updated INTEGER);
-CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);
-CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
-CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER, data TEXT);
+CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER,
+    time_updated INTEGER, data TEXT);
+CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER,
+    data TEXT);
+CREATE TABLE session_message (id TEXT PRIMARY KEY, session_id TEXT, type TEXT, seq INTEGER,
+    data TEXT);
 """
 
 

@@ -1,8 +1,10 @@
 """opencode: ~/.local/share/opencode, a SQLite database since 2026, before that a JSON file for each
 part of a message.
 
-    opencode.db   session, message, part; version 2 has session_v2 and session_message, with the parts inside
-    storage/      session/<project>/<session>.json, message/<session>/<message>.json, part/<message>/<part>.json
+    opencode.db   session, message, part; version 2 has session_v2 and session_message, with the
+                  parts inside
+    storage/      session/<project>/<session>.json, message/<session>/<message>.json,
+                  part/<message>/<part>.json
 
 Sessions with a parent are sub-agents. What a person reverted is left out.
 """

@@ -60,7 +60,8 @@ _ABOVE = re.compile(
 _ERROR = re.compile(
     r"(?!.{0,40}\b(?:0|no) errors?\b)"
     r"(?:[ \t]*(?:E[ \t]{2,}\S|FAIL(?:ED)?\b|panic(?:ked)?\b|fatal\b|npm ERR!|Traceback )"
-    r"|.{0,160}?(?:\b[A-Z]\w{2,40}(?:Error|Exception)\b|\b(?:error|ERROR|Error)(?:\[\w{1,10}\])?:|\bcommand not found\b"
+    r"|.{0,160}?(?:\b[A-Z]\w{2,40}(?:Error|Exception)\b"
+    r"|\b(?:error|ERROR|Error)(?:\[\w{1,10}\])?:|\bcommand not found\b"
     r"|\bNo such file or directory\b|\b[Pp]ermission denied\b)).{0,400}",
 )
 # Plain words: looking for them takes hardly longer than reading the text.

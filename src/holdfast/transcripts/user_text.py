@@ -23,7 +23,10 @@ _INJECTED = (
     "|plugins_instructions|environment_details|session_context|claude-mem-context|supermemory-context|oai-mem-citation"
 )
 # The same, but words that people use in their own XML too: only where the text begins with them.
-_LEADING = "skill|additional_context|hook_context|hook_prompt|personality_spec|model_switch|loaded_context|timestamp"
+_LEADING = (
+    "skill|additional_context|hook_context|hook_prompt|personality_spec|model_switch"
+    "|loaded_context|timestamp"
+)
 _THOUGHT = "think|thinking|reasoning|antThinking|oai-mem-citation"
 _OPENS = {
     "user": re.compile(
