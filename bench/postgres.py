@@ -74,7 +74,7 @@ def fill(hf: Holdfast, every: list[str], vectors: np.ndarray) -> tuple[float, fl
         ]
         writing += timed(lambda turns=turns, stored=stored: stored.extend(hf.capture_many(turns)))
         rows = {memory.seq: vectors[start + offset] for offset, memory in enumerate(stored)}
-        embedding += timed(lambda rows=rows: hf.store.add_vectors(hf.scopes, MODEL, rows))
+        embedding += timed(lambda rows=rows: hf.store.vectors.add(hf.scopes, MODEL, rows))
     return writing, embedding
 
 

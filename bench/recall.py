@@ -53,7 +53,7 @@ def _fill_scope(hf: Holdfast, every: list[str], vectors: np.ndarray) -> None:
         stored = hf.capture_many(turns)
         # Stand-ins for embeddings: a scan takes as long over these as over any others.
         rows = vectors[start : start + len(stored)]
-        hf.store.add_vectors(
+        hf.store.vectors.add(
             hf.scopes, MODEL, {memory.seq: row for memory, row in zip(stored, rows, strict=True)}
         )
 

@@ -302,7 +302,9 @@ class BaseClient:
         return replace(self._filter(**narrower), scopes=tuple(filter(self._is_on, self.scopes)))
 
     def _is_on(self, scope: Scope) -> bool:
-        return scope.kind not in SWITCHED or bool(self.store.profile(scope).get("enabled", True))
+        return scope.kind not in SWITCHED or bool(
+            self.store.profiles.get(scope).get("enabled", True)
+        )
 
     def _check_on(self, scope: Scope) -> None:
         """Refused for a project, or an assistant, that is switched off."""
@@ -339,7 +341,7 @@ class BaseClient:
 
     def _session(self, id: str) -> Session:
         for scope in self.scopes:
-            if known := self.store.session(scope, id):
+            if known := self.store.sessions.get(scope, id):
                 return known
         raise NotFound(f"No session {id!r} in {', '.join(map(str, self.scopes))}.", id=id)
 
@@ -348,15 +350,15 @@ class BaseClient:
         mentioned most.
         """
         for scope in self.scopes:
-            if known := self.store.entity(scope, name):
+            if known := self.store.entities.get(scope, name):
                 return known
         wanted = fold(name.lstrip("@#"))
-        found = self.store.entities(self.scopes, names=[wanted])
+        found = self.store.entities.list(self.scopes, names=[wanted])
         if not found and partly and wanted:
             words = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
             found = [
                 one
-                for one in self.store.entities(self.scopes)
+                for one in self.store.entities.list(self.scopes)
                 if any(map(words.search, entity_names(one)))
             ]
         if not found:

@@ -500,7 +500,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
 
     def entities(self, *, types: Sequence[str] = (), limit: int | None = None) -> Entities:
         """The people, projects, places… that memories mention, most mentioned first."""
-        return self.store.entities(
+        return self.store.entities.list(
             self.scopes, types=str_tuple(types, "types"), limit=most_of(limit)
         )
 
@@ -511,7 +511,9 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         A part of a name will do: Ines is Ines Ferreira, unless somebody is called just that.
         """
         entity = self._entity(text_of(name, "name"), partly=True)
-        return About(entity, self.store.mentioning(entity.scope, entity.id, limit=most_of(limit)))
+        return About(
+            entity, self.store.entities.mentioning(entity.scope, entity.id, limit=most_of(limit))
+        )
 
     def history(self, ref: Ref) -> Events:
         """Everything that happened to a memory, oldest first."""
@@ -529,7 +531,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
 
     def sessions(self, *, open_only: bool = False) -> Sessions:
         """Conversations, the most recently active first."""
-        return self.store.sessions(self.scopes, open_only=open_only)
+        return self.store.sessions.list(self.scopes, open_only=open_only)
 
     def warnings(self, *, commands: bool = True) -> Names:
         """What whoever was answered should know: rows that were left out because they cannot be
@@ -579,7 +581,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
             "memories": counts,
             "active": sum(by_status.get("active", 0) for by_status in counts.values()),
             "sessions": len(sessions),
-            "vectors": self.store.coverage(self.scopes),
+            "vectors": self.store.vectors.coverage(self.scopes),
             "models": [embedder.identity for embedder in self.tiers],
             "spend": self._spend(),
             "problems": self.embedding_problems(ask=True)
@@ -591,7 +593,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         """What language models were asked for these scopes today, and how much that may be for
         each.
         """
-        used = self.store.spent(self.scopes, self.clock() // DAY)
+        used = self.store.spend.total(self.scopes, self.clock() // DAY)
         return {**used._asdict(), "per_day": self.settings.model_tokens_per_day}
 
     def _begins(self, session: str | None) -> bool:

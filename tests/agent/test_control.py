@@ -423,7 +423,7 @@ def test_clearing_rules_keeps_the_switch(talk, hf):
     say(talk, "turn recall on")
     talk.control.slash("clear rules")
     say(talk, "clear")
-    assert (active(hf), hf.store.profile(hf.scopes[0])["proactive_recall"]) == ([], True)
+    assert (active(hf), hf.store.profiles.get(hf.scopes[0])["proactive_recall"]) == ([], True)
 
 
 @pytest.mark.parametrize(

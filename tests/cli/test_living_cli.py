@@ -99,7 +99,7 @@ def test_maintain_shows_what_is_due_and_what_it_would_cost_first(cli, hf, monkey
         if one["task"] == "consolidate"
     ]
     assert (told["scope"], told["key"], told["calls"]) == ("user:ann", "s1", 1)
-    assert hf.store.unread(hf.scopes), "nothing was done"
+    assert hf.store.sessions.unread(hf.scopes), "nothing was done"
     assert cli("worker", "plan", "sleep").code == 2
 
 
@@ -126,7 +126,7 @@ def test_every_task_of_maintenance_can_be_told_in_words():
 
 def test_stats_say_what_the_model_was_asked_today(cli, hf):
     assert "tokens" not in cli("stats").out
-    hf.store.spend(hf.scopes[0], system_clock() // DAY, Spent(2, 1500))
+    hf.store.spend.add(hf.scopes[0], system_clock() // DAY, Spent(2, 1500))
     assert "asked 2 times today, 1,500 of 3,000,000 tokens" in cli("stats").out
 
 

@@ -149,7 +149,7 @@ def test_migrate_starts_to_use_pgvector_when_it_has_appeared(cli, js, owner, pos
     execute(postgres_url, f"GRANT CREATE ON DATABASE {postgres_url.rsplit('/')[-1]} TO {owner}")
     store = PostgresStore(url)
     (one,) = put(store, fact("tea"))
-    store.add_vectors([ANN], "m", {one.seq: unit(1)})
+    store.vectors.add([ANN], "m", {one.seq: unit(1)})
     store.close()
     execute(postgres_url, "CREATE EXTENSION vector")
     assert "not in use yet: run `holdfast store migrate`" in cli("store", "status", url).out
@@ -161,7 +161,7 @@ def test_migrate_starts_to_use_pgvector_when_it_has_appeared(cli, js, owner, pos
     )
     store = PostgresStore(url)
     assert store.has_extension
-    assert store.vectors([ANN], "m", [one.seq])[one.seq].tobytes() == unit(1).tobytes()
+    assert store.vectors.get([ANN], "m", [one.seq])[one.seq].tobytes() == unit(1).tobytes()
     store.close()
 
 
@@ -178,8 +178,8 @@ def test_migrate_needs_a_store(cli, file, postgres_url):
 def test_status_of_a_file(cli, js, file):
     store = SQLiteStore(file)
     old, _ = put(store, fact("tea"), fact("coffee"))
-    store.add_vectors([ANN], "m", {old.seq: unit(1)})
-    store.enqueue(ANN, "embed", "k", watermark=1)
+    store.vectors.add([ANN], "m", {old.seq: unit(1)})
+    store.jobs.enqueue(ANN, "embed", "k", watermark=1)
     store.close()
     now = js("status")
     assert (now["kind"], now["location"], now["schema"], now["pending"]) == (
@@ -209,7 +209,7 @@ def test_status_of_a_file(cli, js, file):
 def test_status_of_a_database(cli, js, postgres_store_url):
     store = PostgresStore(postgres_store_url)
     put(store, fact("tea"), fact("coffee"))
-    store.enqueue(ANN, "embed", "k", watermark=1)
+    store.jobs.enqueue(ANN, "embed", "k", watermark=1)
     store.close()
     now = js("status", postgres_store_url)
     assert (now["kind"], now["location"], now["pending"], now["citus"]) == (
@@ -281,7 +281,7 @@ def filled(file):
     tea, *_ = put(
         store, fact("green tea"), fact("coffee"), fact("theirs", scope=ANN._replace(key="bob"))
     )
-    store.add_vectors([ANN], "m", {tea.seq: unit(1)})
+    store.vectors.add([ANN], "m", {tea.seq: unit(1)})
     store.close()
     return file
 

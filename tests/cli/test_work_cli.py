@@ -76,7 +76,7 @@ def test_once_does_what_is_due_in_every_scope_and_stops(cli, store):
         f"Done: embed {MODEL} for user:ann.\nDone: embed {MODEL} for user:bob.\n",
         "",
     )
-    assert store.coverage() == {MODEL: 2}
+    assert store.vectors.coverage() == {MODEL: 2}
     assert cli("worker", "once") == (0, "Nothing is due.\n", "")
     assert cli("worker", "once", "--json") == (0, "", "")
 
@@ -88,7 +88,7 @@ def test_scopes_narrow_the_work_and_the_list(cli, store):
         ("user:bob", "done"),
         ("user:eve", "done"),
     ]
-    assert store.coverage([ANN]) == {}
+    assert store.vectors.coverage([ANN]) == {}
     assert [
         job["scope"]
         for job in json.loads(cli("worker", "jobs", "--json", "--scope", "user:eve").out)
@@ -127,8 +127,8 @@ def test_jobs_are_listed_for_people_and_for_scripts(cli, store):
 
 
 def test_a_job_whose_worker_was_lost_says_so(cli, store):
-    store.enqueue(ANN, "embed", MODEL, watermark=1)
-    store.claim(["embed"], worker="host:12", now=0, lease=1)
+    store.jobs.enqueue(ANN, "embed", MODEL, watermark=1)
+    store.jobs.claim(["embed"], worker="host:12", now=0, lease=1)
     (job,) = json.loads(cli("worker", "jobs", "--json").out)
     assert (job["status"], job["error"]) == ("error", "Its worker host:12 was lost.")
     assert cli("worker", "once").out == f"Done: embed {MODEL} for user:ann.\n"
@@ -168,9 +168,9 @@ def test_a_signal_ends_the_work_after_its_step_and_gives_the_job_back(
     done = cli("worker", "run")
     assert (done.code, done.out) == (0, f"Given back: embed {MODEL} for user:ann.\n")
     assert signal.getsignal(number) is before
-    (job,) = store.jobs()
+    (job,) = store.jobs.list()
     assert (job.status, job.worker, job.retries_left) == ("pending", "", 3)
-    assert store.coverage() == {MODEL: STEP}
+    assert store.vectors.coverage() == {MODEL: STEP}
 
 
 @contextmanager
@@ -204,7 +204,7 @@ def test_a_worker_finds_what_is_written_while_it_waits(place, store):
         assert {job["worker"].split(":")[1] for job in found} == {str(process.pid)}
         process.terminate()
         assert process.wait(PATIENCE) == 0
-    assert store.coverage() == {MODEL: 2}
+    assert store.vectors.coverage() == {MODEL: 2}
 
 
 def test_a_worker_runs_the_tasks_of_its_schedule(cli, store, monkeypatch):
@@ -242,7 +242,7 @@ def test_several_workers_do_every_job_exactly_once(place, store):
     assert Counter((job["status"], job["scope"]) for job in finished) == Counter(
         ("done", scope) for scope in scopes
     )
-    assert store.coverage() == {MODEL: 12 * 5}
+    assert store.vectors.coverage() == {MODEL: 12 * 5}
 
 
 def test_a_login_without_rights_of_upkeep_is_told_what_to_grant(

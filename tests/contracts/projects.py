@@ -132,12 +132,14 @@ class Shop:
     def jobs(self) -> dict[str, str]:
         """How its jobs stand."""
         store = self.project.memory.store
-        return {f"{job.kind} {job.key}": job.status for job in store.jobs([self.scope])}
+        return {f"{job.kind} {job.key}": job.status for job in store.jobs.list([self.scope])}
 
     def lease(self, kind: str) -> Micros:
         """Until when somebody holds the job of this kind."""
         store = self.project.memory.store
-        return next(job.lease_until or 0 for job in store.jobs([self.scope]) if job.kind == kind)
+        return next(
+            job.lease_until or 0 for job in store.jobs.list([self.scope]) if job.kind == kind
+        )
 
     def text(self, name: str) -> str:
         return (self.project.folder / name).read_text("utf-8")

@@ -262,7 +262,7 @@ def test_a_model_that_fails_leaves_the_episodes_for_the_next_time(with_episodes,
     done = memory.consolidate()
     assert (done.created, done.reason) == (0, "the model is down")
     assert [one.consolidated_at for one in memory.listed(type_="episodic")] == [None, None]
-    (job,) = memory.hf.store.jobs([memory.scope])
+    (job,) = memory.hf.store.jobs.list([memory.scope])
     assert (job.kind, job.error) == ("consolidate", "the model is down")
 
 
@@ -419,7 +419,7 @@ def test_an_episode_that_is_purged_while_it_is_read_leaves_nothing_behind(with_e
 def test_a_lease_that_was_lost_writes_nothing(with_episodes, clock):
     def too_long(prompt):
         clock.forward(hours=1)
-        memory.hf.store.claim(
+        memory.hf.store.jobs.claim(
             ["consolidate"], worker="other", now=clock.now, lease=10**9, scopes=[memory.scope]
         )
         return "fact: staging runs v2.0"

@@ -80,7 +80,7 @@ def test_an_address_of_one_s_own_and_its_key_are_used(write_role, memory_of, pro
     memory.check()
     memory.remember("semantic", "likes tea")
     assert provider.keys == ["Bearer secret-of-mine"]
-    assert next(iter(memory.hf.store.dimensions([memory.scope]).values())) == 8
+    assert next(iter(memory.hf.store.vectors.dimensions([memory.scope]).values())) == 8
 
 
 def test_an_address_without_a_model_is_not_passed_over(cli, write_role):
@@ -98,7 +98,7 @@ def test_shorter_vectors_of_a_model_can_be_had(write_role, memory_of, provider):
         write_role(f"{{embeddings: {{provider: openai, model: m@4, base_url: '{provider.url}'}}}}")
     )
     memory.remember("semantic", "likes tea")
-    assert list(memory.hf.store.dimensions([memory.scope]).values()) == [4]
+    assert list(memory.hf.store.vectors.dimensions([memory.scope]).values()) == [4]
 
 
 def test_a_missing_embedding_key_is_named_before_any_work(write_role, memory_of):
@@ -126,7 +126,9 @@ def test_another_model_is_refused_and_reembedding_is_the_way_out(write_role, mem
         moved.check()
     assert sum(moved.reembed().values()) == 1
     moved.check()
-    assert list(moved.hf.store.dimensions([moved.scope])) == [next(iter(moved.tiers)).identity]
+    assert list(moved.hf.store.vectors.dimensions([moved.scope])) == [
+        next(iter(moved.tiers)).identity
+    ]
 
 
 def test_the_same_length_does_not_hide_another_model(write_role, memory_of, provider):
@@ -147,7 +149,7 @@ def test_a_store_without_vectors_takes_any_model(write_role, memory_of):
     other = memory_of(write_role("{embeddings: {provider: fake}}"))
     other.check()
     other.remember("semantic", "likes cake")
-    assert list(other.hf.store.dimensions([other.scope])) == ["fake:bag-of-words"]
+    assert list(other.hf.store.vectors.dimensions([other.scope])) == ["fake:bag-of-words"]
 
 
 def test_a_server_that_changes_its_vectors_length_is_told_and_the_text_is_kept(

@@ -319,7 +319,7 @@ def test_snapshots_become_one_conversation_without_doubles(old, memory, clock):
     assert (done.sessions, done.messages, done.warnings) == (2, 24, ())
     assert bodies(memory, "s1") == turns(1, 6)
     assert bodies(memory, "s2") == turns(11, 16)
-    one = memory.hf.store.session(memory.scope, "s1")
+    one = memory.hf.store.sessions.get(memory.scope, "s1")
     assert (one.agent, one.end_reason, one.metadata) == (
         "assistant",
         "imported",
@@ -463,7 +463,7 @@ def test_vectors_come_along_with_length_one_under_their_model(old, memory):
     old.memory("Has none")
     done = import_database(old.close(), memory)
     assert (done.vectors, done.model) == (2, MODEL)
-    found = memory.hf.store.vectors([memory.scope], MODEL, [first, second])
+    found = memory.hf.store.vectors.get([memory.scope], MODEL, [first, second])
     assert found[first] == pytest.approx([0.6, 0, 0.8, 0])
     assert found[second] == pytest.approx([1, 0, 0, 0])
     assert memory.hf.doctor() == []
@@ -473,7 +473,7 @@ def test_vectors_follow_memories_that_got_new_numbers(old, memory):
     memory.remember("semantic", "First")
     old.memory("Likes tea", id=1, vector=[0, 1, 0, 0])
     import_database(old.close(), memory)
-    assert list(memory.hf.store.vectors([memory.scope], MODEL, [1, 2])) == [2]
+    assert list(memory.hf.store.vectors.get([memory.scope], MODEL, [1, 2])) == [2]
 
 
 def test_vectors_that_are_none_are_dropped_and_named(old, memory):
@@ -496,7 +496,7 @@ def test_without_a_word_on_their_length_vectors_have_1536_numbers(tmp_path, memo
     old = OldDatabase(tmp_path / "old.db", dimensions=None)
     old.memory("Likes tea", vector=[1.0] * 1536)
     assert import_database(old.close(), memory).vectors == 1
-    assert memory.hf.store.dimensions([memory.scope]) == {MODEL: 1536}
+    assert memory.hf.store.vectors.dimensions([memory.scope]) == {MODEL: 1536}
 
 
 def test_vectors_of_an_unknown_model_stay_behind(tmp_path, memory):
@@ -509,7 +509,7 @@ def test_vectors_of_an_unknown_model_stay_behind(tmp_path, memory):
 
 def test_vectors_that_do_not_fit_those_of_the_store_stay_behind(old, memory):
     mine = memory.remember("semantic", "Mine")
-    memory.hf.store.add_vectors([memory.scope], MODEL, {mine.seq: np.array([1, 0], np.float32)})
+    memory.hf.store.vectors.add([memory.scope], MODEL, {mine.seq: np.array([1, 0], np.float32)})
     old.memory("Likes tea", vector=[1, 0, 0, 0])
     done = import_database(old.close(), memory)
     assert (done.memories, done.vectors) == (1, 0)
@@ -532,7 +532,7 @@ def test_a_store_that_is_busy_by_then_costs_only_vectors(old, memory, monkeypatc
         raise StoreBusy
 
     with monkeypatch.context() as broken:
-        broken.setattr(memory.hf.store, "add_vectors", busy)
+        broken.setattr(memory.hf.store.vectors, "add", busy)
         done = import_database(path, memory)
     assert (done.memories, done.vectors) == (1, 0)
     assert with_warning(done, "Not all vectors", "holdfast memory reembed")
@@ -739,7 +739,7 @@ def test_on_a_server_everything_comes_along_under_new_numbers(
     seqs = [one.seq for one in held(memory)]
     assert all(
         one == pytest.approx([0, 0, 1, 0])
-        for one in memory.hf.store.vectors([memory.scope], MODEL, seqs).values()
+        for one in memory.hf.store.vectors.get([memory.scope], MODEL, seqs).values()
     )
     assert bodies(memory, "s1") == turns(1, 3)
     again = import_database(path, memory)

@@ -72,7 +72,7 @@ def test_an_import_of_version_0_1_0_left_no_note_and_is_known_by_its_memories(
     role = write_role()
     cli("memory", "import-db", usual, role)
     memory = memory_of(role)
-    memory.hf.write("test", lambda tx: tx.drop_files(memory.scope, "initrunner", [str(usual)]))
+    memory.hf.write("test", lambda tx: tx.files.drop(memory.scope, "initrunner", [str(usual)]))
     assert memory.left_behind == ""
 
 

@@ -142,15 +142,15 @@ def worker(hf, name):
 
 def by_two_workers_at_once(hf, session):
     """Both have read the session before either writes down what it found."""
-    hf.store.enqueue(hf.scopes[0], "learn", session, watermark=hf.clock())
-    job = hf.store.claim(
+    hf.store.jobs.enqueue(hf.scopes[0], "learn", session, watermark=hf.clock())
+    job = hf.store.jobs.claim(
         ["learn"], keys=[session], scopes=hf.scopes, worker="one", now=hf.clock(), lease=10**12
     )
     outputs = [LEARN.run(Task(worker(hf, name), job)) for name in ("one", "two")]
     for number, output in enumerate(filter(None, outputs)):
         author = Author("test", f"run_{session}_{number}_{hf.clock()}", hf.clock(), "learn")
         hf.store.write(author, output)
-    hf.store.release(job)
+    hf.store.jobs.release(job)
 
 
 WAYS = {
@@ -184,7 +184,7 @@ def told_and_read(memory, parts, ways):
         hf.end_session("s1")
         for way in ways:
             WAYS[way](hf, "s1")
-        assert hf.store.unread(hf.scopes) == []
+        assert hf.store.sessions.unread(hf.scopes) == []
     return known(hf)
 
 

@@ -317,7 +317,7 @@ def test_op_22_clear_asks_and_touches_this_project_alone(shop, talk, word):
         0,
     )
     assert shop.jobs() == {}
-    assert len(shop.project.memory.store.sessions([other])) == 1
+    assert len(shop.project.memory.store.sessions.list([other])) == 1
     assert [one.content for one in talk.agent.memory.listed()] == ["Ann likes tea"]
     assert shop.project.build().read == 1, "the sessions stay, and are read anew"
 

@@ -398,10 +398,10 @@ def test_op_12_enqueued_with_an_older_clock_it_is_built_again(yard):
     yard.talk("thread-1")
     yard.clock.forward(hours=13)
     yard.build(Model())
-    (job,) = [job for job in yard.hf.store.jobs([PROJECT]) if job.kind == "project-build"]
+    (job,) = [job for job in yard.hf.store.jobs.list([PROJECT]) if job.kind == "project-build"]
     yard.clock.forward(hours=-5)
     project_jobs.build.enqueue(yard.hf.store, PROJECT, yard.author())
-    (again,) = [job for job in yard.hf.store.jobs([PROJECT]) if job.kind == "project-build"]
+    (again,) = [job for job in yard.hf.store.jobs.list([PROJECT]) if job.kind == "project-build"]
     assert (again.watermark, again.retries_left, again.retry_at) == (
         job.done_watermark + 1,
         3,

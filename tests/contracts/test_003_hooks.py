@@ -644,12 +644,12 @@ def test_a_folder_in_no_project_has_nothing_read(tmp_path):
 
 def test_there_is_one_at_a_time_in_a_project_and_it_reads_what_others_leave(here, transcript):
     with here.open() as hf:
-        hf.store.enqueue(hf.scopes[0], TURN, TURN, watermark=hf.clock())
-        other = hf.store.claim(
+        hf.store.jobs.enqueue(hf.scopes[0], TURN, TURN, watermark=hf.clock())
+        other = hf.store.jobs.claim(
             [TURN], scopes=hf.scopes[:1], worker="another", now=hf.clock(), lease=LEASE
         )
         assert finish(hf, str(transcript))["files"] == 0
-        hf.store.release(other)
+        hf.store.jobs.release(other)
         assert finish(hf)["files"] == 1
         assert finish(hf)["files"] == 0
 
@@ -658,7 +658,9 @@ def test_one_transcript_that_cannot_be_read_does_not_keep_the_others_from_being_
     here, transcript
 ):
     with here.open() as hf:
-        hf.store.enqueue(hf.scopes[0], TRANSCRIPT, str(here.folder / "gone.jsonl"), watermark=1)
+        hf.store.jobs.enqueue(
+            hf.scopes[0], TRANSCRIPT, str(here.folder / "gone.jsonl"), watermark=1
+        )
         assert finish(hf, str(transcript))["files"] == 1
 
 

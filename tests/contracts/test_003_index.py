@@ -361,7 +361,7 @@ def indexed(repo: Repository) -> dict[str, int]:
     scope = project_place(repo.folder).scope
     store = SQLiteStore(default_store())
     try:
-        chunks = {file.path: 0 for file in store.files(scope, "sources")}
+        chunks = {file.path: 0 for file in store.files.list(scope, "sources")}
         for one in store.list(Filter((scope,), kinds=("document",))):
             chunks[one.metadata["at"]["path"]] += 1  # KeyError: a chunk of a file that is not known
         return chunks

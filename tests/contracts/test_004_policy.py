@@ -626,7 +626,7 @@ def test_all_ways_to_end_a_session_are_one(hf):
     before = list(hf.export())
     hf.learn()
     assert list(hf.export()) == before
-    assert hf.store.unread(hf.scopes) == []
+    assert hf.store.sessions.unread(hf.scopes) == []
 
 
 def test_whoever_asks_not_to_be_remembered_is_not(hf):

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_type_hints
 
 import apsw
 import pytest
@@ -25,6 +25,7 @@ from holdfast.errors import NotFound
 from holdfast.extraction.job_types import Worker
 from holdfast.maintenance.job_runner import drain
 from holdfast.records.roots import RecordRoot
+from holdfast.storage import protocol
 from holdfast.storage.protocol import KnownFile, Transaction
 from holdfast.types import STATUSES, Edge, Entity, Scope, Triple
 from patience import PATIENCE
@@ -192,11 +193,11 @@ def _(hf: Holdfast, word: str) -> Said:
     def work(tx: Transaction) -> None:
         tx.change(one, title=word, status="held", status_reason=word, metadata={"said": word})
         tx.link(Edge(one.scope, one.id, going.id, "conflicts_with", 0, f"because of {word}"))
-        tx.put_entity(
+        tx.entities.put(
             Entity("ent_x", one.scope, word, "person", 0, (f"{word} junior",), f"lives with {word}")
         )
-        tx.mention(one.scope, entity="ent_x", memory=one.id)
-        tx.put_files(one.scope, [KnownFile(f"/home/{word}", f"{word}.md", one.id, 1, 1, "")])
+        tx.entities.mention(one.scope, entity="ent_x", memory=one.id)
+        tx.files.put(one.scope, [KnownFile(f"/home/{word}", f"{word}.md", one.id, 1, 1, "")])
         tx.remove(going)
 
     hf.write("change", work)
@@ -362,7 +363,7 @@ def _(hf: Holdfast, word: str) -> Said:
 
 @way("set_profile", "profile")
 def _(hf: Holdfast, word: str) -> Said:
-    hf.write("profile", lambda tx: tx.put_profile(hf.scopes[0], {"called": word}))
+    hf.write("profile", lambda tx: tx.profiles.put(hf.scopes[0], {"called": word}))
     return (), {"owner": True}
 
 
@@ -480,67 +481,68 @@ WRITERS = {
     "change": "confirm",
     "remove": "undo",
     "link": "correct",
-    "put_session": "capture",
-    "put_progress": "consider",
-    "go_on": "capture",
-    "add_messages": "append_messages",
-    "purge_session": "purge_sessions",
-    "put_profile": "set_profile",
-    "put_entity": "merge_entities",
-    "remove_entity": "merge_entities",
-    "mention": "capture",
-    "unmention": "split_entity",
-    "finish": "maintain",
     "undo": "undo",
-    "purge": "purge",
-    "purge_entity": "merge_entities",
-    "purge_scope": "profile",
-    "redact": "purge",
-    "enqueue": "purge",
     "restore_row": "import_",
-    "note_sync": "sync",
-    "put_files": "add_record",
+    "sessions.put": "capture",
+    "sessions.go_on": "capture",
+    "sessions.add_messages": "append_messages",
+    "progress.put": "consider",
+    "profiles.put": "set_profile",
+    "entities.put": "merge_entities",
+    "entities.remove": "merge_entities",
+    "entities.mention": "capture",
+    "entities.unmention": "split_entity",
+    "files.put": "add_record",
+    "jobs.enqueue": "purge",
+    "jobs.finish": "maintain",
+    "erasure.memory": "purge",
+    "erasure.session": "purge_sessions",
+    "erasure.entity": "merge_entities",
+    "erasure.scope": "profile",
+    "erasure.redact": "purge",
+    "replication.note_error": "sync",
 }
 WRITER_READING = {
-    "is_sound",
-    "same_words",
-    "history",
     "memory",
-    "same_content",
+    "same_words",
     "surplus",
-    "next_position",
-    "in_session",
-    "session",
-    "open_sessions",
-    "profile",
-    "entity",
-    "entity_named",
-    "mentioning",
-    "edges",
-    "of_session",
-    "entities_of",
-    "removed",
-    "contents",
-    "message_bodies",
-    "messages",
-    "progress",
     "touched",
-    "files",
+    "edges",
+    "events",
+    "sessions.get",
+    "sessions.list",
+    "sessions.memories",
+    "sessions.messages",
+    "sessions.message_counts",
+    "sessions.next_position",
+    "progress.get",
+    "progress.list",
+    "profiles.get",
+    "entities.get",
+    "entities.list",
+    "entities.named",
+    "entities.mentioning",
+    "entities.mentions_of",
+    "files.list",
+    "files.stats",
+    "erasure.entities_of",
+    "erasure.removed",
+    "erasure.contents",
+    "replication.is_sound",
 }
-WRITER_DROPPING = {"drop_jobs", "drop_files", "drop_progress"}
+WRITER_DROPPING = {"jobs.drop", "files.drop", "progress.drop"}
 # Rows that come from another store as they are; what they hold was written there by one of the
 # verbs above.
 WRITER_COPYING = {
     "restore_many",
-    "journal",
-    "purges",
-    "lineages",
-    "pending_changes",
-    "apply_changes",
-    "take_messages",
-    "replica_id",
-    "sync_position",
-    "set_sync_position",
+    "replication.purges",
+    "replication.lineages",
+    "replication.pending",
+    "replication.apply",
+    "replication.take_messages",
+    "replication.replica_id",
+    "replication.position",
+    "replication.set_position",
 }
 
 
@@ -548,9 +550,16 @@ def verbs(thing: type) -> set[str]:
     return {name for name, _ in inspect.getmembers(thing, callable) if not name.startswith("_")}
 
 
+def transaction_verbs() -> set[str]:
+    """The verbs of a transaction, and those of its tables behind the table's name."""
+    tables = get_type_hints(Transaction, vars(protocol))
+    of_tables = {f"{name}.{verb}" for name, table in tables.items() for verb in verbs(table)}
+    return verbs(Transaction) | of_tables
+
+
 def test_every_verb_says_how_it_writes_or_that_it_only_reads():
     assert verbs(Holdfast) == WAYS.keys() | READING
-    assert verbs(Transaction) == WRITERS.keys() | WRITER_READING | WRITER_DROPPING | WRITER_COPYING
+    assert transaction_verbs() == WRITERS.keys() | WRITER_READING | WRITER_DROPPING | WRITER_COPYING
     assert WAYS.keys() >= set(WRITERS.values())
 
 
@@ -572,9 +581,9 @@ def test_what_was_written_and_purged_is_nowhere(hf, word, write, tmp_path, held_
 def test_an_owner_who_is_purged_is_nowhere(hf, word, tmp_path, held_open):
     for write in dict.fromkeys(WAYS.values()):
         write(hf, word)
-    hf.store.enqueue(hf.scopes[0], "tidy", word, watermark=1)
-    job = hf.store.claim(["tidy"], scopes=hf.scopes, worker=word, now=0, lease=1)
-    assert job is not None and hf.store.fail(job, error=f"cannot read {word}", retry_at=0)
+    hf.store.jobs.enqueue(hf.scopes[0], "tidy", word, watermark=1)
+    job = hf.store.jobs.claim(["tidy"], scopes=hf.scopes, worker=word, now=0, lease=1)
+    assert job is not None and hf.store.jobs.fail(job, error=f"cannot read {word}", retry_at=0)
     kept = hf.scoped("user:bob").remember("Lives next door")
     receipt = hf.purge(owner=True)
     assert receipt.pending == () and receipt.memories > 20
@@ -610,14 +619,14 @@ def test_a_question_leaves_no_trace(hf, word, tmp_path):
 
 def test_a_job_that_failed_over_a_memory_does_not_quote_it_any_more(hf, word, tmp_path):
     one = hf.get(remembered(hf, word))
-    hf.store.enqueue(one.scope, "tidy", "k", watermark=1)
-    job = hf.store.claim(["tidy"], scopes=hf.scopes, worker="w", now=0, lease=1)
-    assert job is not None and hf.store.fail(
+    hf.store.jobs.enqueue(one.scope, "tidy", "k", watermark=1)
+    job = hf.store.jobs.claim(["tidy"], scopes=hf.scopes, worker="w", now=0, lease=1)
+    assert job is not None and hf.store.jobs.fail(
         job, error=f"no idea what to make of {one.content!r}", retry_at=0
     )
     hf.purge(one.id)
     assert left(tmp_path, word) == []
-    assert [job.error for job in hf.store.jobs(hf.scopes) if job.kind == "tidy"] == [
+    assert [job.error for job in hf.store.jobs.list(hf.scopes) if job.kind == "tidy"] == [
         "no idea what to make of '(erased)'"
     ]
 
@@ -630,7 +639,7 @@ def test_a_reader_that_holds_up_the_log_is_told_of_and_made_good(hf, word, tmp_p
     assert [place.name for place in receipt.pending] == ["log"]
     assert "purge --finish" in receipt.pending[0].detail
     assert left(tmp_path, word) != []  # which is why it does not say otherwise
-    assert [job.status for job in hf.store.jobs(hf.scopes) if job.kind == "scrub"] == ["error"]
+    assert [job.status for job in hf.store.jobs.list(hf.scopes) if job.kind == "scrub"] == ["error"]
     reader.execute("COMMIT")
     assert {place.state for place in hf.finish_purge()} == {"clean"}
     reader.close()
@@ -660,4 +669,4 @@ def test_a_crash_after_the_commit_is_made_good_by_the_next_worker(hf, word, tmp_
     assert left(tmp_path, word) != []
     drain(Worker(hf.store, hf.tiers, clock=lambda: 2**52))
     assert left(tmp_path, word) == []
-    assert [job.status for job in hf.store.jobs(hf.scopes) if job.kind == "scrub"] == ["done"]
+    assert [job.status for job in hf.store.jobs.list(hf.scopes) if job.kind == "scrub"] == ["done"]

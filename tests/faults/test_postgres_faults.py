@@ -238,7 +238,7 @@ class Crowd:
     def _turns_stand_in_one_row(self) -> None:
         store = PostgresStore(self.url)
         for scope in store.scopes():
-            for session in store.sessions([scope]):
+            for session in store.sessions.list([scope]):
                 turns = store.list(Filter((scope,), sessions=(session.id,)), order="oldest")
                 assert [one.position for one in turns] == list(range(len(turns)))
         store.close()
@@ -520,23 +520,23 @@ class TestLostAnswers:
         far.touch([ANN], {one.seq: 1}, START)
         assert far.get([ANN], [one.seq])[0].access_count == 1
         proxy.cut = cut
-        far.add_vectors([ANN], MODEL, {one.seq: unit(1)})
-        assert far.coverage([ANN]) == {MODEL: 1}
+        far.vectors.add([ANN], MODEL, {one.seq: unit(1)})
+        assert far.vectors.coverage([ANN]) == {MODEL: 1}
         proxy.cut = cut
-        far.enqueue(ANN, "tidy", "k", watermark=1)
+        far.jobs.enqueue(ANN, "tidy", "k", watermark=1)
         proxy.cut = cut
-        job = far.claim(["tidy"], worker="w", now=START, lease=60 * SECOND)
+        job = far.jobs.claim(["tidy"], worker="w", now=START, lease=60 * SECOND)
         assert job is not None
         assert query(url, "SELECT token, retries_left FROM holdfast.jobs") == [(job.token, 3)]
         proxy.cut = cut
         together(
             far,
             lambda tx: tx.add(fact("output")),
-            lambda tx: tx.finish(job),
+            lambda tx: tx.jobs.finish(job),
             when=at(1),
         )
         assert proxy.cuts == 5
-        assert far.claim(["tidy"], worker="w", now=at(100), lease=SECOND) is None
+        assert far.jobs.claim(["tidy"], worker="w", now=at(100), lease=SECOND) is None
         assert everything(url) == Counter(["before", "output"])
 
     def test_the_number_of_a_lost_transaction_that_another_one_got_deceives_nobody(
@@ -644,7 +644,7 @@ class TestLocks:
         with pytest.raises(StoreBusy, match="Try again"):
             put(store, fact("late"))
         with pytest.raises(StoreBusy):
-            store.add_vectors([ANN], MODEL, {1: unit(1)})
+            store.vectors.add([ANN], MODEL, {1: unit(1)})
         put(store, fact("elsewhere", scope=BOB))  # another scope is another turn
         assert listed(store) == ["a"]  # and readers wait for nobody
         release.set()
@@ -657,20 +657,20 @@ class TestLocks:
 
 
 def claimed(store: PostgresStore, *, seconds: float = 0, name: str = "w") -> Job | None:
-    return store.claim(["tidy"], worker=name, now=at(seconds), lease=60 * SECOND)
+    return store.jobs.claim(["tidy"], worker=name, now=at(seconds), lease=60 * SECOND)
 
 
 class TestWorkers:
     def test_outputs_under_a_lost_lease_are_not_written(self, url: str) -> None:
         first, second = PostgresStore(url), PostgresStore(url)
-        first.enqueue(ANN, "tidy", "k", watermark=1)
+        first.jobs.enqueue(ANN, "tidy", "k", watermark=1)
         lost = claimed(first, name="first")
         held = claimed(second, seconds=61, name="second")
         assert lost is not None and held is not None
 
         def finish(store: PostgresStore, job: Job, output: str, seconds: float) -> None:
             together(
-                store, lambda w: w.add(fact(output)), lambda w: w.finish(job), when=at(seconds)
+                store, lambda w: w.add(fact(output)), lambda w: w.jobs.finish(job), when=at(seconds)
             )
 
         with pytest.raises(Conflict, match="lost"):
@@ -685,7 +685,7 @@ class TestWorkers:
         self, url: str, store: PostgresStore
     ) -> None:
         for n in range(10):
-            store.enqueue(ANN, "tidy", "k", watermark=n + 1)
+            store.jobs.enqueue(ANN, "tidy", "k", watermark=n + 1)
             job = claimed(store)
             assert job is not None
             ready = threading.Barrier(3)
@@ -696,7 +696,7 @@ class TestWorkers:
                     together(
                         store,
                         lambda w: w.add(fact(f"output {n}")),
-                        lambda w: w.finish(job),
+                        lambda w: w.jobs.finish(job),
                         when=at(1),
                     )
                     return True
@@ -720,14 +720,14 @@ class TestWorkers:
             )
 
         store = PostgresStore(url)
-        store.enqueue(ANN, "tidy", "k", watermark=1)
+        store.jobs.enqueue(ANN, "tidy", "k", watermark=1)
         child, _ = forked(claim_and_hang)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         assert claimed(store, seconds=59) is None
         job = claimed(store, seconds=60, name="heir")
         assert job is not None
         assert (job.worker, job.retries_left) == ("heir", 2)
-        together(store, lambda w: w.add(fact("whole")), lambda w: w.finish(job), when=at(61))
+        together(store, lambda w: w.add(fact("whole")), lambda w: w.jobs.finish(job), when=at(61))
         assert claimed(store, seconds=1000) is None
         assert everything(url) == Counter(["whole"])
         store.close()
@@ -735,7 +735,7 @@ class TestWorkers:
     def test_each_of_many_jobs_is_done_once_by_many_processes(self, url: str) -> None:
         jobs, store = 40, PostgresStore(url)
         for n in range(jobs):
-            store.enqueue(ANN if n % 2 else BOB, "tidy", f"job {n}", watermark=1)
+            store.jobs.enqueue(ANN if n % 2 else BOB, "tidy", f"job {n}", watermark=1)
 
         def labour(name: str) -> int:
             own, done = PostgresStore(url), 0
@@ -744,7 +744,7 @@ class TestWorkers:
                     fact(f"{job.scope} {job.key}", scope=job.scope), id=f"fact_{name}_{done}"
                 )
                 together(
-                    own, lambda w, o=output: w.add(o), lambda w, j=job: w.finish(j), when=at(1)
+                    own, lambda w, o=output: w.add(o), lambda w, j=job: w.jobs.finish(j), when=at(1)
                 )
                 done += 1
             own.close()
@@ -1019,7 +1019,7 @@ class TestReplicas:
             for n in range(3):
                 put(both, fact(f"own {n}"))
                 assert (place(both), listed(both)[-1]) == ("primary", f"own {n}")
-            both.enqueue(BOB, "tidy", "k", watermark=1)
+            both.jobs.enqueue(BOB, "tidy", "k", watermark=1)
             job = claimed(both)
             assert job is not None and job.scope == BOB
             (one, *_) = both.list(Filter((ANN,)))

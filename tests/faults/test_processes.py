@@ -136,8 +136,8 @@ def test_nothing_is_there_twice_and_no_batch_by_half(texts: Counter[str]) -> Non
 def test_the_turns_of_a_session_stand_in_one_row(crowd: Crowd) -> None:
     store = SQLiteStore(crowd.folder / "memory.db")
     for scope in map(Scope.parse, worker.SCOPES):
-        assert store.sessions([scope])
-        for session in store.sessions([scope]):
+        assert store.sessions.list([scope])
+        for session in store.sessions.list([scope]):
             turns = store.list(Filter((scope,), sessions=(session.id,)), order="oldest")
             assert [turn.position for turn in turns] == list(range(len(turns)))
     store.close()

@@ -411,7 +411,7 @@ def test_a_store_that_somebody_else_writes_is_read_as_it_was_known(shop, monkeyp
     hf, other = shop.open(), SQLiteStore(shop.store, clock=shop.clock)
 
     def hold(tx):
-        tx.put_profile(shop.own.scope, {"enabled": True})
+        tx.profiles.put(shop.own.scope, {"enabled": True})
         assert contents(hf, "tea") == ["Use tea."]
 
     other.write(Author("x", "run_x", 1, "profile"), hold)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import closing
+from functools import cached_property
 
 import pytest
 from shop import Shop, contents, file_of
@@ -15,6 +16,7 @@ from holdfast.records import file_sync
 from holdfast.records.roots import CATEGORIES, RecordRoot
 from holdfast.records.scan import Listing
 from holdfast.storage import SQLiteStore
+from holdfast.storage.file_table import SQLFileReads
 
 
 @pytest.fixture
@@ -32,15 +34,21 @@ def sealed(shop, monkeypatch):
 def seal_of(shop):
     """The seal that the store has for the project; empty when it has none."""
     with closing(SQLiteStore(shop.store, clock=shop.clock)) as store:
-        (mark,) = store.files(shop.place.scope, "")
+        (mark,) = store.files.list(shop.place.scope, "")
     return mark.hash
+
+
+class UncomparedFiles(SQLFileReads):
+    def stats(self, scope, root):
+        raise AssertionError(f"{root} was compared file by file")
 
 
 class Uncompared(SQLiteStore):
     """A store that is not asked for file after file."""
 
-    def file_stats(self, scope, root):
-        raise AssertionError(f"{root} was compared file by file")
+    @cached_property
+    def files(self):
+        return UncomparedFiles(self)
 
 
 class Unwritable(SQLiteStore):

@@ -63,7 +63,9 @@ def lived_in(hf, clock):
 def log(hf, session, *bodies):
     """Appends messages to a session."""
     author = Author("t", "run_log", hf.clock(), "log")
-    return hf.store.write(author, lambda tx: tx.add_messages(hf.scopes[0], session, bodies))
+    return hf.store.write(
+        author, lambda tx: tx.sessions.add_messages(hf.scopes[0], session, bodies)
+    )
 
 
 def again(hf, fresh, **options):
@@ -380,7 +382,7 @@ def test_a_person_whom_both_stores_know_is_the_same_person(hf, clock, fresh):
     other = fresh("user:ann")
     other.capture("s2", "user", "My sister Ines called.")
     other.import_(lines)
-    (ines,) = (one for one in other.entities() if one.name == "Ines")
+    (ines,) = (one for one in other.entities.list() if one.name == "Ines")
     assert len(other.about("Ines").memories) == 2, ines
 
 
@@ -414,7 +416,10 @@ def test_an_import_without_history_is_one_run_that_can_be_undone(hf, clock, fres
     assert {event.verb for event in copy.log(limit=None)} == {"import"}
     assert list(copy.export(history=False)) == lines
     copy.undo()
-    assert (copy.list(statuses=["active", "archived", "superseded"]), copy.sessions()) == ([], [])
+    assert (copy.list(statuses=["active", "archived", "superseded"]), copy.sessions.list()) == (
+        [],
+        [],
+    )
     assert copy.doctor() == []
 
 
@@ -439,7 +444,9 @@ def test_messages_travel_behind_their_session(hf, clock, fresh):
     copy = fresh("user:ann")
     added = copy.import_(lines).added
     assert (added["session"], added["message"]) == (1, 3)
-    assert copy.store.messages(copy.scopes[0], "s1") == hf.store.messages(hf.scopes[0], "s1")
+    assert copy.store.sessions.messages(copy.scopes[0], "s1") == hf.store.sessions.messages(
+        hf.scopes[0], "s1"
+    )
     assert log(copy, "s1", {"more": True}) == 4
 
 

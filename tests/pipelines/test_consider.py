@@ -71,7 +71,7 @@ def say(hf, text, *, session="s1", role="user"):
 def considered(hf, extractor, session="s1"):
     author = Author("test", f"run_{hf.clock():x}", hf.clock(), "consider")
     reading = ExtractionContext(usual(), extractor=extractor)
-    return consider(hf.store, hf.store.session(hf.scopes[0], session), reading, author)
+    return consider(hf.store, hf.store.sessions.get(hf.scopes[0], session), reading, author)
 
 
 def statuses(hf, kind="fact"):
@@ -88,7 +88,7 @@ def test_each_turn_is_read_once_and_session_end_does_not_read_it_again(hf):
     assert extractor.seen == ["I like tea", "I like tea a lot"]
     hf.end_session("s1")
     hf.learn("s1", complete=lambda prompt: pytest.fail("nothing is left to read"))
-    assert hf.store.unread(hf.scopes) == []
+    assert hf.store.sessions.unread(hf.scopes) == []
 
 
 def test_each_candidate_goes_its_way_in_one_run(hf):
@@ -204,7 +204,7 @@ def test_the_model_of_the_settings_is_asked_and_its_failure_is_kept_with_the_ses
     hf.end_session("s1")
     with pytest.raises(ModelFailed):
         hf.learn("s1")
-    assert [one.id for one in hf.store.unread(hf.scopes)] == ["s1"], "workers try again"
+    assert [one.id for one in hf.store.sessions.unread(hf.scopes)] == ["s1"], "workers try again"
 
 
 def test_with_everything_waiting_for_session_end_nothing_is_active_before(open_with):

@@ -87,10 +87,12 @@ def live(hf: Holdfast, clock: Any) -> None:
     scope = hf.scopes[0]
 
     def meet(tx: Any) -> None:
-        tx.put_progress(Progress(scope, "s1", "facts", 2, clock.now))
-        tx.put_entity(Entity("e1", scope, "Ann", "person", clock.now, ("Annie", "ann"), "a friend"))
+        tx.progress.put(Progress(scope, "s1", "facts", 2, clock.now))
+        tx.entities.put(
+            Entity("e1", scope, "Ann", "person", clock.now, ("Annie", "ann"), "a friend")
+        )
         for memory in (tea, rule):
-            tx.mention(scope, entity="e1", memory=memory.id)
+            tx.entities.mention(scope, entity="e1", memory=memory.id)
 
     write(hf.store, meet)
     write(
@@ -100,10 +102,12 @@ def live(hf: Holdfast, clock: Any) -> None:
     for text in ("Line one", "Noted"):
         write(
             hf.store,
-            lambda tx, text=text: tx.add_messages(scope, "s1", [{"é": text, "parts": [1, {}]}]),
+            lambda tx, text=text: tx.sessions.add_messages(
+                scope, "s1", [{"é": text, "parts": [1, {}]}]
+            ),
         )
     hf.recall("tea")
-    hf.store.add_vectors([scope], "second:model", {m.seq: unit(m.seq, 8) for m in hf.list(limit=2)})
+    hf.store.vectors.add([scope], "second:model", {m.seq: unit(m.seq, 8) for m in hf.list(limit=2)})
 
 
 def told(store: Store, *scopes: Scope) -> list[str]:
@@ -182,7 +186,7 @@ def test_the_copy_recalls_and_undoes_like_the_original(
         hit.memory.id for hit in hf.recall("green tea")
     ]
     assert fake.calls <= calls + 2, "a copied memory was embedded again"
-    assert target.models([ANN]) == hf.store.models([ANN])
+    assert target.vectors.models([ANN]) == hf.store.vectors.models([ANN])
     assert target.counts([ANN]) == hf.store.counts([ANN])
     twin.undo(hf.last_run)
     assert twin.get(archived.id).status == "active"
@@ -377,7 +381,7 @@ def test_vectors_that_differ_are_refused(source: Store, empty: Opener) -> None:
     target = empty("sqlite")
     copy_store(source, target)
     one = target.get([ANN], [1])[0]
-    target.add_vectors([ANN], "second:model", {one.seq: unit(99, 8)})
+    target.vectors.add([ANN], "second:model", {one.seq: unit(99, 8)})
     with pytest.raises(Conflict, match="its vector"):
         copy_store(source, target)
 
@@ -433,9 +437,9 @@ def test_the_very_bits_of_vectors_arrive(empty: Opener, kind: str) -> None:
     source, target = empty("memory"), empty(kind)
     (one,) = put(source, fact("tea"))
     odd = np.array([-0.0, 1e-42, 0.1, -0.9949874], np.float32)
-    source.add_vectors([ANN], "m", {one.seq: odd})
+    source.vectors.add([ANN], "m", {one.seq: odd})
     copy_store(source, target)
-    (there,) = target.vectors(
+    (there,) = target.vectors.get(
         [ANN], "m", [memory.seq for memory in target.get([ANN], [one.id])]
     ).values()
     assert there.tobytes() == odd.tobytes()

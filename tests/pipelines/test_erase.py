@@ -105,13 +105,13 @@ def test_a_summary_goes_with_one_of_its_sources_and_its_session_is_read_again(hf
     )
     hf.end_session("s1")
     mark = Progress(ANN, "s1", SUMMARY, hf.clock(), hf.clock(), {"outcome": "extracted"})
-    hf.write("stamp", lambda w: w.put_progress(mark))
+    hf.write("stamp", lambda w: w.progress.put(mark))
     arc = made_of(hf, "Somebody was worried", one, other, kind="episode")
-    assert hf.store.unread([ANN]) == []
+    assert hf.store.sessions.unread([ANN]) == []
     plan = hf.plan_purge(one.id)
     assert going(plan)[arc.id] == derived.RETOLD and "read again" in plan.again[0]
     hf.purge(one.id)
-    assert [session.id for session in hf.store.unread([ANN])] == ["s1"]
+    assert [session.id for session in hf.store.sessions.unread([ANN])] == ["s1"]
     assert [memory.id for memory in hf.list()] == [other.id]
 
 
@@ -163,7 +163,7 @@ def test_a_session_goes_with_its_messages_jobs_and_what_was_learned_from_it(hf):
     both = made_of(
         hf, "User collects stamps", *hf.list(kinds=["turn"]), metadata={"session": "dear diary"}
     )
-    hf.store.enqueue(ANN, "learn", "dear diary", watermark=1)
+    hf.store.jobs.enqueue(ANN, "learn", "dear diary", watermark=1)
     receipt = hf.purge(session="dear diary")
     assert (receipt.counts["sessions"], receipt.counts["messages"], receipt.counts["jobs"]) == (
         1,

@@ -480,7 +480,7 @@ def test_what_others_keep_with_a_session_stays_there(project, index):
     index(file)
     (session,) = index.hf.sessions()
     marked = replace(session, metadata={**session.metadata, "extracted": 1})
-    index.hf.write("mark", lambda tx: tx.put_session(marked))
+    index.hf.write("mark", lambda tx: tx.sessions.put(marked))
     with file.open("a") as more:
         more.write(line(1, "Two."))
     index()
@@ -648,7 +648,7 @@ def test_a_plan_changes_nothing(project, index):
     project.sources.note([file])
     done = index(plan=True)
     assert (done.files, done.changes) == (1, {"t.md": "new"})
-    assert texts(index.hf) == [] and index.hf.store.files(project.place.scope, "sources") == []
+    assert texts(index.hf) == [] and index.hf.store.files.list(project.place.scope, "sources") == []
 
 
 # Lists

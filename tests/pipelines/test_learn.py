@@ -53,7 +53,7 @@ def talk(hf, session, *texts):
         hf.capture(session, "user", text)
     hf.clock.forward(seconds=1)
     hf.end_session(session)
-    return hf.store.session(hf.scopes[0], session)
+    return hf.store.sessions.get(hf.scopes[0], session)
 
 
 def read(hf, session, extractor):
@@ -66,18 +66,18 @@ def save(hf, tx, found):
 
 def mark(hf, session):
     """How far a session was read to its end."""
-    found = hf.store.progress(hf.scopes[0], session)
+    found = hf.store.progress.list(hf.scopes[0], session)
     return next((one for one in found if one.sink == SUMMARY), None)
 
 
 def test_jobs_of_conversations_that_were_read_long_ago_are_not_listed_for_ever(hf):
     talk(hf, "s1", "I love green tea.")
     hf.maintain("consolidate")
-    assert [job.key for job in hf.store.jobs()] == ["s1"]
+    assert [job.key for job in hf.store.jobs.list()] == ["s1"]
     hf.clock.forward(days=31)
     hf.maintain("consolidate")
-    assert hf.store.jobs() == []
-    assert hf.store.unread(hf.scopes) == [], "nor is it read again"
+    assert hf.store.jobs.list() == []
+    assert hf.store.sessions.unread(hf.scopes) == [], "nor is it read again"
 
 
 def author(hf):
@@ -124,8 +124,8 @@ def test_consolidating_again_changes_nothing(hf):
     extractor = Told(("live in Lisbon", "Ann lives in Lisbon", home("Lisbon")))
     learned(hf, session, extractor)
     before = list(hf.export())
-    again = hf.store.session(hf.scopes[0], "s1")
-    assert hf.store.unread(hf.scopes) == []
+    again = hf.store.sessions.get(hf.scopes[0], "s1")
+    assert hf.store.sessions.unread(hf.scopes) == []
     assert read(hf, again, extractor) is None
     assert list(hf.export()) == before
 
@@ -135,7 +135,7 @@ def test_a_session_without_facts_is_marked_too(hf):
     session = talk(hf, "s1", "hello")
     assert learned(hf, session, Told()) == 0
     assert mark(hf, "s1").detail == {"outcome": "no_output"}
-    assert hf.store.unread(hf.scopes) == []
+    assert hf.store.sessions.unread(hf.scopes) == []
 
 
 def test_turns_are_read_in_pages_of_thirty(hf):
@@ -254,7 +254,7 @@ def test_a_worker_learns_from_every_ended_session(hf, clock):
     )
     assert drain(worker) == 2
     assert facts(hf) == {"Ann knows Lisbon"}
-    assert {job.kind for job in hf.store.jobs(hf.scopes)} == {LEARN.name}
+    assert {job.kind for job in hf.store.jobs.list(hf.scopes)} == {LEARN.name}
     assert drain(worker) == 0
 
 
@@ -273,4 +273,4 @@ def test_an_undo_takes_back_what_was_learned(hf):
     )
     hf.undo()
     assert facts(hf) == set()
-    assert len(hf.store.unread(hf.scopes)) == 1
+    assert len(hf.store.sessions.unread(hf.scopes)) == 1

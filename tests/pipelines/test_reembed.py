@@ -51,7 +51,7 @@ class Watched(FakeEmbedder):
 
 
 def covered(hf):
-    return hf.store.coverage(hf.scopes)
+    return hf.store.vectors.coverage(hf.scopes)
 
 
 # By hand
@@ -146,7 +146,7 @@ def test_catching_up_embeds_the_asked_scopes_only(hf, open_memory, fake):
     open_memory("user:bob").remember("Bob's tea")
     hf.remember("Ann's tea")
     hf.recall("tea")
-    assert hf.store.coverage() == {fake.identity: 1}
+    assert hf.store.vectors.coverage() == {fake.identity: 1}
 
 
 # In the background
@@ -170,7 +170,7 @@ def test_the_background_embeds_the_scopes_it_is_told_of_with_every_model_and_sto
     upgrader.nudge((*hf.scopes, *bob.scopes))
     assert better.done.wait(PATIENCE)
     upgrader.stop()
-    assert hf.store.coverage() == {fake.identity: 2, "fake:better": 2}
+    assert hf.store.vectors.coverage() == {fake.identity: 2, "fake:better": 2}
 
 
 def test_the_background_wakes_up_for_what_comes_later(open_memory):

@@ -322,11 +322,11 @@ def test_a_store_of_version_0_1_0_gets_what_it_lacks_and_nothing_twice(shelf, tm
     file = claude_code(tmp_path, [("user", "try again", 0)] * 2)
     shop.take(file)
     first, second = shop.turns()[::-1]
-    (known,) = shop.hf.store.files(SCOPE, "sources")
+    (known,) = shop.hf.store.files.list(SCOPE, "sources")
 
     def as_it_was(tx):
         tx.remove(tx.memory(SCOPE, second.id))
-        tx.put_files(SCOPE, [known._replace(hash=known.hash.removeprefix("2:"))])
+        tx.files.put(SCOPE, [known._replace(hash=known.hash.removeprefix("2:"))])
 
     shop.hf.store.write(Author("test", new_id("run", clock()), clock(), "test"), as_it_was)
     assert [turn.id for turn in shop.turns()] == [first.id]
@@ -430,7 +430,7 @@ def test_a_reader_sees_that_a_turn_is_on_an_abandoned_branch(shelf, tmp_path):
 def test_nothing_is_learned_from_an_abandoned_branch(shelf, tmp_path):
     shop = shelf()
     shop.take(fork(tmp_path / "right.jsonl", RIGHT))
-    session = shop.hf.store.session(SCOPE, "right")
+    session = shop.hf.store.sessions.get(SCOPE, "right")
     assert [turn.content for turn in turns_of(shop.hf.store, session)] == [
         "We ship on Mondays.",
         "try again",

@@ -73,7 +73,7 @@ def worker(hf, model, **caps):
 
 
 def the_job(hf):
-    return next(job for job in hf.store.jobs(hf.scopes) if job.kind == "learn")
+    return next(job for job in hf.store.jobs.list(hf.scopes) if job.kind == "learn")
 
 
 def test_questions_and_answers_are_counted_in_the_store(open_with):
@@ -163,7 +163,7 @@ def test_a_turn_goes_on_when_the_model_may_not_be_asked_and_stats_say_why(open_w
     with pytest.raises(CapReached):
         talk(hf, "s2"), hf.learn("s2", complete=model)
     assert model.prompts == []
-    assert {one.id for one in hf.store.unread(hf.scopes)} == {"s1", "s2"}, "read later"
+    assert {one.id for one in hf.store.sessions.unread(hf.scopes)} == {"s1", "s2"}, "read later"
 
 
 def test_a_second_look_keeps_what_it_found_before_the_cap_and_goes_on_later(open_with):

@@ -341,7 +341,7 @@ def test_an_owner_who_was_erased_is_erased_on_the_other_side_but_for_what_is_new
     desktop.remember("Lives in Lisbon")
     meet(laptop, desktop)
     clock.forward(minutes=1)
-    laptop.write("purge", lambda tx: tx.purge_scope(ANN))
+    laptop.write("purge", lambda tx: tx.erasure.scope(ANN))
     clock.forward(minutes=1)
     desktop.remember("A new beginning")
     meet(desktop, laptop)

@@ -69,11 +69,11 @@ class Yard:
         return said
 
     def job(self, scope=ANN, model=MODEL):
-        (found,) = [job for job in self.store.jobs([scope]) if job.key == model]
+        (found,) = [job for job in self.store.jobs.list([scope]) if job.key == model]
         return found
 
     def embedded(self, model=MODEL, scopes=None):
-        return self.store.coverage(scopes).get(model, 0)
+        return self.store.vectors.coverage(scopes).get(model, 0)
 
 
 @pytest.fixture
@@ -130,14 +130,14 @@ def test_three_processes_share_a_backlog_and_do_each_job_once(yard):
     with Process(yard) as one, Process(yard) as two, Process(yard) as three:
         crew = (one, two, three)
         assert all(process.has_a_job() for process in crew)
-        assert len({job.worker for job in yard.store.jobs() if job.status == "running"}) == 3
+        assert len({job.worker for job in yard.store.jobs.list() if job.status == "running"}) == 3
         logs = [process.rest() for process in crew]
     assert all(logs)
     assert Counter(line for log in logs for line in log) == Counter(
         f"done {scope} {MODEL}" for scope in scopes
     )
     assert yard.embedded() == 9 * 12
-    assert {job.status for job in yard.store.jobs()} == {"done"}
+    assert {job.status for job in yard.store.jobs.list()} == {"done"}
 
 
 def test_a_job_whose_worker_was_killed_is_taken_over_when_its_lease_has_ended(yard):
@@ -168,7 +168,7 @@ def test_a_plan_has_one_job_for_each_scope_and_model_that_lack_vectors(yard):
     yard.remember(ANN, BOB)
     worker = yard.worker(FakeEmbedder(), FakeEmbedder(identity="fake:better"))
     assert (plan(worker), plan(worker)) == (4, 4)
-    jobs = yard.store.jobs()
+    jobs = yard.store.jobs.list()
     assert {(job.scope, job.kind, job.key, job.status) for job in jobs} == {
         (scope, "embed", model, "pending")
         for scope in (ANN, BOB)
@@ -215,7 +215,7 @@ def test_vectors_that_were_dropped_are_made_again_and_later_memories_still_count
     yard.remember(ANN)
     drain(worker)
     for _ in range(2):
-        yard.store.drop_vectors(MODEL)
+        yard.store.vectors.drop(MODEL)
         assert drain(worker) == 1
     yard.clock.forward(seconds=1)
     yard.remember(ANN)
@@ -344,7 +344,7 @@ def test_a_model_that_rests_is_neither_planned_for_nor_claimed(yard):
     yard.remember(ANN)
     worker = yard.worker()
     worker.tiers.rest(MODEL, EmbedderError("tired"))
-    assert (plan(worker), work_once(worker), yard.store.jobs()) == (0, None, [])
+    assert (plan(worker), work_once(worker), yard.store.jobs.list()) == (0, None, [])
     plan(yard.worker())
     assert (plan(worker), work_once(worker), yard.job().status) == (0, None, "pending")
 
@@ -417,7 +417,7 @@ def test_a_worker_looks_for_new_work_until_it_is_stopped(yard):
 
 
 def test_a_store_that_is_away_for_a_while_is_waited_for(yard, monkeypatch, caplog):
-    worker, real = yard.worker(), yard.store.claim
+    worker, real = yard.worker(), yard.store.jobs.claim
     rest = ["works"] * (len(job_runner.ALWAYS) - 1)  # each round asks for every kind of job
     answers = iter(["works", *rest, "away", *rest, "end"])
 
@@ -429,7 +429,7 @@ def test_a_store_that_is_away_for_a_while_is_waited_for(yard, monkeypatch, caplo
             raise StoreBusy("away")
         return real(*args, **options)
 
-    monkeypatch.setattr(yard.store, "claim", claim)
+    monkeypatch.setattr(yard.store.jobs, "claim", claim)
     schedule.maintain(worker, interval=0)
     assert next(answers, None) is None
     assert "trying again in 0 seconds: away" in caplog.text
@@ -437,7 +437,7 @@ def test_a_store_that_is_away_for_a_while_is_waited_for(yard, monkeypatch, caplo
 
 def test_a_store_that_does_not_work_at_first_or_was_closed_ends_the_worker(yard, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(yard.store, "claim", lambda *args, **options: 1 // 0)
+        patched.setattr(yard.store.jobs, "claim", lambda *args, **options: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             schedule.maintain(yard.worker(), interval=0)
     yard.remember(ANN)
@@ -455,7 +455,7 @@ def upgrade(yard, *embedders):
 def test_the_background_leaves_alone_what_another_process_embeds(yard):
     yard.remember(ANN, BOB)
     plan(yard.worker(scopes=[ANN]))
-    held = yard.store.claim(["embed"], worker="other", now=yard.clock(), lease=LEASE)
+    held = yard.store.jobs.claim(["embed"], worker="other", now=yard.clock(), lease=LEASE)
     assert held.scope == ANN
     begun = threading.Event()
     upgrader = upgrade(yard, Calling(begun.set))
@@ -464,7 +464,7 @@ def test_the_background_leaves_alone_what_another_process_embeds(yard):
     assert begun.wait(PATIENCE)
     upgrader.stop()
     assert (yard.embedded(scopes=[ANN]), yard.embedded(scopes=[BOB])) == (0, 1)
-    assert yard.store.heartbeat(held, now=yard.clock(), lease=LEASE)
+    assert yard.store.jobs.heartbeat(held, now=yard.clock(), lease=LEASE)
 
 
 def test_the_background_may_be_told_to_end_from_within(yard):
@@ -521,7 +521,10 @@ def test_an_open_memory_nudges_for_its_own_scopes_and_those_of_its_views(place):
         hf.scoped(BOB).remember("Bob's tea")
         assert begun.wait(PATIENCE)
     store = open_store(place)
-    assert (store.coverage(), [job.scope for job in store.jobs()]) == ({MODEL: 1}, [BOB])
+    assert (store.vectors.coverage(), [job.scope for job in store.jobs.list()]) == (
+        {MODEL: 1},
+        [BOB],
+    )
     store.close()
 
 
@@ -553,7 +556,7 @@ def test_a_login_without_rights_of_upkeep_embeds_its_own_scopes_in_the_backgroun
         yard.embedded("fake:last", [ANN]),
         yard.embedded(scopes=[BOB]),
     ) == (1, 1, 0)
-    assert [job.status for job in yard.store.jobs([ANN])] == ["done", "done"]
+    assert [job.status for job in yard.store.jobs.list([ANN])] == ["done", "done"]
     assert yard.drain(yard.worker(scopes=[BOB])) == [("done", "user:bob", MODEL)]
     with pytest.raises(StoreError, match="GRANT holdfast_app, holdfast_worker TO"):
         drain(yard.worker())

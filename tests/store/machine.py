@@ -229,7 +229,7 @@ class StoreMachine(RuleBasedStateMachine):
             return
         key = ("memory", memory.scope, memory.id)
         with self.run(memory.scope) as run:
-            self.do(run, lambda tx: tx.purge(self.fresh(tx, memory)))
+            self.do(run, lambda tx: tx.erasure.memory(self.fresh(tx, memory)))
             del self.things[key]
             for edge in [
                 edge
@@ -355,7 +355,7 @@ class StoreMachine(RuleBasedStateMachine):
         }
         assert edges == {key[2:]: relation for key, relation in self.of_kind("edge").items()}
         sessions = {
-            ("session", session.scope, session.id) for session in self.store.sessions(SCOPES)
+            ("session", session.scope, session.id) for session in self.store.sessions.list(SCOPES)
         }
         assert sessions == set(self.of_kind("session"))
 

@@ -89,7 +89,7 @@ READS: dict[str, Callable[[Holdfast, str], Any]] = {
     "why stored": lambda hf, id_: hf.why_stored(id_),
     "log": lambda hf, id_: hf.log(limit=None),
     "sessions": lambda hf, id_: hf.sessions(),
-    "messages": lambda hf, id_: hf.store.messages(hf.scopes[0], "s1"),
+    "messages": lambda hf, id_: hf.store.sessions.messages(hf.scopes[0], "s1"),
     "entities": lambda hf, id_: hf.entities(),
     "about": lambda hf, id_: hf.about("Ines"),
     "stats": lambda hf, id_: hf.stats(),
@@ -102,7 +102,7 @@ WRITES: dict[str, Callable[[Holdfast, str], Any]] = {
     "capture": lambda hf, id_: hf.capture("s3", "user", "I walk to work"),
     "undo": lambda hf, id_: hf.undo(),
     "sync": lambda hf, id_: hf.sync(Path(hf.store.location).with_name("other.db")),
-    "jobs": lambda hf, id_: hf.store.jobs(),
+    "jobs": lambda hf, id_: hf.store.jobs.list(),
     "maintain": lambda hf, id_: hf.maintain(),
     "copy": lambda hf, id_: copy_store(
         hf.store, SQLiteStore(Path(hf.store.location).with_name("copy.db"))
@@ -137,7 +137,7 @@ def fill(hf: Holdfast) -> str:
         metadata={"mode": "run"},
     )
     read = Progress(hf.scopes[0], "s1", SUMMARY, 0, 0, {"outcome": "no_output"})
-    hf.write("learn", lambda tx: tx.put_progress(read))
+    hf.write("learn", lambda tx: tx.progress.put(read))
     tea = hf.remember(
         "Ines Ferreira drinks green tea in Porto",
         title="tea",

@@ -157,9 +157,9 @@ def shared(postgres_server: PostgresServer) -> Iterator[tuple[str, int, int]]:
         store = PostgresStore(url, clock=lambda: START)
         for scope in (ANN, BOB):
             populate(store, scope)
-            store.enqueue(scope, "tidy", "k", watermark=1)
+            store.jobs.enqueue(scope, "tidy", "k", watermark=1)
             mark = Progress(scope, "s", "facts", 1, START)
-            write(store, lambda tx, mark=mark: tx.put_progress(mark))
+            write(store, lambda tx, mark=mark: tx.progress.put(mark))
             profile = {"scope": str(scope), "settings": {"of": scope.key}}
             write(store, lambda tx, row=profile: tx.restore_row("profile", row, journal=True))
         ann, bob = store.numbers([ANN, BOB])
@@ -484,11 +484,13 @@ class TestLogins:
             assert len(hf.log()) > 5 and len(hf.sessions()) == 1 and hf.stats()["active"] == 2
             lines = list(hf.export(vectors=True))
             assert hf.scoped("user:cem").import_(lines, into="user:cem").added["memory"] == 2
-            hf.store.enqueue(ANN, "tidy", "k", watermark=1)
-            job = hf.store.claim(["tidy"], worker="w", now=START, lease=1_000_000, scopes=[ANN])
+            hf.store.jobs.enqueue(ANN, "tidy", "k", watermark=1)
+            job = hf.store.jobs.claim(
+                ["tidy"], worker="w", now=START, lease=1_000_000, scopes=[ANN]
+            )
             assert job is not None
-            assert hf.store.heartbeat(job, now=START, lease=1_000_000)
-            assert hf.store.fail(job, error="", retry_at=START)
+            assert hf.store.jobs.heartbeat(job, now=START, lease=1_000_000)
+            assert hf.store.jobs.fail(job, error="", retry_at=START)
         with PostgresStore(postgres_store_url)._primary.connect() as connection:
             assert connection.execute("SELECT count(*) FROM holdfast.scopes").fetchone() == (3,)
 
@@ -496,12 +498,12 @@ class TestLogins:
         "upkeep",
         [
             methodcaller("scopes"),
-            methodcaller("claim", ["tidy"], worker="w", now=START, lease=1),
+            lambda store: store.jobs.claim(["tidy"], worker="w", now=START, lease=1),
             methodcaller("repair"),
             lambda store: list(store.check()),
-            methodcaller("coverage"),
-            methodcaller("without_vector", MODEL, 5),
-            methodcaller("drop_vectors", MODEL),
+            lambda store: store.vectors.coverage(),
+            lambda store: store.vectors.missing(MODEL, 5),
+            lambda store: store.vectors.drop(MODEL),
         ],
         ids=["scopes", "claim", "repair", "check", "coverage", "without_vector", "drop_vectors"],
     )
@@ -521,10 +523,14 @@ class TestLogins:
     ) -> None:
         store = PostgresStore(login(postgres_store_url, APP, WORKER))
         populate(store, ANN)
-        store.enqueue(ANN, "tidy", "k", watermark=1)
+        store.jobs.enqueue(ANN, "tidy", "k", watermark=1)
         store.repair()
-        assert (store.scopes(), list(store.check()), store.coverage()) == ([ANN], [], {MODEL: 1})
-        assert store.claim(["tidy"], worker="w", now=START, lease=1) is not None
+        assert (store.scopes(), list(store.check()), store.vectors.coverage()) == (
+            [ANN],
+            [],
+            {MODEL: 1},
+        )
+        assert store.jobs.claim(["tidy"], worker="w", now=START, lease=1) is not None
         store.close()
 
     def test_a_login_without_roles_is_told_what_it_needs(
@@ -549,7 +555,7 @@ def crowded(postgres_server: PostgresServer) -> Iterator[PostgresStore]:
                 store,
                 *(fact(f"{words[n % 8]} {words[n % 7]} item {n}", scope=scope) for n in range(200)),
             )
-            store.add_vectors([scope], MODEL, {one.seq: unit(one.seq) for one in stored})
+            store.vectors.add([scope], MODEL, {one.seq: unit(one.seq) for one in stored})
         query(url, "ANALYZE")
         yield store
         store.close()
@@ -708,7 +714,7 @@ class TestSettingUp:
     ) -> None:
         old = PostgresStore(postgres_url)
         put(old, fact("tea"))
-        write(old, lambda tx: tx.put_session(Session("s", ANN, START, START)))
+        write(old, lambda tx: tx.sessions.put(Session("s", ANN, START, START)))
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
         with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -733,7 +739,7 @@ class TestSettingUp:
         schema.migrate_tables(postgres_url)
         store = PostgresStore(postgres_url)
         assert [list(store.rows(noun, ANN)) for noun in ("session", "memory", "event")] == before
-        assert write(store, lambda tx: tx.add_messages(ANN, "s", [{"n": 1}])) == 1
+        assert write(store, lambda tx: tx.sessions.add_messages(ANN, "s", [{"n": 1}])) == 1
         assert list(store.check()) == []
         store.close()
         assert (schema.status(postgres_url).rows or {})["message"] == 1
@@ -908,7 +914,7 @@ def library(store: Store) -> None:
         for n in range(90)
     ]
     stored = put(store, *memories)
-    store.add_vectors(
+    store.vectors.add(
         [ANN, BOB], MODEL, {one.seq: unit(number) for number, one in enumerate(stored)}
     )
     for one in stored[::9]:
@@ -1027,11 +1033,11 @@ class TestWithoutVectorType:
             new = put_one(
                 one, Memory("fact_new", ANN, "fact", "a new boat", at(1), at(1), event_time=at(1))
             )
-            one.add_vectors([ANN], MODEL, {new.seq: unit(1001), third.seq: unit(1002)})
+            one.vectors.add([ANN], MODEL, {new.seq: unit(1001), third.seq: unit(1002)})
         assert differing(store, file) == []
         for one in (other, file):
             write(one, lambda tx: tx.undo([ANN], "gone"))
-            one.drop_vectors(MODEL, [BOB])
+            one.vectors.drop(MODEL, [BOB])
         assert differing(store, file) == []
         for each in (store, other, file):
             each.close()
@@ -1078,8 +1084,8 @@ class TestWithoutVectorType:
         schema.initialise(Connections(url, "here"))
         calls: list[Callable[[], Any]] = [
             lambda: store.by_vector(Filter((ANN,), kinds=("fact",)), MODEL, unit(1), 3),
-            lambda: store.vectors([ANN], MODEL, list(vectors)),
-            lambda: store.add_vectors([ANN], MODEL, vectors),
+            lambda: store.vectors.get([ANN], MODEL, list(vectors)),
+            lambda: store.vectors.add([ANN], MODEL, vectors),
             lambda: list(store.check()),
             store.repair,
         ]
@@ -1115,7 +1121,8 @@ def vectors_of(store: Store) -> dict[int, bytes]:
     """Every stored vector, to the last bit."""
     seqs = [one.seq for one in store.list(Filter((ANN, BOB), statuses=("active", "archived")))]
     return {
-        seq: np.asarray(v).tobytes() for seq, v in store.vectors([ANN, BOB], MODEL, seqs).items()
+        seq: np.asarray(v).tobytes()
+        for seq, v in store.vectors.get([ANN, BOB], MODEL, seqs).items()
     }
 
 
@@ -1231,9 +1238,12 @@ class TestDoctor:
         assert findings and all(finding.repairable for finding in findings), findings
         store.repair()
         assert (list(store.check()), answers(store)) == ([], sound)  # type: ignore[arg-type]
-        waiting = store.without_vector(MODEL, 50, [ANN])
-        store.add_vectors([ANN], MODEL, {one.seq: unit(one.seq) for one in waiting})
-        assert (store.models([ANN]), store.without_vector(MODEL, 50, [ANN])) == ({MODEL: True}, [])
+        waiting = store.vectors.missing(MODEL, 50, [ANN])
+        store.vectors.add([ANN], MODEL, {one.seq: unit(one.seq) for one in waiting})
+        assert (store.vectors.models([ANN]), store.vectors.missing(MODEL, 50, [ANN])) == (
+            {MODEL: True},
+            [],
+        )
         assert len(store.by_vector(Filter((ANN,)), MODEL, unit(1), 50)) == 11
 
     @pytest.mark.parametrize(("statements", "check"), FOR_PEOPLE.values(), ids=list(FOR_PEOPLE))
@@ -1269,7 +1279,7 @@ class TestManyAtOnce:
         for round_ in range(5):
             scope = Scope("user", f"new {round_}")
             works = [lambda n=n: put(store, fact(f"by {n}", scope=scope)) for n in range(6)]  # noqa: B023
-            works += [lambda: store.enqueue(scope, "tidy", "k", watermark=1)] * 2  # noqa: B023
+            works += [lambda: store.jobs.enqueue(scope, "tidy", "k", watermark=1)] * 2  # noqa: B023
             assert in_threads(works) == []
             assert len(listed(store, scopes=(scope,))) == 6
         assert len(store.scopes()) == 5
@@ -1300,11 +1310,11 @@ class TestManyAtOnce:
         stored = put(stores[0], *(fact(f"note {n}") for n in range(40)))
         vectors = {one.seq: unit(one.seq) for one in stored}
         assert (
-            in_threads([lambda one=one: one.add_vectors([ANN], MODEL, vectors) for one in stores])
+            in_threads([lambda one=one: one.vectors.add([ANN], MODEL, vectors) for one in stores])
             == []
         )
         assert vectors_of(stores[0]) == {seq: vector.tobytes() for seq, vector in vectors.items()}
-        assert (stores[0].models([ANN]), list(stores[0].check())) == ({MODEL: True}, [])
+        assert (stores[0].vectors.models([ANN]), list(stores[0].check())) == ({MODEL: True}, [])
         for one in stores:
             one.close()
 
@@ -1314,9 +1324,9 @@ class TestManyAtOnce:
         done = threading.Event()
 
         def embed(store: PostgresStore) -> None:
-            while not done.is_set() or store.without_vector(MODEL, 1, [ANN]):
-                waiting = store.without_vector(MODEL, 7, [ANN])
-                store.add_vectors([ANN], MODEL, {one.seq: unit(one.seq) for one in waiting})
+            while not done.is_set() or store.vectors.missing(MODEL, 1, [ANN]):
+                waiting = store.vectors.missing(MODEL, 7, [ANN])
+                store.vectors.add([ANN], MODEL, {one.seq: unit(one.seq) for one in waiting})
 
         def come_and_go(store: PostgresStore) -> None:
             try:
@@ -1335,7 +1345,11 @@ class TestManyAtOnce:
             )
             == []
         )
-        assert (first.models([ANN]), first.coverage([ANN]), list(first.check())) == (
+        assert (
+            first.vectors.models([ANN]),
+            first.vectors.coverage([ANN]),
+            list(first.check()),
+        ) == (
             {MODEL: True},
             {MODEL: 90},
             [],
@@ -1546,7 +1560,7 @@ class TestErrors:
             lambda: put(store, fact("tea", title=text)),
             lambda: put(store, fact("tea", author=text)),
             lambda: put(store, fact("tea", session=text, position=0)),
-            lambda: store.enqueue(ANN, text, "k", watermark=1),
+            lambda: store.jobs.enqueue(ANN, text, "k", watermark=1),
         ]
         one = put_one(store, fact("green tea"))
         writes.append(lambda: change(store, one, title=text))
@@ -1564,7 +1578,7 @@ class TestErrors:
             [],
             [],
         )
-        assert (store.edges(ANN, text), store.vectors([ANN], text, [1])) == ([], {})
+        assert (store.edges(ANN, text), store.vectors.get([ANN], text, [1])) == ([], {})
         assert list(store.check()) == []
 
     @pytest.mark.parametrize(
@@ -1598,11 +1612,11 @@ class TestErrors:
     def test_a_transaction_that_only_appended_messages_is_told_from_another_with_its_number(
         self, store: PostgresStore, postgres_store_url: str
     ) -> None:
-        write(store, lambda tx: tx.put_session(Session("s", ANN, START, START)))
+        write(store, lambda tx: tx.sessions.put(Session("s", ANN, START, START)))
         traces: list[connections.Trace | None] = []
 
         def work(tx: Any) -> None:
-            tx.add_messages(ANN, "s", [{"n": 1}, {"n": 2}])
+            tx.sessions.add_messages(ANN, "s", [{"n": 1}, {"n": 2}])
             traces.append(tx.trace(store._sight(())))
 
         write(store, work, when=at(1))

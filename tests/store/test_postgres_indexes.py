@@ -22,7 +22,7 @@ def store(postgres_store_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     store = PostgresStore(postgres_store_url)
     for scope, count in ((ANN, SIZE), (BOB, 20)):
         stored = put(store, *(fact(f"number {number}", scope=scope) for number in range(count)))
-        store.add_vectors([scope], MODEL, {one.seq: unit(one.seq) for one in stored})
+        store.vectors.add([scope], MODEL, {one.seq: unit(one.seq) for one in stored})
     yield store
     with psycopg.connect(postgres_store_url, autocommit=True) as connection:
         for name in index_names(postgres_store_url):
@@ -92,7 +92,7 @@ def test_what_is_put_away_is_not_found_by_the_index(store: PostgresStore) -> Non
 def test_a_strict_filter_still_gets_exact_answers(store: PostgresStore) -> None:
     rare = put(store, *(fact(f"rare {number}", category="rare") for number in range(3)))
     # As far from the question as can be.
-    store.add_vectors([ANN], MODEL, {one.seq: -unit(9) for one in rare})
+    store.vectors.add([ANN], MODEL, {one.seq: -unit(9) for one in rare})
     store.tend()
     found = store.by_vector(Filter((ANN,), categories=("rare",)), MODEL, unit(9), 10)
     assert {seq for seq, _ in found} == {one.seq for one in rare}
@@ -102,7 +102,7 @@ def test_an_index_that_is_no_longer_needed_goes_away(
     store: PostgresStore, postgres_store_url: str
 ) -> None:
     store.tend()
-    store.drop_vectors(MODEL, [ANN])
+    store.vectors.drop(MODEL, [ANN])
     assert [done.split()[0] for done in store.tend()] == ["removed"]
     assert index_names(postgres_store_url) == []
 

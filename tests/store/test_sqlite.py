@@ -212,7 +212,7 @@ class TestCreation:
         filled(path, 3)
         write(
             old := SQLiteStore(path),
-            lambda tx: tx.put_session(Session("s", ANN, START, START)),
+            lambda tx: tx.sessions.put(Session("s", ANN, START, START)),
         )
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
@@ -232,7 +232,7 @@ class TestCreation:
         assert looked_at.rows is not None and "message" not in looked_at.rows
         store = SQLiteStore(path)
         assert [list(store.rows(noun, ANN)) for noun in ("session", "memory", "event")] == before
-        assert write(store, lambda tx: tx.add_messages(ANN, "s", [{"n": 1}])) == 1
+        assert write(store, lambda tx: tx.sessions.add_messages(ANN, "s", [{"n": 1}])) == 1
         assert list(store.check()) == []
         store.close()
         looked_at = status(path)
@@ -366,7 +366,7 @@ from holdfast.errors import HoldfastError
 from holdfast.storage import SQLiteStore
 from holdfast.testing.scene import fact, found, listed, put, unit, MODEL, ANN, Filter
 preloaded = SQLiteStore(":memory:")  # whatever has to be imported is imported while we may read it
-preloaded.add_vectors([ANN], MODEL, {put(preloaded, fact("tea"))[0].seq: unit(1)})
+preloaded.vectors.add([ANN], MODEL, {put(preloaded, fact("tea"))[0].seq: unit(1)})
 assert found(preloaded, "tea") and not list(preloaded.check())
 assert preloaded.by_vector(Filter((ANN,)), MODEL, unit(1), 5)
 if os.geteuid() == 0:
@@ -417,7 +417,7 @@ class TestReadOnly:
         path = folder / "memory.db"
         store = SQLiteStore(path)
         (one,) = put(store, fact("green tea"))
-        store.add_vectors([ANN], MODEL, {one.seq: unit(1)})
+        store.vectors.add([ANN], MODEL, {one.seq: unit(1)})
         store.close()
         path.chmod(0o444)
         return path
@@ -699,9 +699,9 @@ def scene(store: SQLiteStore) -> None:
 
     def work(tx: Transaction) -> None:
         tx.link(link(one, two))
-        tx.put_session(Session("s", ANN, START, START))
-        tx.put_entity(Entity("e", ANN, "Joanna", "person", START, ("Jo",)))
-        tx.mention(ANN, entity="e", memory=one.id)
+        tx.sessions.put(Session("s", ANN, START, START))
+        tx.entities.put(Entity("e", ANN, "Joanna", "person", START, ("Jo",)))
+        tx.entities.mention(ANN, entity="e", memory=one.id)
         tx.add(turn("she said tea", "s", 0))
         tx.add(fact("tea of bob", scope=BOB))
 
@@ -830,9 +830,12 @@ class TestDoctor:
         assert findings and all(finding.repairable for finding in findings), findings
         store.repair()
         assert (list(store.check()), answers(store)) == ([], sound)
-        waiting = store.without_vector(MODEL, 50, [ANN])
-        store.add_vectors([ANN], MODEL, {one.seq: unit(one.seq) for one in waiting})
-        assert (store.models([ANN]), store.without_vector(MODEL, 50, [ANN])) == ({MODEL: True}, [])
+        waiting = store.vectors.missing(MODEL, 50, [ANN])
+        store.vectors.add([ANN], MODEL, {one.seq: unit(one.seq) for one in waiting})
+        assert (store.vectors.models([ANN]), store.vectors.missing(MODEL, 50, [ANN])) == (
+            {MODEL: True},
+            [],
+        )
         assert len(store.by_vector(Filter((ANN,)), MODEL, unit(1), 50)) == 11
         store.close()
 

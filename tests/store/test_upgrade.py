@@ -87,7 +87,7 @@ def shop(hf):
 
 def marks(hf, sink):
     """How far a sink has read each session."""
-    found = hf.store.progress(hf.scopes[0])
+    found = hf.store.progress.list(hf.scopes[0])
     return {one.session: one for one in found if one.sink == sink}
 
 
@@ -105,7 +105,7 @@ def test_every_noun_is_there(hf, shop):
     assert [one.body["content"] for one in hf.messages("learned")] == ["My dog is called Rex."]
     assert hf.profile()["enabled"] is True
     assert len(hf.sessions()) == 8
-    assert {(job.kind, job.status) for job in hf.store.jobs()} >= {("project-build", "done")}
+    assert {(job.kind, job.status) for job in hf.store.jobs.list()} >= {("project-build", "done")}
     assert {one.title for one in shop.list(kinds=["fact", "rule"]) if one.title} >= {
         "Run the tests",
         "Use Postgres instead of SQLite",
@@ -124,7 +124,7 @@ def test_an_export_can_be_imported(hf, tmp_path):
     with Holdfast.open(tmp_path / "new.db", scope="user:ann", background=False) as new:
         new.import_(lines)
         assert list(new.export()) == lines
-        assert [one.id for one in new.store.unread(new.scopes)] == UNREAD
+        assert [one.id for one in new.store.sessions.unread(new.scopes)] == UNREAD
 
 
 def test_the_four_marks_are_progress_now(hf, shop):
@@ -157,14 +157,14 @@ def test_turns_that_were_considered_are_not_read_again(hf):
 
 
 def test_a_session_that_was_read_is_not_read_again_and_the_others_are(hf):
-    assert [one.id for one in hf.store.unread(hf.scopes)] == UNREAD
+    assert [one.id for one in hf.store.sessions.unread(hf.scopes)] == UNREAD
     before = facts(hf)
     assert hf.learn("learned").new == 0
     assert facts(hf) == before
     assert hf.learn().new == 4
     learned = set(facts(hf)) - set(before)
     assert {one.split()[-1] for one in learned} == {"violin", "Olav", "Misty", "Volvo"}
-    assert hf.store.unread(hf.scopes) == []
+    assert hf.store.sessions.unread(hf.scopes) == []
 
 
 def test_what_was_private_stays_so(hf):
@@ -187,7 +187,7 @@ def test_a_run_of_the_old_version_can_be_undone_with_its_marks(hf):
     hf.undo(run)
     assert "undo-me" not in marks(hf, "summary") | marks(hf, "facts")
     assert not any("Star" in one for one in facts(hf))
-    assert "undo-me" in [one.id for one in hf.store.unread(hf.scopes)]
+    assert "undo-me" in [one.id for one in hf.store.sessions.unread(hf.scopes)]
     hf.undo()
     assert marks(hf, "summary")["undo-me"].detail == {"outcome": "extracted"}
     assert any("Star" in one for one in facts(hf))

@@ -55,16 +55,16 @@ class Registry:
 
     def named(self, name):
         """The one entity that goes by a folded name."""
-        (entity,) = self.store.entities([ANN], names=[name])
+        (entity,) = self.store.entities.list([ANN], names=[name])
         return entity
 
     def told(self, entity):
         """What the memories that mention an entity say, newest first."""
-        return [memory.content for memory in self.store.mentioning(ANN, entity.id)]
+        return [memory.content for memory in self.store.entities.mentioning(ANN, entity.id)]
 
     def all(self):
         """Every entity, as what it is called, what it is, and how often it is mentioned."""
-        return [(one.name, one.type, one.mentions) for one in self.store.entities([ANN])]
+        return [(one.name, one.type, one.mentions) for one in self.store.entities.list([ANN])]
 
 
 class TestLink:
@@ -154,12 +154,12 @@ class TestMerge:
 
     def test_merging_is_undone_exactly(self, registry):
         keep, other = self.two(registry)
-        before = registry.store.entities([ANN])
+        before = registry.store.entities.list([ANN])
         registry(lambda tx: entity_linking.merge(tx, keep, [other]))
         merge = registry.run
         registry.mention("Bob after the merge", "Bob")
         registry.hf.undo(merge)
-        after = registry.store.entities([ANN])
+        after = registry.store.entities.list([ANN])
         assert [(one.name, one.aliases) for one in after] == [("Robert Smith", ()), ("Bob", ())]
         # What was said since stays where it was noted.
         assert [one.mentions for one in after] == [
@@ -170,7 +170,7 @@ class TestMerge:
 
     def test_a_summary_is_not_lost(self, registry):
         keep, other = self.two(registry)
-        registry(lambda tx: tx.put_entity(replace(other, summary="a friend")))
+        registry(lambda tx: tx.entities.put(replace(other, summary="a friend")))
         assert registry(lambda tx: entity_linking.merge(tx, keep, [other])).summary == "a friend"
 
     def test_entities_of_two_scopes_stay_apart(self, registry):
@@ -201,7 +201,7 @@ class TestSplit:
         ):
             registry.mention(text, "Ann")
         entity = registry.named("ann")
-        registry(lambda tx: tx.put_entity(replace(entity, aliases=("Ann Lee", "@annie"))))
+        registry(lambda tx: tx.entities.put(replace(entity, aliases=("Ann Lee", "@annie"))))
         return entity
 
     def test_names_become_an_entity_with_the_memories_that_contain_them(self, registry):
@@ -217,18 +217,18 @@ class TestSplit:
             "Ann Lee left",
         ]
         assert registry.told(old) == ["Joannann", "Ann and Ann Lee", "Ann came"]
-        assert registry.store.entity(ANN, old.id).aliases == ()
+        assert registry.store.entities.get(ANN, old.id).aliases == ()
 
     def test_splitting_is_undone(self, registry):
         old = self.one(registry)
-        before = registry.store.entities([ANN])
+        before = registry.store.entities.list([ANN])
         registry(lambda tx: entity_linking.split(tx, old, ["Ann Lee"], at=registry.hf.clock()))
         registry.hf.undo(registry.run)
-        assert registry.store.entities([ANN]) == before
+        assert registry.store.entities.list([ANN]) == before
 
     def test_names_in_scripts_without_spaces_are_found_inside_words(self, registry):
         memory, _ = registry.mention("昨日田中さんに会いました", "佐藤")
-        registry(lambda tx: tx.put_entity(replace(registry.named("佐藤"), aliases=("田中",))))
+        registry(lambda tx: tx.entities.put(replace(registry.named("佐藤"), aliases=("田中",))))
         old = registry.named("佐藤")
         new = registry(lambda tx: entity_linking.split(tx, old, ["田中"], at=registry.hf.clock()))
         assert registry.told(new) == [memory.content]

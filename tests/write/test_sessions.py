@@ -82,6 +82,6 @@ def test_many_turns_of_several_sessions_end_all_but_the_last(hf):
 
 def test_a_session_that_has_ended_is_unread_until_it_is_consolidated(hf, clock):
     hf.capture("one", "user", "hello")
-    assert hf.store.unread(hf.scopes) == []
+    assert hf.store.sessions.unread(hf.scopes) == []
     hf.end_session("one")
-    assert [session.id for session in hf.store.unread(hf.scopes)] == ["one"]
+    assert [session.id for session in hf.store.sessions.unread(hf.scopes)] == ["one"]

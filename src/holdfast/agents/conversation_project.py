@@ -73,7 +73,9 @@ class ProjectMemory:
                 return False
             around = project_around(self._folder)
             # Where there is no store yet nobody has switched anything, and looking makes none.
-            chosen = self._project.memory.store.profile(around.scope) if self._has_store else {}
+            chosen = (
+                self._project.memory.store.profiles.get(around.scope) if self._has_store else {}
+            )
             return around.wanted(chosen)
         except (HoldfastError, OSError) as error:  # in its holdfast.yaml, or in the store
             self._failed(error)

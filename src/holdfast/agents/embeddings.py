@@ -118,7 +118,7 @@ def check_model(role: Role, store: Store, scope: Scope, using: Tiers) -> None:
 
     Raises DimensionMismatchError when one of its models makes vectors of another length now.
     """
-    there = store.dimensions([scope])
+    there = store.vectors.dimensions([scope])
     ours = [embedder.identity for embedder in using]
     if there and ours and not there.keys() & set(ours):
         raise EmbeddingModelChangedError(
@@ -134,7 +134,7 @@ def check_length(role: Role, store: Store, scope: Scope, embedder: Embedder) -> 
     """Raises DimensionMismatchError when a model makes vectors of another length than the stored
     ones it made.
     """
-    stored = store.dimensions([scope]).get(embedder.identity)
+    stored = store.vectors.dimensions([scope]).get(embedder.identity)
     if stored is not None and embedder.dimensions not in (None, stored):
         raise DimensionMismatchError(
             f"The memories of {role.name} have vectors of {stored} numbers by "

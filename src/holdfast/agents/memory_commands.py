@@ -462,7 +462,7 @@ class Control:
         return self._its().exists
 
     def _profile(self) -> Mapping[str, Any]:
-        return self._hf.store.profile(self._its().scope) if self._exists else {}
+        return self._hf.store.profiles.get(self._its().scope) if self._exists else {}
 
     def _numbered(self, sort: str) -> Memories:
         """The active memories of a sort, oldest first, so that a new one changes no number."""
@@ -528,9 +528,9 @@ class Control:
                 memory.role.name,
                 metadata={"mode": message_history.INTERACTIVE},
             )
-            known = tx.session(memory.scope, self._session) or begun
+            known = tx.sessions.get(memory.scope, self._session) or begun
             kept = {key: value for key, value in known.metadata.items() if key != PENDING}
-            tx.put_session(
+            tx.sessions.put(
                 replace(
                     known, metadata={**kept, **told}, last_activity=max(at, known.last_activity)
                 )

@@ -176,7 +176,8 @@ class RoleMemory:
             # Version 0.1.0 took it in without a note.
             first = store.list(where, limit=1, order="oldest")
             known = any(
-                file.path == str(old.resolve()) for file in store.files(self.scope, initrunner.ROOT)
+                file.path == str(old.resolve())
+                for file in store.files.list(self.scope, initrunner.ROOT)
             )
             if known or (first and first[0].source == initrunner.ROOT):
                 return ""
@@ -328,7 +329,9 @@ class RoleMemory:
         """Whether nothing is to be brought up unasked, because somebody wanted that. Procedures are
         still followed.
         """
-        return self.exists and self.hf.store.profile(self.scope).get("proactive_recall") is False
+        return (
+            self.exists and self.hf.store.profiles.get(self.scope).get("proactive_recall") is False
+        )
 
     @property
     def proposals(self) -> int:
@@ -509,23 +512,23 @@ class RoleMemory:
             ):  # how long a server's vectors are is known once it has made one
                 raise
             done = self.hf.reembed(progress=progress)
-        for identity in self.hf.store.dimensions([self.scope]).keys() - {
+        for identity in self.hf.store.vectors.dimensions([self.scope]).keys() - {
             one.identity for one in self.tiers
         }:
-            self.hf.store.drop_vectors(identity, [self.scope])
+            self.hf.store.vectors.drop(identity, [self.scope])
         return done
 
     def _drop_misfits(self) -> bool:
         """Drops the vectors of models that make longer or shorter ones now; whether there were
         any.
         """
-        there = self.hf.store.dimensions([self.scope])
+        there = self.hf.store.vectors.dimensions([self.scope])
         misfits = [
             one.identity
             for one in self.tiers
             if one.dimensions not in (None, there.get(one.identity))
         ]
-        return sum(self.hf.store.drop_vectors(identity, [self.scope]) for identity in misfits) > 0
+        return sum(self.hf.store.vectors.drop(identity, [self.scope]) for identity in misfits) > 0
 
 
 def describe_consolidation(done: Consolidated) -> list[str]:

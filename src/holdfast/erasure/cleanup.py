@@ -21,12 +21,12 @@ RETRY = 60_000_000
 
 def enqueue_cleanup(tx: Transaction, scope: Scope, at: Micros) -> None:
     """Leave the job; part of the transaction that erases."""
-    tx.enqueue(scope, KIND, KEY, watermark=at)
+    tx.jobs.enqueue(scope, KIND, KEY, watermark=at)
 
 
 def finish(store: Store, scope: Scope, author: Author, *, wait: float = WAIT) -> Places:
     """Clean up now, and say of each place whether it is clean; the job is done when all are."""
-    job = store.claim(
+    job = store.jobs.claim(
         [KIND], keys=[KEY], scopes=[scope], worker=worker_name(), now=author.at, lease=LEASE
     )
     try:
@@ -39,9 +39,9 @@ def finish(store: Store, scope: Scope, author: Author, *, wait: float = WAIT) ->
         # The receipt says it, and whoever works next tries again.
         with suppress(HoldfastError):
             if waiting:
-                store.fail(job, error=waiting[0].detail, retry_at=author.at + RETRY)
+                store.jobs.fail(job, error=waiting[0].detail, retry_at=author.at + RETRY)
             else:
-                store.write(author, lambda tx: tx.finish(job))
+                store.write(author, lambda tx: tx.jobs.finish(job))
     return places
 
 

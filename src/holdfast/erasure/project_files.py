@@ -42,14 +42,14 @@ def clear_project_memory(store: Store, scope: Scope, building: Building, author:
     The sessions themselves stay, and the next build reads them again.
     """
     known = stage1_outputs.kept_as(store, scope)
-    marks = [mark for mark in store.progress(scope) if mark.sink == PROJECTS]
+    marks = [mark for mark in store.progress.list(scope) if mark.sink == PROJECTS]
 
     def purge_outputs(tx: Transaction) -> None:
         for memory in known:
-            tx.purge(memory)
+            tx.erasure.memory(memory)
         for mark in marks:
-            tx.drop_progress(scope, mark.session, PROJECTS)
-        tx.drop_jobs(scope, (stage1.NAME, build.NAME))
+            tx.progress.drop(scope, mark.session, PROJECTS)
+        tx.jobs.drop(scope, (stage1.NAME, build.NAME))
 
     store.write(author, purge_outputs)
     remove_files(building.folder(scope))

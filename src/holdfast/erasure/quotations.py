@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from ..storage.protocol import Transaction
-from ..storage.scrub import session_entry
+from ..storage.session_table import session_entry
 from ..types import Memory, Scope
 
 ERASED = "(erased)"
@@ -22,7 +22,7 @@ def redact_quotations(
     replacements = _memory_replacements(memories)
     for session in sessions:
         replacements[session_entry(session)] = session_entry(ERASED)
-    tx.redact(scope, replacements)
+    tx.erasure.redact(scope, replacements)
 
 
 def _memory_replacements(memories: Iterable[Memory]) -> dict[str, str]:

@@ -71,32 +71,36 @@ def erase_rows(
 
 
 def _erase_scope(tx: Transaction, scope: Scope, author: Author, nonce: str) -> ErasedRows:
-    items = tuple(Item(noun, id_, seal(nonce, text)) for noun, id_, text in tx.contents(scope))
-    tx.purge_scope(scope)
-    if not +tx.erased:
+    items = tuple(
+        Item(noun, id_, seal(nonce, text)) for noun, id_, text in tx.erasure.contents(scope)
+    )
+    tx.erasure.scope(scope)
+    if not +tx.erasure.erased:
         raise NotFound(f"There is nothing of {scope} here.", id=str(scope))
     enqueue_cleanup(tx, scope, author.at)
     return ErasedRows(scope, _counts(tx), items, Fallout((), (), ()), ())
 
 
 def _counts(tx: Transaction) -> dict[str, int]:
-    return {name: count for name, count in sorted(tx.erased.items()) if count}
+    return {name: count for name, count in sorted(tx.erasure.erased.items()) if count}
 
 
 def _purge_memories(tx: Transaction, going: Memories) -> None:
     mentioned: dict[str, list[Memory]] = {}
     entities: dict[str, Entity] = {}
     for memory in going:
-        for entity in tx.entities_of(memory.scope, memory.id):
+        for entity in tx.erasure.entities_of(memory.scope, memory.id):
             entities[entity.id] = entity
             mentioned.setdefault(entity.id, []).append(memory)
     for memory in going:
-        tx.purge(memory)
+        tx.erasure.memory(memory)
     for id_, entity in entities.items():
-        if tx.entity(entity.scope, id_) is not None:
-            names = _only_in(mentioned[id_], tx.mentioning(entity.scope, id_), entity)
+        if tx.entities.get(entity.scope, id_) is not None:
+            names = _only_in(
+                mentioned[id_], tx.entities.mentioning(entity.scope, id_, statuses=None), entity
+            )
             if names:
-                tx.purge_entity(entity, names)
+                tx.erasure.entity(entity, names)
 
 
 def _only_in(gone: Sequence[Memory], left: Sequence[Memory], entity: Entity) -> list[str]:
@@ -112,16 +116,19 @@ def _text_of(memories: Sequence[Memory]) -> str:
 
 def _purge_session(tx: Transaction, scope: Scope, session: str, nonce: str) -> list[Item]:
     items = [Item("session", "", seal(nonce, session))]
-    items += [Item("message", "", seal(nonce, body)) for body in tx.message_bodies(scope, session)]
-    if tx.session(scope, session) is not None:
-        tx.purge_session(scope, session)
+    items += [
+        Item(noun, id_, seal(nonce, body))
+        for noun, id_, body in tx.erasure.contents(scope, session)
+    ]
+    if tx.sessions.get(scope, session) is not None:
+        tx.erasure.session(scope, session)
     redact_quotations(tx, scope, sessions=(session,))
     return items
 
 
 def _is_read(tx: Transaction, session: Session) -> bool:
     """Whether the session was extracted after its end."""
-    return tx.progress(session.scope, session.id, SUMMARY) is not None
+    return tx.progress.get(session.scope, session.id, SUMMARY) is not None
 
 
 def _read_again(tx: Transaction, found: Fallout) -> tuple[str, ...]:
@@ -130,9 +137,9 @@ def _read_again(tx: Transaction, found: Fallout) -> tuple[str, ...]:
     """
     again: dict[str, None] = {}
     for memory in found.unread:
-        session = tx.session(memory.scope, memory.session) if memory.session else None
+        session = tx.sessions.get(memory.scope, memory.session) if memory.session else None
         if memory.kind == "turn" and session is not None and _is_read(tx, session):
-            tx.drop_progress(session.scope, session.id, SUMMARY)
+            tx.progress.drop(session.scope, session.id, SUMMARY)
             again["A session is extracted again without what goes: `holdfast worker run`."] = None
         elif memory.kind == "episode" and memory.consolidated_at is not None:
             tx.change(memory, consolidated_at=None, outcome="")

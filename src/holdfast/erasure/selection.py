@@ -39,7 +39,7 @@ def left_behind(tx: Transaction, scopes: Sequence[Scope], memory: Memory) -> Ite
     """What the journals of other scopes hold of a memory that was moved from there."""
     for scope in scopes:
         if scope != memory.scope and tx.memory(scope, memory.id) is None:
-            left = tx.removed(scope, memory.id)
+            left = tx.erasure.removed(scope, memory.id)
             if left is not None:
                 yield left
 
@@ -69,7 +69,9 @@ def _by_ref(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Iterato
 
 def _found(tx: Transaction, scopes: Sequence[Scope], ref: str | int) -> Memory:
     for scope in scopes:
-        memory = tx.memory(scope, ref) or (tx.removed(scope, ref) if isinstance(ref, str) else None)
+        memory = tx.memory(scope, ref) or (
+            tx.erasure.removed(scope, ref) if isinstance(ref, str) else None
+        )
         if memory is not None:
             return memory
     raise NotFound(
@@ -86,8 +88,8 @@ def _all_sources(tx: Transaction, memory: Memory) -> Iterator[Memory]:
 
 
 def _of_session(tx: Transaction, scope: Scope, session: str) -> Iterator[Going]:
-    members = tx.of_session(scope, session)
-    if not members and tx.session(scope, session) is None:
+    members = tx.sessions.memories(scope, session, named=True)
+    if not members and tx.sessions.get(scope, session) is None:
         raise NotFound(f"No session {session!r} in {scope}. Nothing was erased.", id=session)
     for memory in members:
         if memory.session == session:
@@ -113,7 +115,7 @@ def _made_elsewhere(
             said[one.scope, one.session] = f"{before}\n{fold_text(one.content)}"
     for (home, name), words in said.items():
         for scope in scopes:
-            for record in tx.of_session(scope, name) if scope != home else ():
+            for record in tx.sessions.memories(scope, name, named=True) if scope != home else ():
                 quoted = bool(record.quote) and fold_text(record.quote) in words
                 if record.session != name and (quoted or name == session):
                     yield Going(record, ALONE)

@@ -225,7 +225,11 @@ class DecisionWriter:
             if fresh is not None:
                 commit.set_status(self.tx, fresh, "archived", at=self.at, reason=reason)
         gone = 0
-        for one in self.tx.of_session(self.session.scope, self.session.id) if turns else ():
+        for one in (
+            self.tx.sessions.memories(self.session.scope, self.session.id, named=True)
+            if turns
+            else ()
+        ):
             rests = set(rests_on(self.tx, one))
             if (
                 one.kind == "turn"
@@ -256,7 +260,7 @@ class DecisionWriter:
         """What of this session is held."""
         return [
             one
-            for one in self.tx.of_session(self.session.scope, self.session.id)
+            for one in self.tx.sessions.memories(self.session.scope, self.session.id, named=True)
             if one.status == "held"
         ]
 

@@ -16,6 +16,7 @@ from ..errors import Conflict
 from ..ingest import commit
 from ..ingest.sanitize import without_secrets
 from ..retrieval import recall as recall_
+from ..storage.duplicates import same_content
 from ..storage.protocol import Author, Filter, Store, Transaction
 from ..storage.schema import claim
 from ..text.terminal import counted
@@ -263,7 +264,7 @@ def _known(tx: Transaction, memory: Memory, decision: Decision) -> Memory | None
         if fresh is not None and fresh.status == "active":
             return fresh
     # Approved a moment ago, by somebody else at the same inbox.
-    return tx.same_content([memory]).get(memory.id)
+    return same_content(tx, [memory]).get(memory.id)
 
 
 def _retire(

@@ -17,6 +17,7 @@ from ..errors import Conflict, HoldfastError, Nothing
 from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
+from ..storage.duplicates import same_content
 from ..storage.protocol import Author, Filter, Store, Transaction
 from ..types import Clock, Edge, Job, Memories, Memory, Scope, iso, new_id, system_clock
 from .job_types import LEASE, worker_name
@@ -91,7 +92,7 @@ def consolidate(
     except BaseException as error:
         # What is already going wrong matters more.
         with suppress(HoldfastError):
-            store.fail(job, error=str(error) or type(error).__name__, retry_at=clock())
+            store.jobs.fail(job, error=str(error) or type(error).__name__, retry_at=clock())
         raise
 
 
@@ -102,10 +103,12 @@ def unread(store: Store, scope: Scope, limit: int) -> Memories:
 
 
 def _claim(store: Store, scope: Scope, clock: Clock) -> Job | None:
-    known = [job.watermark for job in store.jobs([scope]) if (job.kind, job.key) == (KIND, KEY)]
+    known = [
+        job.watermark for job in store.jobs.list([scope]) if (job.kind, job.key) == (KIND, KEY)
+    ]
     # Asked for again, so tried again.
-    store.enqueue(scope, KIND, KEY, watermark=max(known, default=0) + 1)
-    return store.claim(
+    store.jobs.enqueue(scope, KIND, KEY, watermark=max(known, default=0) + 1)
+    return store.jobs.claim(
         [KIND], keys=[KEY], scopes=[scope], worker=worker_name(), now=clock(), lease=LEASE
     )
 
@@ -162,7 +165,7 @@ def _keep(
         raise Conflict(
             "An episode was removed while it was read. Nothing was kept; the others are read again."
         )
-    known = tx.same_content(facts)
+    known = same_content(tx, facts)
     new = {
         fact.id: fact
         for fact in commit.remember(tx, [fact for fact in facts if fact.id not in known])
@@ -172,5 +175,5 @@ def _keep(
             tx.link(Edge(episode.scope, fact, episode.id, "derived_from", author.at))
     for episode in episodes:
         tx.change(episode, consolidated_at=author.at, outcome=EXTRACTED if facts else NO_OUTPUT)
-    tx.finish(job)
+    tx.jobs.finish(job)
     return Consolidated(len(new), len(episodes))

@@ -107,7 +107,9 @@ class Task:
         """
         if self.worker.stop.is_set():
             raise Stopping
-        if not self.worker.store.heartbeat(self.job, now=self.worker.clock(), lease=self.lease):
+        if not self.worker.store.jobs.heartbeat(
+            self.job, now=self.worker.clock(), lease=self.lease
+        ):
             raise LeaseLost
 
     def write(self, work: Output) -> None:

@@ -244,7 +244,11 @@ def _check_change(tx: Transaction, before: Memory | None, after: Memory | None, 
                 "approves it."
             )
         return
-    earlier = [event for event in tx.history(before.scope, before.id) if event.run != who.run]
+    earlier = [
+        event
+        for event in tx.events([before.scope], target=before.id, order="oldest")
+        if event.run != who.run
+    ]
     state = state_of(before, earlier, who.actor)
     if not permissions.ruling(who.kind, verb, state).allowed:
         raise refused(verb, state, before.id)

@@ -43,14 +43,14 @@ Marks = Mapping[str, Progress]
 
 def marks_of(store: Store, session: Session) -> dict[str, Progress]:
     """How far each sink has read a session, by sink."""
-    return {mark.sink: mark for mark in store.progress(session.scope, session.id)}
+    return {mark.sink: mark for mark in store.progress.list(session.scope, session.id)}
 
 
 def marks_by_session(store: Store, sessions: Iterable[Session]) -> dict[str, dict[str, Progress]]:
     """How far each sink has read many sessions of one scope, by session and sink."""
     found: dict[str, dict[str, Progress]] = {}
     for scope in dict.fromkeys(session.scope for session in sessions):
-        for mark in store.progress(scope):
+        for mark in store.progress.list(scope):
             found.setdefault(mark.session, {})[mark.sink] = mark
     return found
 
@@ -67,7 +67,7 @@ def read_to_end(tx: Transaction, session: Session, outcome: str, *, at: Micros) 
     differ, and a turn that follows must never look older than the reading.
     """
     last, detail = session.last_activity, {"outcome": outcome}
-    tx.put_progress(Progress(session.scope, session.id, SUMMARY, last, at, detail))
+    tx.progress.put(Progress(session.scope, session.id, SUMMARY, last, at, detail))
 
 
 def is_unread(store: Store, session: Session) -> bool:

@@ -109,19 +109,19 @@ def save(
     Conflict when the session went on or is gone: what was found may not be true of it any more.
     """
     read_ = extraction.session
-    session = tx.session(read_.scope, read_.id)
+    session = tx.sessions.get(read_.scope, read_.id)
     if session is None or not sink.is_current(read_, session):
         raise Conflict(WENT_ON)
     marks = extraction.marks
-    if tx.progress(session.scope, session.id, sink.name) != marks.get(sink.name):
+    if tx.progress.get(session.scope, session.id, sink.name) != marks.get(sink.name):
         return None
     for other in sink.builds_on:
-        if tx.progress(session.scope, session.id, other) != marks.get(other):
+        if tx.progress.get(session.scope, session.id, other) != marks.get(other):
             raise Conflict(READ_MEANWHILE)
     done = sink.apply(tx, session, extraction, at=at)
     for reached in sink.reached(session, extraction):
         sink_, position, detail = reached
-        tx.put_progress(Progress(session.scope, session.id, sink_, position, at, dict(detail)))
+        tx.progress.put(Progress(session.scope, session.id, sink_, position, at, dict(detail)))
     return done
 
 

@@ -346,7 +346,7 @@ def idle(
     Those that an agent leads end by themselves.
     """
     silent = now - int(minutes * MINUTE)
-    led_by_nobody = [one for one in store.sessions(scopes, open_only=True) if not one.agent]
+    led_by_nobody = [one for one in store.sessions.list(scopes, open_only=True) if not one.agent]
     return [one for one in led_by_nobody if one.last_activity <= silent or is_orphaned(one)]
 
 
@@ -363,7 +363,7 @@ def end_idle(
     def work(tx: Transaction) -> list[Session]:
         ended = []
         for one in found:
-            fresh = tx.session(one.scope, one.id)
+            fresh = tx.sessions.get(one.scope, one.id)
             silent = fresh is not None and fresh.last_activity == one.last_activity
             why = "its server is gone" if is_orphaned(one) else "idle"
             if silent and end(tx, one.scope, one.id, at=author.at, reason=why):
@@ -396,7 +396,7 @@ def _reading(task: Task) -> ExtractionContext:
 
 
 def _due(worker: Worker) -> Iterator[Due]:
-    for session in worker.store.unread(worker.scopes):
+    for session in worker.store.sessions.unread(worker.scopes):
         yield Due(session.scope, session.id, session.last_activity)
 
 
@@ -404,7 +404,7 @@ def _run(task: Task) -> Output | None:
     store = task.worker.store
     job = task.job
     worker = task.worker
-    session = store.session(job.scope, job.key)
+    session = store.sessions.get(job.scope, job.key)
     sink = SummarySink(store, _reading(task), f"worker:{worker.name}")
     extraction = runner.read(store, session, sink) if session is not None else None
     if extraction is None:

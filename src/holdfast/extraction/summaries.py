@@ -327,7 +327,7 @@ def _from_its_leader(noted: Mapping[str, Any]) -> dict[str, Any]:
 
 def arcs_of(tx: Transaction, session: Session) -> list[Memory]:
     """The arc that a session has; several only where two stores were merged."""
-    found = tx.of_session(session.scope, session.id)
+    found = tx.sessions.memories(session.scope, session.id, named=True)
     return [
         one
         for one in found

@@ -127,7 +127,7 @@ class Written:
 
 def remembers(store: Store, scope: Scope) -> bool:
     """Whether anything of an owner is to be remembered."""
-    return bool(owner_profile.settings_of(store.profile(scope))["enabled"])
+    return bool(owner_profile.settings_of(store.profiles.get(scope))["enabled"])
 
 
 def look(
@@ -286,7 +286,7 @@ def _without_its_words(dropped: JudgedCandidate) -> Verdict:
 
 def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
     """The sessions that a model did not answer about, with what went wrong."""
-    marks = [mark for scope in scopes for mark in store.progress(scope) if mark.sink == FACTS]
+    marks = [mark for scope in scopes for mark in store.progress.list(scope) if mark.sink == FACTS]
     return {
         f"session {mark.session}": mark.detail["failed"]["error"]
         for mark in marks
@@ -296,12 +296,12 @@ def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
 
 def _note_failure(tx: Transaction, session: Session, error: str, at: Micros) -> None:
     """Keeps an error with the mark of a session, which comes no further."""
-    if tx.session(session.scope, session.id) is None:
+    if tx.sessions.get(session.scope, session.id) is None:
         return
-    known = tx.progress(session.scope, session.id, FACTS)
+    known = tx.progress.get(session.scope, session.id, FACTS)
     detail = {**(known.detail if known else {}), "failed": {"error": error, "at": at}}
     position = known.position if known else -1
-    tx.put_progress(Progress(session.scope, session.id, FACTS, position, at, detail))
+    tx.progress.put(Progress(session.scope, session.id, FACTS, position, at, detail))
 
 
 @cache

@@ -12,6 +12,7 @@ from ..agents.role_memory import RoleMemory, tidy
 from ..errors import InvalidInput, Nothing
 from ..ingest import commit
 from ..ingest.commit import Draft
+from ..storage.duplicates import same_content
 from ..storage.protocol import Transaction
 from ..types import MAIN_KINDS, Memory, Micros, from_iso, iso
 
@@ -85,7 +86,7 @@ def import_memories(
 
 
 def _added(tx: Transaction, wanted: Sequence[Memory]) -> list[Memory]:
-    said = tx.same_content(wanted)
+    said = same_content(tx, wanted)
     return tx.add_many([one for one in wanted if one.id not in said])
 
 

@@ -48,9 +48,9 @@ def save_turns(
     stored: Memories = []
     for (scope, session), run in groupby(turns, key=attrgetter("scope", "session")):
         said = list(run)
-        place = tx.go_on(scope, session, at=at)
+        place = tx.sessions.go_on(scope, session, at=at)
         if place is None:
-            if tx.session(scope, session) is None:
+            if tx.sessions.get(scope, session) is None:
                 end_others(tx, scope, session, at=at)
             place = commit.take_place(tx, said[0])
         if noted:

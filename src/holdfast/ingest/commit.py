@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from ..errors import InvalidInput, Nothing, TooLarge
+from ..storage.duplicates import same_content
 from ..storage.protocol import Transaction, rests_on
 from ..storage.schema import claim
 from ..types import (
@@ -196,7 +197,7 @@ def remember(tx: Transaction, memories: Sequence[Memory]) -> list[Memory]:
     """Stores memories in order. A fact or rule that is already there, word for word, is kept once
     and renewed.
     """
-    known = tx.same_content([memory for memory in memories if kept_once(memory)])
+    known = same_content(tx, [memory for memory in memories if kept_once(memory)])
     said = {claim(memory): memory for memory in known.values()}
     stored: list[Memory] = []
     # New ones go in together, which is much quicker.
@@ -291,10 +292,10 @@ def take_place(tx: Transaction, memory: Memory) -> int:
     next.
     """
     assert memory.session is not None
-    place = tx.go_on(memory.scope, memory.session, at=memory.created_at)
+    place = tx.sessions.go_on(memory.scope, memory.session, at=memory.created_at)
     if place is not None:
         return place
-    session = tx.session(memory.scope, memory.session)
+    session = tx.sessions.get(memory.scope, memory.session)
     if session is None:
         session = Session(memory.session, memory.scope, memory.event_time, memory.created_at)
     # Who speaks in a session that had ended goes on with it.
@@ -304,8 +305,8 @@ def take_place(tx: Transaction, memory: Memory) -> int:
         ended_at=None,
         end_reason="",
     )
-    tx.put_session(active)
-    return tx.next_position(memory.scope, memory.session)
+    tx.sessions.put(active)
+    return tx.sessions.next_position(memory.scope, memory.session)
 
 
 def correct(tx: Transaction, old: Memory, new: Memory, *, reason: str = "") -> Memory:

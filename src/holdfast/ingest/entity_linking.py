@@ -40,7 +40,7 @@ def link(
     for one in found:
         if one.type in REGISTERED and _storable(one.name):
             entity = _create_or_get(tx, memory, one, at=at)
-            tx.mention(memory.scope, entity=entity.id, memory=memory.id)
+            tx.entities.mention(memory.scope, entity=entity.id, memory=memory.id)
             linked[entity.id] = entity
     return list(linked.values())
 
@@ -65,12 +65,12 @@ def note(tx: Transaction, memories: Iterable[Memory], *, at: Micros) -> None:
 
 def _create_or_get(tx: Transaction, memory: Memory, found: EntityMatch, *, at: Micros) -> Entity:
     name = _written(found.name)
-    known = tx.entity_named(memory.scope, fold(name), found.type)
+    known = tx.entities.named(memory.scope, fold(name), found.type)
     entity = known or _new_entity(tx, memory.scope, name, found.type, at=at)
     if _storable(found.raw):
         entity = _also_called(entity, [_written(found.raw)])
     if entity is not known:
-        tx.put_entity(entity)
+        tx.entities.put(entity)
     return entity
 
 
@@ -82,7 +82,7 @@ def _new_entity(tx: Transaction, scope: Scope, name: str, type: str, *, at: Micr
     gets one by chance.
     """
     told = hashlib.blake2b(f"{type}\n{fold(name)}".encode(), digest_size=10).hexdigest()
-    taken = tx.entity(scope, f"ent_{told}") is not None
+    taken = tx.entities.get(scope, f"ent_{told}") is not None
     return Entity(new_id("ent", at) if taken else f"ent_{told}", scope, name, type, at)
 
 
@@ -120,11 +120,11 @@ def merge(tx: Transaction, keep: Entity, others: Sequence[Entity]) -> Entity:
     for other in gone:
         kept = _also_called(kept, (other.name, *other.aliases))
         kept = replace(kept, summary=kept.summary or other.summary)
-    tx.put_entity(kept)
+    tx.entities.put(kept)
     for other in gone:
-        for memory in tx.mentioning(kept.scope, other.id):
-            tx.mention(kept.scope, entity=kept.id, memory=memory.id)
-        tx.remove_entity(other)
+        for memory in reversed(tx.entities.mentioning(kept.scope, other.id, statuses=None)):
+            tx.entities.mention(kept.scope, entity=kept.id, memory=memory.id)
+        tx.entities.remove(other)
     return _current(tx, kept)
 
 
@@ -157,8 +157,8 @@ def split(tx: Transaction, entity: Entity, names: Sequence[str], *, at: Micros) 
     old = replace(
         old, aliases=tuple(alias for folded, alias in aliases.items() if folded not in wanted)
     )
-    tx.put_entity(old)
-    tx.put_entity(new)
+    tx.entities.put(old)
+    tx.entities.put(new)
     _share_mentions(tx, old, new)
     return _current(tx, new)
 
@@ -168,13 +168,13 @@ def _share_mentions(tx: Transaction, old: Entity, new: Entity) -> None:
     owners = dict.fromkeys(entity_names(old), old.id) | dict.fromkeys(entity_names(new), new.id)
     # The longest first, so that Ann in 'Ann Lee' is the one of the longer name.
     named = re.compile("|".join(whole(name) for name in sorted(owners, key=len, reverse=True)))
-    for memory in tx.mentioning(old.scope, old.id):
+    for memory in reversed(tx.entities.mentioning(old.scope, old.id, statuses=None)):
         text = fold_text(f"{memory.title} {memory.content}")
         ids = {owners[match] for match in named.findall(text)}
         if new.id in ids:
-            tx.mention(new.scope, entity=new.id, memory=memory.id)
+            tx.entities.mention(new.scope, entity=new.id, memory=memory.id)
             if old.id not in ids:
-                tx.unmention(old.scope, entity=old.id, memory=memory.id)
+                tx.entities.unmention(old.scope, entity=old.id, memory=memory.id)
 
 
 def rename(tx: Transaction, entity: Entity, name: str, type: str | None = None) -> Entity:
@@ -187,13 +187,13 @@ def rename(tx: Transaction, entity: Entity, name: str, type: str | None = None) 
         raise InvalidInput(f"Unknown type {type!r}. Use one of: {', '.join(REGISTERED)}.")
     new = _also_called(replace(old, name=written, type=type or old.type), [old.name])
     _refuse_a_second(tx, new, besides=old)
-    tx.put_entity(new)
+    tx.entities.put(new)
     return _current(tx, new)
 
 
 def _refuse_a_second(tx: Transaction, wanted: Entity, *, besides: Entity) -> None:
     """Conflict when another entity of the same type has this very name."""
-    other = tx.entity_named(wanted.scope, fold(wanted.name), wanted.type)
+    other = tx.entities.named(wanted.scope, fold(wanted.name), wanted.type)
     if other is not None and other.id != besides.id and fold(other.name) == fold(wanted.name):
         raise Conflict(
             f"There is another {wanted.type} called {other.name} ({other.id}). Merge the two "
@@ -203,7 +203,7 @@ def _refuse_a_second(tx: Transaction, wanted: Entity, *, besides: Entity) -> Non
 
 def _current(tx: Transaction, entity: Entity) -> Entity:
     """An entity as this transaction sees it, whoever changed it since it was read."""
-    current = tx.entity(entity.scope, entity.id)
+    current = tx.entities.get(entity.scope, entity.id)
     if current is None:
         raise NotFound(f"No entity {entity.id!r} in scope '{entity.scope}'.", id=entity.id)
     return current

@@ -33,8 +33,8 @@ def change(tx: Transaction, scope: Scope, wanted: Mapping[str, Any]) -> dict[str
             raise InvalidInput(f"A profile has no {name!r}. It may have: {', '.join(DEFAULTS)}.")
         if not isinstance(value, type(DEFAULTS[name])):
             raise InvalidInput(f"{name} must be {type(DEFAULTS[name]).__name__}, not {value!r}.")
-    changed = {**tx.profile(scope), **wanted}
-    tx.put_profile(scope, changed)
+    changed = {**tx.profiles.get(scope), **wanted}
+    tx.profiles.put(scope, changed)
     return settings_of(changed)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..storage.protocol import Transaction
-from ..storage.transaction_writes import message_body
+from ..storage.session_table import message_body
 from ..types import DAY, Micros, Scope, Session, Sessions
 from .commit import check_session
 from .sanitize import guard_data, without_secrets
@@ -31,11 +31,11 @@ def append(
 ) -> int:
     """Adds messages to a session, which is begun by that, and says how many it has now."""
     check_session(session)
-    known = tx.session(scope, session) or Session(
+    known = tx.sessions.get(scope, session) or Session(
         session, scope, at, at, agent, metadata=_guarded(metadata)
     )
-    tx.put_session(replace(known, last_activity=max(at, known.last_activity)))
-    return tx.add_messages(scope, session, bodies)
+    tx.sessions.put(replace(known, last_activity=max(at, known.last_activity)))
+    return tx.sessions.add_messages(scope, session, bodies)
 
 
 def check_messages(bodies: Sequence[Mapping[str, Any]]) -> None:
@@ -51,16 +51,16 @@ def begin(tx: Transaction, scope: Scope, session: str, *, at: Micros) -> None:
     words would.
     """
     check_session(session)
-    if tx.session(scope, session) is None:
+    if tx.sessions.get(scope, session) is None:
         end_others(tx, scope, session, at=at)
-        tx.put_session(Session(session, scope, at, at))
+        tx.sessions.put(Session(session, scope, at, at))
 
 
 def end_others(tx: Transaction, scope: Scope, session: str, *, at: Micros) -> None:
     """Ends the open conversations of a scope when another begins; those that an agent leads end by
     themselves.
     """
-    for other in tx.open_sessions(scope):
+    for other in tx.sessions.list([scope], open_only=True):
         if other.id != session and not other.agent:
             end(tx, scope, other.id, at=at, reason="another session began")
 
@@ -79,19 +79,19 @@ def end(
 
     `metadata` is added to what is noted of it.
     """
-    known = tx.session(scope, session)
+    known = tx.sessions.get(scope, session)
     if known is None or known.ended_at is not None:
         return False
     noted = {**known.metadata, **_guarded(metadata)}
-    tx.put_session(replace(known, ended_at=at, end_reason=without_secrets(reason), metadata=noted))
+    tx.sessions.put(replace(known, ended_at=at, end_reason=without_secrets(reason), metadata=noted))
     return True
 
 
 def note(tx: Transaction, scope: Scope, session: str, metadata: Mapping[str, Any]) -> None:
     """Adds to what is noted of a session."""
-    known = tx.session(scope, session)
+    known = tx.sessions.get(scope, session)
     if known is not None and not metadata.items() <= known.metadata.items():
-        tx.put_session(replace(known, metadata={**known.metadata, **_guarded(metadata)}))
+        tx.sessions.put(replace(known, metadata={**known.metadata, **_guarded(metadata)}))
 
 
 def _guarded(metadata: Mapping[str, Any] | None) -> dict[str, Any]:

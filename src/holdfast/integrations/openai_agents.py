@@ -165,7 +165,7 @@ class HoldfastSession:
 
     def _take(self, tx: Transaction) -> Item | None:
         """Pop inside a transaction, so that concurrent pops return different items."""
-        stored = tx.messages(self._hf.scopes[0], self.session_id)
+        stored = tx.sessions.messages(self._hf.scopes[0], self.session_id)
         last = _last([*(message.body for message in stored), *self._held])
         news = [] if last is None else [POPPED]
         if news or self._held:

@@ -43,7 +43,7 @@ def embed_all(
     """
     last: Memory | None = None
     while tiers.usable(embedder.identity) is not None:
-        waiting = store.without_vector(embedder.identity, step, scopes, after=last)
+        waiting = store.vectors.missing(embedder.identity, step, scopes, after=last)
         if not waiting or not _embed(store, tiers, embedder, waiting):
             return
         last = waiting[-1]
@@ -55,7 +55,7 @@ def _embed(store: Store, tiers: Tiers, embedder: Embedder, memories: Sequence[Me
     try:
         rows = embedder.embed_documents([embedded_text(memory) for memory in memories])
         vectors = {memory.seq: row for memory, row in zip(memories, rows, strict=True)}
-        store.add_vectors(
+        store.vectors.add(
             list(dict.fromkeys(memory.scope for memory in memories)), embedder.identity, vectors
         )
     except EmbedderError as error:

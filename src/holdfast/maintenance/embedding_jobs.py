@@ -37,7 +37,7 @@ def reembed(
         # Whoever asks by hand does not want to wait until a failed model has rested.
         tiers.wake(embedder.identity)
         if fresh:
-            store.drop_vectors(embedder.identity, scopes)
+            store.vectors.drop(embedder.identity, scopes)
         done[embedder.identity] = 0
         before = -1
         while (
@@ -61,7 +61,7 @@ def reembed(
 
 def _due(worker: Worker) -> Iterator[Due]:
     for model in _usable(worker):
-        for scope, newest in worker.store.behind(model, worker.scopes).items():
+        for scope, newest in worker.store.vectors.behind(model, worker.scopes).items():
             yield Due(scope, model, newest)
 
 

@@ -53,7 +53,7 @@ def _waiting(
     where = Filter((scope,), kinds=tuple(kinds), unenriched=True)
     after = None
     while page := store.list(where, limit=PAGE, after=after):
-        mentioned = store.mentions_of(scope, [memory.id for memory in page])
+        mentioned = store.entities.mentions_of(scope, [memory.id for memory in page])
         yield from (memory for memory in page if len(mentioned.get(memory.id, ())) <= most)
         after = page[-1].seq
 

@@ -62,7 +62,7 @@ def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
         if next(iter(KINDS[kind].due(worker)), None) is not None:
             known = {
                 (job.scope, job.key): job
-                for job in worker.store.jobs(worker.scopes)
+                for job in worker.store.jobs.list(worker.scopes)
                 if job.kind == kind
             }
             # Asked again after the jobs were read: what another worker has done by now must not
@@ -78,7 +78,7 @@ def _planned(worker: Worker, kind: str, due: Due, job: Job | None) -> bool:
     now = worker.clock()
     watermark = due.watermark if job is None else _renewal(due, job, now, KINDS[kind].terms(worker))
     if watermark:
-        worker.store.enqueue(due.scope, kind, due.key, watermark=watermark)
+        worker.store.jobs.enqueue(due.scope, kind, due.key, watermark=watermark)
     return bool(watermark) or (job is not None and _claimable(job, now))
 
 
@@ -115,7 +115,7 @@ def work_once(worker: Worker, kinds: Sequence[str] = ALWAYS) -> Job | None:
         able = KINDS[kind].keys
         lease = KINDS[kind].terms(worker).lease
         for keys in [None] if able is None else [[key] for key in able(worker)]:
-            job = worker.store.claim(
+            job = worker.store.jobs.claim(
                 [kind],
                 keys=keys,
                 scopes=worker.scopes,
@@ -133,10 +133,10 @@ def _done(task: Task) -> Job:
     try:
         _finish(task, KINDS[job.kind].run(task))
     except Stopping:
-        return replace(job, status="pending") if task.worker.store.release(job) else job
+        return replace(job, status="pending") if task.worker.store.jobs.release(job) else job
     except KeyboardInterrupt:
         # Whoever comes next need not wait for the lease to run out.
-        task.worker.store.release(job)
+        task.worker.store.jobs.release(job)
         raise
     except LeaseLost:
         log.info("%s %s of %s was lost to another worker", job.kind, job.key, job.scope)
@@ -159,7 +159,7 @@ def _finish(task: Task, output: Output | None) -> None:
     def work(tx: Transaction) -> None:
         last = output(tx) if output is not None else None
         try:
-            tx.finish(task.job)
+            tx.jobs.finish(task.job)
         except Conflict as error:
             raise LeaseLost from error
         if callable(last):
@@ -176,7 +176,7 @@ def _failed(task: Task, reason: str) -> Job:
     retry_at = task.worker.clock() + (
         BACKOFF * 2 ** max(0, TRIES - job.retries_left) if rest is None else rest
     )
-    if not task.worker.store.fail(job, error=reason, retry_at=retry_at):
+    if not task.worker.store.jobs.fail(job, error=reason, retry_at=retry_at):
         return job
     return replace(
         job, status="error", error=reason, retry_at=retry_at, retries_left=job.retries_left - 1
@@ -189,7 +189,7 @@ def _put_off(task: Task, error: CapReached) -> Job:
     """
     job = task.job
     retry_at = error.until or task.worker.clock() + BACKOFF
-    if not task.worker.store.fail(job, error=str(error), retry_at=retry_at, tried=False):
+    if not task.worker.store.jobs.fail(job, error=str(error), retry_at=retry_at, tried=False):
         return job
     return replace(job, status="error", error=str(error), retry_at=retry_at)
 
@@ -219,7 +219,9 @@ def once(worker: Worker, tasks: Sequence[str], told: JobListener = lambda job: N
             raise InvalidInput(f"There is no task {task!r}. Use: {', '.join(TASKS)}.")
     if "consolidate" in tasks:
         # One for each conversation there ever was; their watermark is when it was last active.
-        worker.store.forget_done(LEARN.name, before=worker.clock() - KEPT_FOR, scopes=worker.scopes)
+        worker.store.jobs.forget_done(
+            LEARN.name, before=worker.clock() - KEPT_FOR, scopes=worker.scopes
+        )
     return drain(worker, told, [TASKS[task] for task in tasks])
 
 

@@ -126,7 +126,8 @@ def _build_due(store: Store, scope: Scope, now: Micros) -> bool:
 
 def _job(store: Store, scope: Scope) -> Job | None:
     return next(
-        (job for job in store.jobs([scope]) if (job.kind, job.key) == (build.NAME, build.KEY)), None
+        (job for job in store.jobs.list([scope]) if (job.kind, job.key) == (build.NAME, build.KEY)),
+        None,
     )
 
 
@@ -188,7 +189,7 @@ def standing(store: Store, scope: Scope, building: Building) -> Standing:
     job = _job(store, scope)
     failures = {
         one.key: one.error
-        for one in store.jobs([scope])
+        for one in store.jobs.list([scope])
         if one.kind in (stage1.NAME, build.NAME) and one.status == "error"
     }
     files = (
@@ -197,7 +198,7 @@ def standing(store: Store, scope: Scope, building: Building) -> Standing:
         else []
     )
     return Standing(
-        sessions=len(store.sessions([scope])),
+        sessions=len(store.sessions.list([scope])),
         outputs=len(stage1_outputs.outputs(store, scope)),
         folder=folder,
         files=sorted(files),
@@ -211,7 +212,7 @@ def diagnose(store: Store, scope: Scope, building: Building, now: Micros) -> lis
     stands = standing(store, scope, building)
     planned = plan(store, scope, building, now)
     told = []
-    if not store.profile(scope).get("enabled", True):
+    if not store.profiles.get(scope).get("enabled", True):
         told.append(
             "The memory of this project is switched off. `holdfast project enable` turns it on."
         )

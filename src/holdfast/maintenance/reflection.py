@@ -128,10 +128,10 @@ def _telling(text: str) -> Iterator[str]:
 
 
 def _people(store: Store, scope: Scope, memories: Sequence[Memory]) -> list[str]:
-    mentioned = store.mentions_of(scope, [memory.id for memory in memories])
+    mentioned = store.entities.mentions_of(scope, [memory.id for memory in memories])
     counts = Counter(entity for entities in mentioned.values() for entity in entities)
     found = [
-        store.entity(scope, entity)
+        store.entities.get(scope, entity)
         for entity, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
     named = [

@@ -43,7 +43,7 @@ class Project:
     @property
     def is_on(self) -> bool:
         """Whether the memory of this project is not switched off as a whole."""
-        return bool(self.memory.store.profile(self.scope).get("enabled", True))
+        return bool(self.memory.store.profiles.get(self.scope).get("enabled", True))
 
     def without(self, *sessions: str) -> Project:
         """The same, but for sessions that are not to be read, such as the one that goes on."""

@@ -49,7 +49,7 @@ class Conversing(BaseClient):
 
     def messages(self, session: str, *, last: int | None = None) -> Messages:
         """The messages of a session in order; with `last`, only that many from its end."""
-        return self.store.messages(self.scopes[0], session, last=most_of(last, "last"))
+        return self.store.sessions.messages(self.scopes[0], session, last=most_of(last, "last"))
 
     def end_session(
         self, session: str, *, reason: str = "ended", metadata: Mapping[str, Any] | None = None
@@ -101,7 +101,9 @@ class Conversing(BaseClient):
         The same is done by workers, sooner or later. ModelFailed when the model does not answer:
         then they try again.
         """
-        unread = self.store.unread(self.scopes) if session is None else [self._session(session)]
+        unread = (
+            self.store.sessions.unread(self.scopes) if session is None else [self._session(session)]
+        )
         reading = reading_of(self, complete)
         outcomes = [
             extraction.session_extraction.learn(self.store, one, reading, author_of(self, "learn"))
@@ -114,13 +116,13 @@ class Conversing(BaseClient):
         scope = self.scopes[0]
 
         def work(tx: Transaction) -> int:
-            return sum(tx.purge_session(scope, session) for session in sessions)
+            return sum(tx.erasure.session(scope, session) for session in sessions)
 
         return self.write("purge", work) if sessions else 0
 
     def profile(self) -> dict[str, Any]:
         """What is set for whom these memories belong to: `proactive_recall`, `enabled`."""
-        return ingest.owner_profile.settings_of(self.store.profile(self.scopes[0]))
+        return ingest.owner_profile.settings_of(self.store.profiles.get(self.scopes[0]))
 
     def set_profile(self, **settings: bool) -> dict[str, Any]:
         """Sets some of it, e.g. `proactive_recall=True`; all of it comes back."""

@@ -66,8 +66,8 @@ def candidates(
     reason why not.
     """
     settings = building.settings
-    jobs = {job.key: job for job in store.jobs([scope]) if job.kind == NAME}
-    every = sorted(store.sessions([scope]), key=lambda one: (-one.last_activity, one.id))
+    jobs = {job.key: job for job in store.jobs.list([scope]) if job.kind == NAME}
+    every = sorted(store.sessions.list([scope]), key=lambda one: (-one.last_activity, one.id))
     marks = marks_by_session(store, every)
     left = settings.max_rollouts_per_startup
     for number, session in enumerate(every):
@@ -188,7 +188,7 @@ def _run(task: Task) -> Output | None:
     worker = task.worker
     job = task.job
     building = _building(worker)
-    session = worker.store.session(job.scope, job.key)
+    session = worker.store.sessions.get(job.scope, job.key)
     if session is None:
         raise NotFound(f"Session {job.key!r} is gone.")
     sink = ProjectSink(worker, building)
@@ -208,8 +208,8 @@ def _building(worker: Worker) -> Building:
 def dirty(tx: Transaction, store: Store, scope: Scope, at: Micros) -> None:
     """Says that a project's memory is to be put together again, whatever the clock says."""
     kind, key = NEXT
-    known = [job.watermark for job in store.jobs([scope]) if (job.kind, job.key) == NEXT]
-    tx.enqueue(scope, kind, key, watermark=max(at, *(mark + 1 for mark in known), 0))
+    known = [job.watermark for job in store.jobs.list([scope]) if (job.kind, job.key) == NEXT]
+    tx.jobs.enqueue(scope, kind, key, watermark=max(at, *(mark + 1 for mark in known), 0))
 
 
 def teaches(session: Session, turns: Memories, building: Building) -> Taught:

@@ -76,11 +76,11 @@ def follow(follower: Follower, place: RecordRoot) -> Followed:
             listing = Listing(place)
             root = atomic_files.root_of(follower.store, place.root)
             seal = KnownFile("", root, "", 0, 0, listing.seal())
-            if seal in follower.store.files(place.scope, ""):
+            if seal in follower.store.files.list(place.scope, ""):
                 # As nearly always, so no more than this is asked for it.
                 return followed
             tree = listing.records(followed.warnings)
-            if follower.store.file_stats(place.scope, root) == tree:
+            if follower.store.files.stats(place.scope, root) == tree:
                 if len(tree) >= MANY and not followed.warnings:
                     _put_seal(follower, place, tree, seal)
                 return followed
@@ -110,10 +110,10 @@ def _put_seal(
     """
 
     def work(tx: Transaction) -> None:
-        known = {one.path: (one.size, one.mtime) for one in tx.files(place.scope, seal.path)}
+        known = {one.path: (one.size, one.mtime) for one in tx.files.list(place.scope, seal.path)}
         # What was noted meanwhile may wait to be looked at.
         if known == tree:
-            tx.put_files(place.scope, [seal])
+            tx.files.put(place.scope, [seal])
 
     with suppress(*UNWRITABLE), follower.store.short_busy_timeout():
         follower.store.write(follower.author(VERB), work)
@@ -131,7 +131,7 @@ class _Run:
         self.followed = followed
         self._root = atomic_files.root_of(follower.store, place.root)
         self._known: Known = {
-            one.path: one for one in follower.store.files(place.scope, self._root)
+            one.path: one for one in follower.store.files.list(place.scope, self._root)
         }
         seen = {path: (one.size, one.mtime) for path, one in self._known.items()}
         self._fresh = [path for path, now in self._tree.items() if seen.get(path) != now]
@@ -168,7 +168,7 @@ class _Run:
         changes = atomic_files.Changes()
 
         def work(tx: Transaction) -> Taking | None:
-            now = {one.path: one for one in tx.files(self._place.scope, self._root)}
+            now = {one.path: one for one in tx.files.list(self._place.scope, self._root)}
             if now != self._known:
                 return None
             taking = records.file_transaction.Taking(
@@ -203,7 +203,9 @@ class _Run:
                 mirror.bring_up(self._place, note)
 
     def _checkout(self, tx: Transaction) -> Checkout:
-        roots = [mark.path for mark in tx.files(self._place.scope, "") if mark.path != self._root]
+        roots = [
+            mark.path for mark in tx.files.list(self._place.scope, "") if mark.path != self._root
+        ]
         return records.file_transaction.Checkout(
             self._place,
             self._root,

@@ -105,7 +105,7 @@ class Taking:
         """
         paths = [path for path in gone if path in self.known]
         memories = {*(self.known.pop(path).memory for path in paths), *given_up, *self.given_up}
-        self._tx.drop_files(self._place.scope, self._root, paths)
+        self._tx.files.drop(self._place.scope, self._root, paths)
         for id_ in sorted(memories - self.held.keys()):
             memory = self._tx.memory(self._place.scope, id_)
             if memory is not None and is_record(memory) and not self._elsewhere(id_):
@@ -120,7 +120,7 @@ class Taking:
         """
         mark = [KnownFile("", self._root, "", 0, 0, "")] if not self._known_at_first else []
         self.known.update({file.path: file for file in self._noted})
-        self._tx.put_files(self._place.scope, [*mark, *self._noted])
+        self._tx.files.put(self._place.scope, [*mark, *self._noted])
 
     def _claim(self, seen: Seen) -> tuple[bool, bool, str]:
         path = seen.file.path
@@ -186,7 +186,7 @@ class Taking:
         home = self._homes.get(memory)
         was = self.known.get(path)
         if home is not None and home != path and home in self.known:
-            self._tx.drop_files(self._place.scope, self._root, [home])
+            self._tx.files.drop(self._place.scope, self._root, [home])
             del self.known[home]
         if was is not None and was.memory != memory:
             self.given_up.add(was.memory)
@@ -196,7 +196,7 @@ class Taking:
         """Ids of memories that were purged, here or where this store is kept equal."""
         return {
             target
-            for noun, target in self._tx.purges(self._place.scope, after=0)
+            for noun, target in self._tx.replication.purges(self._place.scope, after=0)
             if noun == "memory"
         }
 
@@ -205,7 +205,9 @@ class Taking:
     @cached_property
     def _others(self) -> list[dict[str, Path]]:
         here = {root: folder for root, folder in self._checkout.others.items() if folder.is_dir()}
-        known = {folder: self._tx.files(self._place.scope, root) for root, folder in here.items()}
+        known = {
+            folder: self._tx.files.list(self._place.scope, root) for root, folder in here.items()
+        }
         return [
             {file.memory: folder / file.path for file in files} for folder, files in known.items()
         ]

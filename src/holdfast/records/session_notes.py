@@ -243,7 +243,7 @@ def sessions_of(store: Store, scope: Scope, wanted: Sequence[str]) -> Iterator[S
     A session is meant by its id, the beginning of it, or the file it was read from; without names
     all are. InvalidInput for a name that may mean several.
     """
-    every = sorted(store.sessions([scope]), key=lambda one: (one.last_activity, one.id))
+    every = sorted(store.sessions.list([scope]), key=lambda one: (one.last_activity, one.id))
     if not wanted:
         yield from (one for one in every if not one.metadata.get("private"))
         return

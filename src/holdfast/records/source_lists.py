@@ -89,7 +89,7 @@ def unfollowed(store: Store, sources: Sources) -> bool:
     """
     if not (sources.inside.exists() or sources.elsewhere.exists()):
         return False
-    return not store.files(sources.place.scope, FOLLOWED)
+    return not store.files.list(sources.place.scope, FOLLOWED)
 
 
 def covers(pattern: str, path: str) -> bool:

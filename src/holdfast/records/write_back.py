@@ -90,7 +90,7 @@ class Mirror:
             self.changes.create(_file(place, path), new.encode())
             self.changes.delete(_file(place, known.path), old)
             self.changes.deleted.pop()  # it was moved, not deleted
-            self.tx.drop_files(after.scope, known.root, [known.path])
+            self.tx.files.drop(after.scope, known.root, [known.path])
         metadata = {**_without_was(after), "file": path}
         if not _undone_by_patching(new, document, before, after, place):
             metadata[WAS] = document.text
@@ -141,7 +141,7 @@ class Mirror:
         if known is not None:
             if old is not None and old.hash != atomic_files.hash_noted(known):
                 raise atomic_files.changed_meanwhile(_file(place, path))
-            self.tx.drop_files(before.scope, known.root, [path])
+            self.tx.files.drop(before.scope, known.root, [path])
             release(self.tx, before.scope, {before.id})
         elif old is not None and _id_in(old, path) != before.id:
             # Another file by now; of one that was purged nothing is known any more.
@@ -168,7 +168,9 @@ class Mirror:
     def _files(self, place: RecordRoot) -> dict[str, KnownFile]:
         if place.scope not in self._known:
             root = atomic_files.root_of(self.store, place.root)
-            self._known[place.scope] = {one.memory: one for one in self.tx.files(place.scope, root)}
+            self._known[place.scope] = {
+                one.memory: one for one in self.tx.files.list(place.scope, root)
+            }
         return self._known[place.scope]
 
     def _note(self, place: RecordRoot, path: str, memory: str) -> None:
@@ -176,17 +178,17 @@ class Mirror:
         assert content is not None, path
         root = atomic_files.root_of(self.store, place.root)
         mark = KnownFile("", root, "", 0, 0, "")
-        self.tx.put_files(place.scope, [mark, atomic_files.noted(root, path, memory, content)])
+        self.tx.files.put(place.scope, [mark, atomic_files.noted(root, path, memory, content)])
 
 
 def release(tx: Transaction, scope: Scope, memories: Set[str]) -> None:
     """Lets files of other checkouts hold these memories no more: they were deleted, and the files
     may stay.
     """
-    for mark in tx.files(scope, ""):
-        held = [file for file in tx.files(scope, mark.path) if file.memory in memories]
+    for mark in tx.files.list(scope, ""):
+        held = [file for file in tx.files.list(scope, mark.path) if file.memory in memories]
         if held:
-            tx.put_files(scope, [file._replace(memory="") for file in held])
+            tx.files.put(scope, [file._replace(memory="") for file in held])
 
 
 def elsewhere(record: Memory) -> InvalidInput:

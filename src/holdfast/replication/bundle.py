@@ -243,5 +243,5 @@ def _store_vectors(store: Store, place: RowKey | None, vectors: Mapping[str, Any
         return 0
     scope, model = place
     known = {memory.seq: vectors[memory.id] for memory in store.get([scope], list(vectors))}
-    store.add_vectors([scope], model, known)
+    store.vectors.add([scope], model, known)
     return len(known)

@@ -194,7 +194,7 @@ def _write(target: Store, noun: str, scope: Scope, rows: Sequence[Row]) -> None:
     for model, of_model in groupby(rows, key=itemgetter("model")):
         packed = {row["memory"]: base64.b64decode(row[VECTOR]) for row in of_model}
         known = target.get([scope], list(packed))
-        target.add_vectors(
+        target.vectors.add(
             [scope], model, {one.seq: np.frombuffer(packed[one.id], np.float32) for one in known}
         )
 

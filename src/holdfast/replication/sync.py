@@ -32,6 +32,7 @@ from ..ingest import commit
 from ..ingest.commit import kept_once
 from ..storage import open_store
 from ..storage.connect import check_place, is_server, location_of, shown
+from ..storage.duplicates import same_content
 from ..storage.merge import Lineage
 from ..storage.mtime import UNSURE
 from ..storage.peer import SYNC, WHOLE_SCOPE, referents
@@ -161,7 +162,7 @@ def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
 
 
 def _news(scope: Scope, lineages: Sequence[Lineage], tx: Transaction) -> set[tuple[str, str]]:
-    return {(one.noun, one.target) for one in tx.pending_changes(scope, lineages)}
+    return {(one.noun, one.target) for one in tx.replication.pending(scope, lineages)}
 
 
 def _sides(ours: Store, theirs: Store, scope: Scope, done: Synced, run: Run) -> tuple[_Side, _Side]:
@@ -170,7 +171,9 @@ def _sides(ours: Store, theirs: Store, scope: Scope, done: Synced, run: Run) -> 
 
 
 def _name(store: Store, scope: Scope, run: Run) -> str:
-    return run.write(store, lambda tx: tx.replica_id(scope)) or new_id("store", run.clock())
+    return run.write(store, lambda tx: tx.replication.replica_id(scope)) or new_id(
+        "store", run.clock()
+    )
 
 
 def _met(target: _Side, source: _Side, run: Run) -> Met:
@@ -180,10 +183,13 @@ def _met(target: _Side, source: _Side, run: Run) -> Met:
     A file may have been put back from a backup, or be a copy that went its own way under the same
     name.
     """
-    met = run.write(target.store, lambda tx: tx.sync_position(target.scope, source.name))
+    met = run.write(target.store, lambda tx: tx.replication.position(target.scope, source.name))
     if not met.seq:
         return met
-    last = run.write(source.store, lambda tx: tx.journal(source.scope, after=met.seq - 1, limit=1))
+    last = run.write(
+        source.store,
+        lambda tx: tx.events([source.scope], after=met.seq - 1, limit=1, order="oldest"),
+    )
     return met if [(event.seq, event.run) for event in last] == [(met.seq, met.run)] else Met()
 
 
@@ -207,14 +213,14 @@ def _erased(scope: Scope, after: int, tx: Transaction) -> list[Lineage]:
     """What was erased behind an entry; whole owners first, for what is left of one is newer than
     its erasure.
     """
-    found = tx.lineages(scope, tx.purges(scope, after=after))
+    found = tx.replication.lineages(scope, tx.replication.purges(scope, after=after))
     whole = [one for one in found if (one.noun, one.target) == WHOLE_SCOPE]
     return [*whole, *(one for one in found if one.purged and one not in whole)]
 
 
 def _adopt(scope: Scope, lineages: Sequence[Lineage], at: Micros, tx: Transaction) -> Adopted:
     """Takes lineages in, and erases quotations of what goes by that."""
-    done = tx.apply_changes(scope, lineages)
+    done = tx.replication.apply(scope, lineages)
     if done.erased or done.sessions:
         redact_quotations(tx, scope, done.erased, done.sessions)
         enqueue_cleanup(tx, scope, at)
@@ -226,11 +232,11 @@ def _leave_files_behind(tx: Transaction, scope: Scope, memories: Set[str]) -> No
     """Notes that the files of these memories say what they said before: whoever follows them next
     writes to them.
     """
-    for mark in tx.files(scope, "") if memories else ():
-        files = [one for one in tx.files(scope, mark.path) if one.memory in memories]
+    for mark in tx.files.list(scope, "") if memories else ():
+        files = [one for one in tx.files.list(scope, mark.path) if one.memory in memories]
         behind = [one for one in files if not one.hash.startswith(BEHIND)]
         if behind:
-            tx.put_files(
+            tx.files.put(
                 scope, [one._replace(mtime=UNSURE, hash=BEHIND + one.hash) for one in behind]
             )
 
@@ -263,7 +269,11 @@ def _knows_more(side: _Side, other: _Side, run: Run) -> bool:
     contradict it.
     """
     read = _met(other, side, run).seq
-    return bool(run.write(side.store, lambda tx: tx.journal(side.scope, after=read, limit=1)))
+    return bool(
+        run.write(
+            side.store, lambda tx: tx.events([side.scope], after=read, limit=1, order="oldest")
+        )
+    )
 
 
 def _read(source: _Side, met: Met, run: Run) -> _Step:
@@ -273,11 +283,11 @@ def _read(source: _Side, met: Met, run: Run) -> _Step:
     now = run.clock()
 
     def work(tx: Transaction) -> _Step:
-        tail = tx.journal(source.scope, after=met.seq, limit=run.step)
+        tail = tx.events([source.scope], after=met.seq, limit=run.step, order="oldest")
         things = dict.fromkeys((event.noun, event.target) for event in tail)
-        lineages = tx.lineages(source.scope, things)
+        lineages = tx.replication.lineages(source.scope, things)
         ends = {thing for one in lineages for thing in referents(one)} - things.keys()
-        lineages += tx.lineages(source.scope, sorted(ends))
+        lineages += tx.replication.lineages(source.scope, sorted(ends))
         sessions = [
             str(one.key[0]) for one in lineages if one.noun == "session" and one.row is not None
         ]
@@ -291,14 +301,16 @@ def _recent(source: _Side, met: Met) -> list[str]:
     """Sessions that may have got messages since the last time; a new one is in the journal."""
     if met.at is None:
         return []
-    return [one.id for one in source.store.sessions([source.scope], active_since=met.at - SLACK)]
+    return [
+        one.id for one in source.store.sessions.list([source.scope], active_since=met.at - SLACK)
+    ]
 
 
 def _talks(source: _Side, target: _Side, sessions: set[str]) -> dict[str, Sequence[Message]]:
     """The messages of those of these sessions whose record is not the same on both sides."""
     ends = [_ends(side.store, side.scope, sorted(sessions)) for side in (source, target)]
     return {
-        session: source.store.messages(source.scope, session)
+        session: source.store.sessions.messages(source.scope, session)
         for session, end in ends[0].items()
         if ends[1].get(session) != end
     }
@@ -309,8 +321,8 @@ def _ends(
 ) -> dict[str, tuple[int, Micros, object]]:
     """How many messages each session has, and the last of them: equal ends, equal records."""
     ends: dict[str, tuple[int, Micros, object]] = {}
-    for session, count in store.message_counts(scope, sessions).items():
-        for last in store.messages(scope, session, last=1):
+    for session, count in store.sessions.message_counts(scope, sessions).items():
+        for last in store.sessions.messages(scope, session, last=1):
             ends[session] = count, last.created_at, last.body
     return ends
 
@@ -332,7 +344,7 @@ def _take(
         for session, messages in talks.items():
             # Messages alone leave no word in the journal, and a third store follows nothing else.
             unsaid = ("session", to_json([session])) not in adopted.things
-            adopted.count["message"] += tx.take_messages(
+            adopted.count["message"] += tx.replication.take_messages(
                 target.scope, session, messages, journal=unsaid
             )
         at = run.clock()
@@ -342,7 +354,7 @@ def _take(
             *_active(tx, target.scope, twins),
         ]
         conflicts = [pair for pair in pairs if _link(tx, target.scope, *pair, at=at)]
-        tx.set_sync_position(target.scope, source.name, step.sync_position, own=target.name)
+        tx.replication.set_position(target.scope, source.name, step.sync_position, own=target.name)
         return adopted, conflicts
 
     adopted, conflicts = run.write(target.store, work)
@@ -361,9 +373,11 @@ def _release(tx: Transaction, scope: Scope, adopted: Adopted, *, at: Micros) -> 
 
     The entry that says so travels back with the sound row, and so the damaged one is healed.
     """
-    for lineage in tx.lineages(scope, sorted(one for one in adopted.things if one[0] == "memory")):
+    for lineage in tx.replication.lineages(
+        scope, sorted(one for one in adopted.things if one[0] == "memory")
+    ):
         memory = tx.memory(scope, lineage.target) if lineage.aside else None
-        if memory is None or not tx.is_sound(memory):
+        if memory is None or not tx.replication.is_sound(memory):
             continue
         put_aside = next(
             event for event in reversed(lineage.events) if "status" in (event.after or ())
@@ -385,7 +399,7 @@ def _keep_once(tx: Transaction, scope: Scope, ids: Sequence[str], *, at: Micros)
     arrived = [
         memory for id_ in ids if (memory := tx.memory(scope, id_)) and memory.status == "active"
     ]
-    twins = tx.same_content([memory for memory in arrived if kept_once(memory)])
+    twins = same_content(tx, [memory for memory in arrived if kept_once(memory)])
     for memory in arrived:
         twin = twins.get(memory.id)
         if twin is None or twin.id == memory.id:
@@ -501,17 +515,19 @@ def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
     """Places that scopes could not be kept equal with the last time it was tried, and why."""
     return {
         f"{SYNC} {job.key}": job.error
-        for job in store.jobs(scopes)
+        for job in store.jobs.list(scopes)
         if job.kind == SYNC and job.error
     }
 
 
 def _note(store: Store, place: str | Path, scopes: Sequence[Scope], error: str, run: Run) -> None:
-    noted = {job.scope for job in store.jobs(scopes) if (job.kind, job.key) == (SYNC, shown(place))}
+    noted = {
+        job.scope for job in store.jobs.list(scopes) if (job.kind, job.key) == (SYNC, shown(place))
+    }
 
     def work(tx: Transaction) -> None:
         for scope in scopes if error else noted:
-            tx.note_sync(scope, shown(place), error)
+            tx.replication.note_error(scope, shown(place), error)
 
     if error or noted:
         run.write(store, work)

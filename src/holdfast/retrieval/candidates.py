@@ -92,7 +92,7 @@ def vectors(store: Store, tiers: Tiers, query: Query, where: Filter) -> list[Vie
     """The question in the best model that covers the scopes; where the best covers only a part, in
     the next too.
     """
-    complete = store.models(where.scopes)
+    complete = store.vectors.models(where.scopes)
     views: list[View] = []
     if not complete:
         return views
@@ -202,7 +202,7 @@ def similarities(
     for view in views:
         known = dict(ranked[f"meaning ({view.tier})"])
         rest = [seq for seq in memories if seq not in known]
-        known |= store.similarities(where.scopes, view.model, view.vector, rest)
+        known |= store.vectors.similarities(where.scopes, view.model, view.vector, rest)
         for seq, value in known.items():
             if seq in found:
                 found[seq][view.tier] = value

@@ -33,7 +33,7 @@ def problems(
     found = dict(tiers.errors)
     if not embedders:
         return found
-    lengths = store.dimensions(scopes)
+    lengths = store.vectors.dimensions(scopes)
     for embedder in embedders:
         stored = lengths.get(embedder.identity)
         if stored is not None and embedder.dimensions not in (None, stored):

@@ -84,7 +84,7 @@ class Conversations:
                 return
             view = self._view(*owners)
             view.end_idle()
-            for session in view.store.unread(view.scopes):
+            for session in view.store.sessions.unread(view.scopes):
                 if enough():
                     return
                 _learned(self._view(session.scope), session.id)

@@ -6,28 +6,40 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from ..types import Entity, Memories, Scope, Status
+from ..types import Entity, Memories, Names, Scope, Status
 from .damage import GarbledRow
 from .filters import Clause, marks, where_clause
+from .journal import JournalledRows
 from .protocol import Entities, Filter, Ranked
-from .schema import ENTITIES, SELECT_MEMORY, Row, Rows, entity_from
-from .scope_numbers import ScopedSQL
+from .schema import (
+    ENTITIES,
+    ENTITY_NAMES,
+    MENTIONS,
+    SELECT_MEMORY,
+    Row,
+    Rows,
+    entity_from,
+    entity_names,
+    fold,
+)
+from .table_access import Access
 
 PAGE = 500
 _COLUMNS = ", ".join(f"e.{column}" for column in ENTITIES.columns)
 
 
-class SQLEntities(ScopedSQL):
-    """The part of a store that knows entities; see `Store` in protocol.py for what each method
-    promises.
-    """
+class SQLEntityReads:
+    """The entities of a store; see `EntityReads` in protocol.py."""
 
-    def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
-        numbers = self.numbers(where.scopes)
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def search(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
+        numbers = self._access.numbers(where.scopes)
         if not numbers or not folded_names:
             return []
-        condition, values = where_clause(where, numbers, self.dialect)
-        entities = self.read(
+        condition, values = where_clause(where, numbers, self._access.dialect)
+        entities = self._access.read(
             numbers,
             f"SELECT DISTINCT entity FROM entity_names WHERE scope IN ({marks(numbers)}) "
             f"AND folded IN ({marks(folded_names)})",
@@ -35,7 +47,7 @@ class SQLEntities(ScopedSQL):
         )
         if not entities:
             return []
-        rows = self.read(
+        rows = self._access.read(
             numbers,
             # A cross join keeps the planner from starting with every memory of the scope.
             "SELECT m.seq, count(*) FROM mentions t CROSS JOIN memories m WHERE m.scope = t.scope "
@@ -47,7 +59,7 @@ class SQLEntities(ScopedSQL):
         )
         return [(seq, min(1.0, count / len(set(folded_names)))) for seq, count in rows]
 
-    def entities(
+    def list(
         self,
         scopes: Sequence[Scope],
         *,
@@ -55,9 +67,9 @@ class SQLEntities(ScopedSQL):
         types: Sequence[str] = (),
         limit: int | None = None,
     ) -> Entities:
-        numbers = self.numbers(scopes)
+        numbers = self._access.numbers(scopes)
         parts = ["TRUE"]
-        values = list[Any]()
+        values: Any = []
         if names is not None:
             named = (
                 f"SELECT a.scope, a.entity FROM entity_names a WHERE a.scope IN ({marks(numbers)})"
@@ -69,14 +81,14 @@ class SQLEntities(ScopedSQL):
             values += types
         return self._entities(numbers, (" AND ".join(parts), values), limit)
 
-    def entity(self, scope: Scope, id: str) -> Entity | None:
-        found = self._entities(self.numbers((scope,)), ("e.id = ?", [id]), 1)
+    def get(self, scope: Scope, id: str) -> Entity | None:
+        found = self._entities(self._access.numbers((scope,)), ("e.id = ?", [id]), 1)
         return found[0] if found else None
 
     def _entities(self, numbers: Sequence[int], where: Clause, limit: int | None) -> Entities:
         condition, values = where
         tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
-        rows = self.read(
+        rows = self._access.read(
             numbers,
             f"SELECT e.scope, {_COLUMNS}, count(m.id) FROM entities e "
             "LEFT JOIN mentions t ON t.scope = e.scope AND t.entity = e.id "
@@ -86,23 +98,23 @@ class SQLEntities(ScopedSQL):
             (*numbers, *values),
         )
         names = self._names_of(rows)
-        return self._damages.sound(
+        return self._access.damages.sound(
             rows,
             lambda row: entity_from(
-                _bare(row), names[row[0], row[1]], self._scope, mentions=row[-1]
+                _bare(row), names[row[0], row[1]], self._access.scope_of, mentions=row[-1]
             ),
         )
 
-    def _names_of(self, entities: Rows) -> dict[tuple[int, str], list[str]]:
+    def _names_of(self, entities: Rows) -> dict[tuple[int, str], Names]:
         """The names of these entities, in the order of their folded forms, by scope's number and
         id.
         """
-        names: dict[tuple[int, str], list[str]] = defaultdict(list)
+        names: dict[tuple[int, str], Names] = defaultdict(lambda: [])
         for start in range(0, len(entities), PAGE):
             page = entities[start : start + PAGE]
             numbers = sorted({row[0] for row in page})
-            among, values = self.dialect.among("entity", [row[1] for row in page])
-            rows = self.read(
+            among, values = self._access.dialect.among("entity", [row[1] for row in page])
+            rows = self._access.read(
                 numbers,
                 (
                     "SELECT folded, scope, entity, name FROM entity_names WHERE scope IN "
@@ -121,27 +133,27 @@ class SQLEntities(ScopedSQL):
         entity: str,
         *,
         limit: int | None = None,
-        statuses: Sequence[Status] = ("active",),
+        statuses: Sequence[Status] | None = ("active",),
     ) -> Memories:
-        numbers = self.numbers((scope,))
+        numbers = self._access.numbers((scope,))
+        wanted = "" if statuses is None else f" AND m.status IN ({marks(statuses)})"
         tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
-        rows = self.read(
+        rows = self._access.read(
             numbers,
             f"SELECT {SELECT_MEMORY} FROM mentions t CROSS JOIN memories m WHERE m.scope = "
             "t.scope AND m.id = t.memory "
-            f"AND t.scope IN ({marks(numbers)}) AND t.entity = ? AND m.status IN "
-            f"({marks(statuses)}) "
+            f"AND t.scope IN ({marks(numbers)}) AND t.entity = ?{wanted} "
             f"ORDER BY m.seq DESC{tail}",
-            (*numbers, entity, *statuses),
+            (*numbers, entity, *(statuses or ())),
         )
-        return self._memories(rows)
+        return self._access.memories(rows)
 
-    def mentions_of(self, scope: Scope, memories: Sequence[str]) -> dict[str, list[str]]:
-        numbers = self.numbers((scope,))
-        mentioned = dict[str, list[str]]()
+    def mentions_of(self, scope: Scope, memories: Sequence[str]) -> dict[str, Names]:
+        numbers = self._access.numbers((scope,))
+        mentioned = dict[str, Names]()
         for start in range(0, len(memories), PAGE):
-            among, values = self.dialect.among("memory", memories[start : start + PAGE])
-            for memory, entity in self.read(
+            among, values = self._access.dialect.among("memory", memories[start : start + PAGE])
+            for memory, entity in self._access.read(
                 numbers,
                 f"SELECT memory, entity FROM mentions WHERE scope IN ({marks(numbers)}) AND "
                 f"{among} "
@@ -150,6 +162,95 @@ class SQLEntities(ScopedSQL):
             ):
                 mentioned.setdefault(memory, []).append(entity)
         return mentioned
+
+
+class SQLEntityTable(SQLEntityReads):
+    """The entities of a transaction; see `EntityTable` in protocol.py."""
+
+    def __init__(self, rows: JournalledRows) -> None:
+        super().__init__(rows)
+        self._rows = rows
+
+    def get(self, scope: Scope, id: str) -> Entity | None:
+        found = self._found(scope, "e.id = ?", (id,))
+        return found[0] if found else None
+
+    def named(self, scope: Scope, folded_name: str, type: str) -> Entity | None:
+        found = self._found(
+            scope,
+            (
+                "e.type = ? AND e.id IN (SELECT a.entity FROM entity_names a WHERE a.scope = ? AND "
+                "a.folded = ?)"
+            ),
+            (type, self._rows.known(scope), folded_name),
+        )
+        return min(found, key=lambda entity: fold(entity.name) != folded_name, default=None)
+
+    def _found(self, scope: Scope, condition: str, values: Sequence[Any]) -> Entities:
+        """The entities of a scope for which a condition holds, with their names, oldest first."""
+        rows = self._rows.execute(
+            f"SELECT e.scope, {', '.join(f'e.{column}' for column in ENTITIES.columns)} FROM "
+            "entities e "
+            f"WHERE e.scope = ? AND {condition} ORDER BY e.created_at, e.id",
+            (self._rows.known(scope), *values),
+        )
+        return self._rows.damages.sound(
+            rows,
+            lambda row: entity_from(
+                row, [name for _, name in self.names_of(scope, row[1])], self._rows.scope_of
+            ),
+        )
+
+    def names_of(self, scope: Scope, entity: str) -> Sequence[tuple[str, str]]:
+        """The names of an entity, folded and as written."""
+        rows = self._rows.execute(
+            "SELECT folded, name FROM entity_names WHERE scope = ? AND entity = ?",
+            (self._rows.known(scope), entity),
+        )
+        return sorted((folded, name) for folded, name in rows)
+
+    def put(self, entity: Entity) -> None:
+        self._rows.put_row(
+            ENTITIES, entity.scope, {column: getattr(entity, column) for column in ENTITIES.columns}
+        )
+        wanted = entity_names(entity)
+        known = self.names_of(entity.scope, entity.id)
+        for folded, name in known:
+            if wanted.get(folded) != name:
+                self._rows.delete_row(ENTITY_NAMES, entity.scope, (folded, entity.id))
+        for folded, name in wanted.items():
+            if (folded, name) not in known:
+                self._rows.insert_row(
+                    ENTITY_NAMES,
+                    entity.scope,
+                    {"folded": folded, "entity": entity.id, "name": name},
+                )
+
+    def mention(self, scope: Scope, *, entity: str, memory: str) -> None:
+        if self._rows.row(MENTIONS, scope, (entity, memory)) is None:
+            self._rows.insert_pointing(MENTIONS, scope, {"entity": entity, "memory": memory})
+
+    def unmention(self, scope: Scope, *, entity: str, memory: str) -> None:
+        if self._rows.row(MENTIONS, scope, (entity, memory)) is not None:
+            self._rows.delete_row(MENTIONS, scope, (entity, memory))
+
+    def remove(self, entity: Entity) -> None:
+        for (memory,) in self._rows.execute(
+            "SELECT memory FROM mentions WHERE scope = ? AND entity = ? ORDER BY memory",
+            (self._rows.known(entity.scope), entity.id),
+        ):
+            self._rows.delete_row(MENTIONS, entity.scope, (entity.id, memory))
+        for folded, _ in self.names_of(entity.scope, entity.id):
+            self._rows.delete_row(ENTITY_NAMES, entity.scope, (folded, entity.id))
+        self._rows.delete_row(ENTITIES, entity.scope, (entity.id,))
+
+    def memories_mentioning(self, scope: Scope, entity: str) -> set[str]:
+        """The memories that mention an entity."""
+        rows = self._rows.execute(
+            "SELECT memory FROM mentions WHERE scope = ? AND entity = ?",
+            (self._rows.known(scope), entity),
+        )
+        return {memory for (memory,) in rows}
 
 
 def _bare(row: Row) -> Row:

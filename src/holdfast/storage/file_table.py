@@ -11,54 +11,60 @@ from .filters import marks
 from .journal import PAGE, JournalledRows
 from .protocol import KnownFile, KnownFiles
 from .schema import Rows
-from .scope_numbers import ScopedSQL
+from .table_access import Access
 
 _COLUMNS = "root, path, memory, size, mtime, hash"
 UNSEAL = "UPDATE files SET hash = '' WHERE scope = ? AND root = ''"
-SELECT_FILES = f"SELECT {_COLUMNS} FROM files WHERE scope = ? AND root = ? ORDER BY path"
 
 
-class SQLFiles(ScopedSQL):
-    """The part of a store that knows files; see `Store` in protocol.py for what it promises."""
+class SQLFileReads:
+    """The files that are known; see `FileReads` in protocol.py."""
 
-    def files(self, scope: Scope, root: str) -> KnownFiles:
-        numbers = self.numbers((scope,))
-        return _known(self.read(numbers, SELECT_FILES, (*numbers, root))) if numbers else []
+    def __init__(self, access: Access) -> None:
+        self._access = access
 
-    def file_stats(self, scope: Scope, root: str) -> dict[str, tuple[int, int]]:
-        numbers = self.numbers((scope,))
-        sql = "SELECT path, size, mtime FROM files WHERE scope = ? AND root = ?"
-        rows = self.read(numbers, sql, (*numbers, root)) if numbers else []
+    def list(self, scope: Scope, root: str) -> KnownFiles:
+        rows = self._select(_COLUMNS, scope, root, " ORDER BY path")
+        return [KnownFile._make(row) for row in rows]
+
+    def stats(self, scope: Scope, root: str) -> dict[str, tuple[int, int]]:
+        rows = self._select("path, size, mtime", scope, root)
         return {path: (size, mtime) for path, size, mtime in rows}
 
+    def _select(self, columns: str, scope: Scope, root: str, order: str = "") -> Rows:
+        numbers = self._access.numbers((scope,))
+        if not numbers:
+            return []
+        sql = f"SELECT {columns} FROM files WHERE scope = ? AND root = ?{order}"
+        return self._access.read(numbers, sql, (*numbers, root))
 
-class FilesWriter(JournalledRows):
-    """The files of a transaction; see `Transaction` in protocol.py."""
 
-    def files(self, scope: Scope, root: str) -> KnownFiles:
-        return _known(self.execute(SELECT_FILES, (self.known(scope), root)))
+class SQLFileTable(SQLFileReads):
+    """The files of a transaction; see `FileTable` in protocol.py."""
 
-    def put_files(self, scope: Scope, files: Sequence[KnownFile]) -> None:
+    def __init__(self, rows: JournalledRows) -> None:
+        super().__init__(rows)
+        self._rows = rows
+
+    def put(self, scope: Scope, files: Sequence[KnownFile]) -> None:
         new = {(file.root, file.path): file for file in files}
         for root in {file.root for file in files}:
-            self.drop_files(scope, root, [path for other, path in new if other == root])
+            self.drop(scope, root, [path for other, path in new if other == root])
         if new:
-            number = self.number(scope)
-            self.execute.many(
+            number = self._rows.number(scope)
+            self._rows.execute.many(
                 f"INSERT INTO files (scope, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [(number, *file) for file in new.values()],
             )
 
-    def drop_files(self, scope: Scope, root: str, paths: Sequence[str]) -> None:
-        if paths:
-            self.execute(f"{UNSEAL} AND path = ?", (self.known(scope), root))
+    def drop(self, scope: Scope, root: str, paths: Sequence[str]) -> None:
+        if not paths:
+            return
+        number = self._rows.known(scope)
+        self._rows.execute(f"{UNSEAL} AND path = ?", (number, root))
         for start in range(0, len(paths), PAGE):
             page = paths[start : start + PAGE]
-            self.execute(
+            self._rows.execute(
                 f"DELETE FROM files WHERE scope = ? AND root = ? AND path IN ({marks(page)})",
-                (self.known(scope), root, *page),
+                (number, root, *page),
             )
-
-
-def _known(rows: Rows) -> KnownFiles:
-    return [KnownFile._make(row) for row in rows]

@@ -195,3 +195,8 @@ def _ended(where: Filter) -> list[Clause]:
     # as in its index
     bounded = "m.status = 'active' AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL)"
     return [(f"{bounded} AND m.valid_until <= ?", [where.ended_by])]
+
+
+def like_escaped(text: str) -> str:
+    """A text to look for with LIKE … ESCAPE '!'."""
+    return "".join(f"!{sign}" if sign in "!%_" else sign for sign in text)

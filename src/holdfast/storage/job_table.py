@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import NotFound
+from ..errors import Conflict, NotFound
 from ..types import Job, Micros, Scope, new_id
 from .filters import Clause, Dialect, marks
+from .journal import JournalledRows
 from .protocol import Jobs
 from .schema import JOB_COLUMNS, Rows, Statements, job_from
-from .scope_numbers import ScopedSQL
+from .table_access import StoreAccess, existing_number
 
 LOST = "'Its worker ' || worker || ' was lost.'"
 ENQUEUE = (
@@ -23,14 +24,17 @@ ENQUEUE = (
 )
 
 
-class SQLJobs(ScopedSQL):
-    """The jobs of a store; see `Store` in protocol.py."""
+class SQLJobs:
+    """The jobs of a store; see `JobTable` in protocol.py."""
+
+    def __init__(self, store: StoreAccess) -> None:
+        self._store = store
 
     def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
-        if not self.numbers((scope,)):
-            self.make_scope(scope)
-        (number,) = self.numbers((scope,))
-        self.transact((number,), lambda execute: execute(ENQUEUE, (number, kind, key, watermark)))
+        number = existing_number(self._store, scope)
+        self._store.transact(
+            (number,), lambda execute: execute(ENQUEUE, (number, kind, key, watermark))
+        )
 
     def claim(
         self,
@@ -42,7 +46,7 @@ class SQLJobs(ScopedSQL):
         scopes: Sequence[Scope] | None = None,
         keys: Sequence[str] | None = None,
     ) -> Job | None:
-        numbers = None if scopes is None else self.numbers(scopes)
+        numbers = None if scopes is None else self._store.numbers(scopes)
         if numbers == []:
             return None
         these = [("kind", kinds), ("scope", numbers), ("key", keys)]
@@ -57,11 +61,11 @@ class SQLJobs(ScopedSQL):
 
         def work(execute: Statements) -> Rows:
             _give_up_lost(execute, wanted, now)
-            return _take_due(execute, wanted, now, hold, self.dialect)
+            return _take_due(execute, wanted, now, hold, self._store.dialect)
 
-        rows = self.transact(numbers, work)
-        self._learn_all(row[0] for row in rows)
-        return job_from(rows[0], self._scope) if rows else None
+        rows = self._store.transact(numbers, work)
+        self._store.learn_scopes(row[0] for row in rows)
+        return job_from(rows[0], self._store.scope_of) if rows else None
 
     def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
         return self._if_held(job, "lease_until = ?", (now + lease,), "lease_until > ?", (now,))
@@ -81,30 +85,32 @@ class SQLJobs(ScopedSQL):
         )
 
     def forget_done(self, kind: str, *, before: int, scopes: Sequence[Scope] | None = None) -> int:
-        numbers = None if scopes is None else self.numbers(scopes)
+        numbers = None if scopes is None else self._store.numbers(scopes)
         within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
         old = (
             "FROM jobs WHERE kind = ? AND status = 'done' AND done_watermark >= watermark AND "
             f"watermark < ?{within}"
         )
         values = (kind, before, *(numbers or ()))
-        if numbers == [] or not self.read(numbers, f"SELECT 1 {old} LIMIT 1", values):
+        if numbers == [] or not self._store.read(numbers, f"SELECT 1 {old} LIMIT 1", values):
             # Nearly always, and then nothing is written.
             return 0
         return len(
-            self.transact(numbers, lambda execute: execute(f"DELETE {old} RETURNING key", values))
+            self._store.transact(
+                numbers, lambda execute: execute(f"DELETE {old} RETURNING key", values)
+            )
         )
 
-    def jobs(self, scopes: Sequence[Scope] | None = None) -> Jobs:
-        numbers = None if scopes is None else self.numbers(scopes)
+    def list(self, scopes: Sequence[Scope] | None = None) -> Jobs:
+        numbers = None if scopes is None else self._store.numbers(scopes)
         within = "" if numbers is None else f"WHERE scope IN ({marks(numbers)}) "
-        rows = self.read(
+        rows = self._store.read(
             numbers,
             f"SELECT scope, {', '.join(JOB_COLUMNS)} FROM jobs {within}ORDER BY scope, kind, key",
             numbers or (),
         )
-        self._learn_all(row[0] for row in rows)
-        return self._damages.sound(rows, lambda row: job_from(row, self._scope))
+        self._store.learn_scopes(row[0] for row in rows)
+        return self._store.damages.sound(rows, lambda row: job_from(row, self._store.scope_of))
 
     def _if_held(
         self,
@@ -114,7 +120,7 @@ class SQLJobs(ScopedSQL):
         extra: str = "",
         more: Sequence[Any] = (),
     ) -> bool:
-        numbers = self.numbers((job.scope,))
+        numbers = self._store.numbers((job.scope,))
         if not numbers:
             raise NotFound(f"No job {job.kind} {job.key!r} in scope '{job.scope}'.")
         held = "scope = ? AND kind = ? AND key = ? AND token = ? AND status = 'running'"
@@ -122,7 +128,46 @@ class SQLJobs(ScopedSQL):
             f"UPDATE jobs SET {change} WHERE {held}{f' AND {extra}' if extra else ''} RETURNING key"
         )
         key = (numbers[0], job.kind, job.key, job.token)
-        return bool(self.transact(numbers, lambda execute: execute(sql, (*values, *key, *more))))
+        return bool(
+            self._store.transact(numbers, lambda execute: execute(sql, (*values, *key, *more)))
+        )
+
+
+class SQLJobWrites:
+    """The jobs of a transaction; see `JobWrites` in protocol.py."""
+
+    def __init__(self, rows: JournalledRows) -> None:
+        self._rows = rows
+
+    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
+        self._rows.execute(ENQUEUE, (self._rows.number(scope), kind, key, watermark))
+
+    def finish(self, job: Job) -> None:
+        rows = self._rows.execute(
+            "UPDATE jobs SET status = CASE WHEN watermark > ? THEN 'pending' ELSE 'done' END, "
+            "token = '', worker = '', lease_until = NULL, error = '', done_watermark = ? "
+            "WHERE scope = ? AND kind = ? AND key = ? AND token = ? AND status = 'running' "
+            "AND lease_until > ? RETURNING key",
+            (
+                job.watermark,
+                job.watermark,
+                self._rows.known(job.scope),
+                job.kind,
+                job.key,
+                job.token,
+                self._rows.author.at,
+            ),
+        )
+        if not rows:
+            raise Conflict(
+                f"The lease of {job.kind} {job.key!r} was lost. Its outputs were not written."
+            )
+
+    def drop(self, scope: Scope, kinds: Sequence[str]) -> int:
+        dropped = f"DELETE FROM jobs WHERE scope = ? AND kind IN ({marks(kinds)}) RETURNING key"
+        if not kinds:
+            return 0
+        return len(self._rows.execute(dropped, (self._rows.known(scope), *kinds)))
 
 
 def _give_up_lost(execute: Statements, wanted: Clause, now: Micros) -> None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from ..errors import NotFound
-from ..types import Memory, Scope, Session
+from ..types import Memories, Memory, Scope
 from .damage import Damages
-from .filters import marks
+from .filters import Dialect, marks
 from .protocol import Author
 from .schema import (
     EVENTS,
@@ -23,6 +24,7 @@ from .schema import (
     MEMORY_COLUMNS,
     POINTS_TO,
     TABLES,
+    Rows,
     Statements,
     Table,
     check_row,
@@ -31,6 +33,7 @@ from .schema import (
     terms_of,
     to_json,
 )
+from .table_access import Reach
 
 INSERT_MEMORY = (
     f"INSERT INTO memories (seq, scope, content_hash, terms, {', '.join(MEMORY_COLUMNS)}) "
@@ -53,13 +56,14 @@ class JournalledRows(ABC):
     what is counted.
     """
 
+    dialect: Dialect
     keeps_seqs = True
     """Whether a restored memory may have a number of the caller's choice."""
 
     def __init__(
         self, author: Author, statements: Statements, remembered: Mapping[Scope, int]
     ) -> None:
-        self._author = author
+        self.author = author
         self.damages = Damages()
         """The damaged rows that this transaction has met and left out."""
         self.execute = statements
@@ -69,16 +73,10 @@ class JournalledRows(ABC):
         self._names: dict[int, Scope] = {}
         self._totals: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         self._entries: list[tuple[Any, ...]] = []
-        self._staying: set[tuple[Scope, str]] = set()
         self._touched: dict[str, dict[tuple[int, str], dict[str, Any] | None]] = defaultdict(dict)
         self._unsaid: tuple[str, str] | None = (
             None  # the row whose change comes with entries of its own
         )
-        # A turn is placed by its session, which is asked for more than once on the way.
-        self._sessions: dict[tuple[Scope, str], Session] = {}
-        self._quieter: dict[
-            tuple[Scope, str], int
-        ] = {}  # sessions that lost a turn, and when it was said
 
     @abstractmethod
     def new_seqs(self, count: int) -> Sequence[int]:
@@ -93,10 +91,44 @@ class JournalledRows(ABC):
         """Takes a memory out of the full-text index."""
 
     @abstractmethod
+    def clear_index(self, number: int, entries: int) -> None:
+        """Takes a scope's memories out of the full-text index, and tells caches that its vectors
+        are gone.
+
+        `entries` is how many entries of the journal go with them, so that they are not taken for
+        lost.
+        """
+
+    @abstractmethod
+    def storable(self, noun: str) -> AbstractContextManager[None]:
+        """Inside, a row that the database refuses is InvalidInput."""
+
+    def note_appended(self, number: int, session: str, position: int) -> None:  # noqa: B027
+        """Notes the last message that this transaction appended, which no journal tells of.
+
+        Only a backend that must find out later whether it was committed has a use for it.
+        """
+
+    @abstractmethod
     def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:
         """Adds to a scope's running totals: active memories, their terms, entries of the
         journal.
         """
+
+    # Reading, as tables do
+
+    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:  # noqa: ARG002
+        """Runs one SELECT inside this transaction, which sees the scopes that it has met."""
+        return self.execute(sql, values)
+
+    def numbers(self, scopes: Sequence[Scope]) -> list[int]:
+        """The numbers of the scopes that exist. Reading from a scope never creates it."""
+        found = (self.known(scope) for scope in dict.fromkeys(scopes))
+        return [number for number in found if number]
+
+    def memories(self, rows: Rows) -> Memories:
+        """The memories of rows read as SELECT_MEMORY; damaged ones are left out and noted."""
+        return self.damages.sound(rows, lambda row: memory_from(row, self.scope_of))
 
     # Scopes
 
@@ -105,7 +137,7 @@ class JournalledRows(ABC):
         if not self.known(scope):
             ((number,),) = self.execute(
                 "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) RETURNING number",
-                (scope.kind, scope.key, self._author.at),
+                (scope.kind, scope.key, self.author.at),
             )
             self._numbers[scope], self._names[number] = number, scope
         return self._numbers[scope]
@@ -124,7 +156,7 @@ class JournalledRows(ABC):
         )
         return int(rows[0][0]) if rows else 0
 
-    def scope(self, number: int) -> Scope:
+    def scope_of(self, number: int) -> Scope:
         """The scope with a number that this transaction has seen."""
         return self._names[number]
 
@@ -134,12 +166,30 @@ class JournalledRows(ABC):
 
     def close(self) -> None:
         """Writes the journal and what the transaction counted; the last thing before the commit."""
-        self._write_journal()
+        self.write_journal()
         for number, totals in self._totals.items():
             self.add_totals(number, *totals)
         self._totals.clear()
 
-    def _write_journal(self) -> None:
+    def drop_entries(self) -> None:
+        """Forgets the entries kept back so far: what they tell of was erased with its scope."""
+        self._entries = []
+
+    def add_entries(self, number: int, entries: Sequence[tuple[Any, ...]]) -> None:
+        """Adds entries as another store wrote them."""
+        self._entries += entries
+        self.count_totals(number, 0, 0, len(entries))
+
+    @contextmanager
+    def silent(self, noun: str, target: str) -> Iterator[None]:
+        """Inside, what happens to a row is not journalled: its entries are here already."""
+        before, self._unsaid = self._unsaid, (noun, target)
+        try:
+            yield
+        finally:
+            self._unsaid = before
+
+    def write_journal(self) -> None:
         """Writes the entries kept back so far: together they cost less, and only undo and purge
         ever read them.
         """
@@ -147,7 +197,7 @@ class JournalledRows(ABC):
             self.execute.many(INSERT_EVENT, self._entries)
             self._entries = []
 
-    def _count(self, number: int, active: int, terms: int, entries: int = 0) -> None:
+    def count_totals(self, number: int, active: int, terms: int, entries: int = 0) -> None:
         totals = self._totals[number]
         totals[0] += active
         totals[1] += terms
@@ -155,7 +205,7 @@ class JournalledRows(ABC):
 
     # Rows
 
-    def _row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> dict[str, Any] | None:
+    def row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> dict[str, Any] | None:
         condition = "".join(f" AND {column} = ?" for column in table.key)
         rows = self.execute(
             f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ?{condition}",
@@ -166,27 +216,27 @@ class JournalledRows(ABC):
         check_row(table, table.columns, rows[0], scope)
         return dict(zip(table.columns, rows[0], strict=True))
 
-    def _put(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+    def put_row(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
         key = tuple(values[column] for column in table.key)
-        row = self._row(table, scope, key)
+        row = self.row(table, scope, key)
         if row is None:
-            self._insert(table, scope, values)
+            self.insert_row(table, scope, values)
         else:
-            self._change(table, scope, key, row, values)
+            self.change_row(table, scope, key, row, values)
 
-    def _insert(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+    def insert_row(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
         number = self.number(scope)
-        self._raw_insert(table, number, [values])
+        self.insert_rows(table, number, [values])
         if table is MEMORIES:
-            self._touch(number, values, None)
-        self._journal(number, table.noun, self._target(table, values), None, None)
+            self.note_touched(number, values, None)
+        self.journal_change(number, table.noun, self.target_of(table, values), None, None)
 
-    def _insert_pointing(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
-        if missing := self._missing(table, scope, values):
+    def insert_pointing(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+        if missing := self.missing_end(table, scope, values):
             raise NotFound(f"No {missing!r} in scope '{scope}' to point to.", id=missing)
-        self._insert(table, scope, values)
+        self.insert_row(table, scope, values)
 
-    def _missing(self, table: Table, scope: Scope, values: Mapping[str, Any]) -> str | None:
+    def missing_end(self, table: Table, scope: Scope, values: Mapping[str, Any]) -> str | None:
         """What a row points to and is not there, or None."""
         for column, other in POINTS_TO.get(table.noun, ()):
             sql = f"SELECT 1 FROM {other.name} WHERE scope = ? AND id = ?"
@@ -194,15 +244,15 @@ class JournalledRows(ABC):
                 return str(values[column])
         return None
 
-    def _raw_insert(self, table: Table, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
+    def insert_rows(self, table: Table, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
         """Inserts rows, one or more that all have the same columns, without a word in the
         journal.
         """
         if table is MEMORIES:
-            self._raw_insert_memories(number, rows)
+            self._insert_memories(number, rows)
             return
         if table is EVENTS:
-            self._count(number, 0, 0, len(rows))
+            self.count_totals(number, 0, 0, len(rows))
         columns = [column for column in table.columns if column in rows[0]]
         self.execute.many(
             (
@@ -212,7 +262,7 @@ class JournalledRows(ABC):
             [(number, *(row[column] for column in columns)) for row in rows],
         )
 
-    def _raw_insert_memories(self, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
+    def _insert_memories(self, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
         # A removed row comes back under its old number.
         old = [row["seq"] for row in rows if row.get("seq")]
         new = iter(self.new_seqs(len(rows) - len(old)) if len(old) < len(rows) else ())
@@ -227,7 +277,7 @@ class JournalledRows(ABC):
             values.append((seq, number, content_hash(row["content"]), len(terms), *columns))
             indexed.append((seq, number, terms, active))
             if active:
-                self._count(number, 1, len(terms))
+                self.count_totals(number, 1, len(terms))
         self.execute.many(INSERT_MEMORY, values)
         self.index(indexed)
         if old:
@@ -243,11 +293,13 @@ class JournalledRows(ABC):
             before = (
                 None
                 if row is None
-                else memory_from((0, number, *(row[c] for c in MEMORY_COLUMNS)), self.scope)
+                else memory_from((0, number, *(row[c] for c in MEMORY_COLUMNS)), self.scope_of)
             )
             yield self._names[number], id_, before
 
-    def _touch(self, number: int, memory: Mapping[str, Any], before: dict[str, Any] | None) -> None:
+    def note_touched(
+        self, number: int, memory: Mapping[str, Any], before: dict[str, Any] | None
+    ) -> None:
         """Notes a memory that this transaction adds, changes or removes, with what it was before
         the first time.
         """
@@ -256,15 +308,15 @@ class JournalledRows(ABC):
     def _terms(self, values: Mapping[str, Any]) -> list[str]:
         return terms_of(values["title"], values["content"], values.get("tags"))
 
-    def _update(
+    def update_row(
         self, table: Table, scope: Scope, key: tuple[Any, ...], wanted: Mapping[str, Any]
     ) -> None:
-        row = self._row(table, scope, key)
+        row = self.row(table, scope, key)
         if row is None:
             raise NotFound(f"No {table.noun} {' '.join(map(str, key))!r} in scope '{scope}'.")
-        self._change(table, scope, key, row, wanted)
+        self.change_row(table, scope, key, row, wanted)
 
-    def _change(
+    def change_row(
         self,
         table: Table,
         scope: Scope,
@@ -286,7 +338,7 @@ class JournalledRows(ABC):
             (*changes.values(), number, *key),
         )
         if table is MEMORIES:
-            self._touch(number, row, row)
+            self.note_touched(number, row, row)
             self._reindex(number, row, row | changes)
             # A damaged text that another store had whole.
             if "content" in changes:
@@ -295,7 +347,7 @@ class JournalledRows(ABC):
         told = {column: value for column, value in changes.items() if column not in table.observed}
         if told:
             before = {column: row[column] for column in told}
-            self._journal(number, table.noun, self._target(table, row), before, told)
+            self.journal_change(number, table.noun, self.target_of(table, row), before, told)
 
     def _reindex(self, number: int, before: dict[str, Any], after: dict[str, Any]) -> None:
         """Keeps the full-text index and the totals true when a memory's status, title, tags or text
@@ -311,15 +363,15 @@ class JournalledRows(ABC):
         terms = self._terms(after)
         was = before["status"] == "active"
         is_ = after["status"] == "active"
-        self._count(number, is_ - was, is_ * len(terms) - was * old_length)
+        self.count_totals(number, is_ - was, is_ * len(terms) - was * old_length)
         self.execute(
             "UPDATE memories SET terms = ? WHERE scope = ? AND seq = ?", (len(terms), number, seq)
         )
         self.unindex((seq, number, self._terms(before), was))
         self.index([(seq, number, terms, is_)])
 
-    def _delete(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> None:
-        row = self._row(table, scope, key)
+    def delete_row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> None:
+        row = self.row(table, scope, key)
         if row is None:
             raise NotFound(f"No {table.noun} {' '.join(map(str, key))!r} in scope '{scope}'.")
         number = self.number(scope)
@@ -328,18 +380,18 @@ class JournalledRows(ABC):
             ((row["seq"], length),) = self.execute(
                 "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, key[0])
             )
-            self._touch(number, row, row)
+            self.note_touched(number, row, row)
             self.unindex((row["seq"], number, self._terms(row), row["status"] == "active"))
             if row["status"] == "active":
-                self._count(number, -1, -length)
+                self.count_totals(number, -1, -length)
         self.execute(f"DELETE FROM {table.name} WHERE scope = ?{condition}", (number, *key))
-        self._journal(number, table.noun, self._target(table, row), row, None)
+        self.journal_change(number, table.noun, self.target_of(table, row), row, None)
 
-    def _target(self, table: Table, row: Mapping[str, Any]) -> str:
+    def target_of(self, table: Table, row: Mapping[str, Any]) -> str:
         """How the journal names a row: a memory by its id, anything else by its key."""
         return row["id"] if table is MEMORIES else to_json([row[column] for column in table.key])
 
-    def _journal(
+    def journal_change(
         self,
         number: int,
         noun: str,
@@ -351,6 +403,6 @@ class JournalledRows(ABC):
             return
         old = None if before is None else to_json(before)
         new = None if after is None else to_json(after)
-        by = self._author
+        by = self.author
         self._entries.append((number, by.run, by.at, by.actor, by.verb, noun, target, old, new))
-        self._count(number, 0, 0, 1)
+        self.count_totals(number, 0, 0, 1)

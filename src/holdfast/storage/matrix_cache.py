@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..floats import Vector
 from .filters import Dialect
-from .scope_numbers import Newest, Read
+from .table_access import Newest, Read
 
 Floats = npt.NDArray[np.float32]
 ABSENT = -2.0  # below any cosine

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..floats import Vector
 from .filters import Dialect
-from .scope_numbers import Newest, Read
+from .table_access import Newest, Read
 
 if TYPE_CHECKING:
     from .matrix_cache import Matrix

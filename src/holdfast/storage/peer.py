@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from ..errors import RowDamaged
-from ..types import Event, Events, Memory, Message, Scope
+from ..types import Event, Memory, Message, Scope
 from .damage import NOT_AS_STORED, QUARANTINED, Damage
+from .entity_table import SQLEntityTable
 from .filters import marks
-from .journal import PAGE, PURGED
+from .journal import PAGE, PURGED, JournalledRows
+from .journal_reads import SELECT_EVENT
+from .memory_table import SQLMemoryTable
 from .merge import Lineage, ends_owner, has_news, joined
 from .protocol import Adopted, Met
 from .schema import (
@@ -40,10 +42,10 @@ from .schema import (
     message_from,
     to_json,
 )
-from .scrub import ErasingWriter, hidden_session
+from .scrub import SQLErasure, hidden_session
+from .session_table import SQLSessionTable
 
 SYNC = "sync"
-SELECT_EVENT = f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events"
 WHOLE_SCOPE = (PROFILES.noun, "[]")
 """The row whose erasure says that everything of a scope was erased."""
 # What goes, goes before what it points to; names go with their entity. Marks of progress go after
@@ -53,27 +55,36 @@ _GOING = ("mention", "edge", "memory", "entity", "entity_name", "session", "prog
 _COMING = tuple(TABLES)
 
 
-class PeerWriter(ErasingWriter):
-    """The replication part of a transaction; see `Transaction` in protocol.py."""
+class SQLReplication:
+    """The replication part of a transaction; see `Replication` in protocol.py."""
 
-    _gone_there: Collection[str] = ()
-    """Entities that are not in the store whose rows are being taken in."""
+    def __init__(
+        self,
+        rows: JournalledRows,
+        memories: SQLMemoryTable,
+        entities: SQLEntityTable,
+        sessions: SQLSessionTable,
+        erasure: SQLErasure,
+    ) -> None:
+        self._rows = rows
+        self._memories = memories
+        self._entities = entities
+        self._sessions = sessions
+        self._erasure = erasure
+        # Entities that are not in the store whose rows are being taken in.
+        self._gone_there: Collection[str] = ()
 
-    # Reading the journal
+    # Reading
 
-    def journal(self, scope: Scope, *, after: int, limit: int) -> Events:
-        rows = self.execute(
-            f"{SELECT_EVENT} WHERE scope = ? AND seq > ? ORDER BY seq LIMIT ?",
-            (self.known(scope), after, limit),
-        )
-        return self.damages.sound(rows, lambda row: event_from(row, self.scope))
+    def is_sound(self, memory: Memory) -> bool:
+        return self._memories.is_sound(memory)
 
     def purges(self, scope: Scope, *, after: int) -> list[tuple[str, str]]:
-        rows = self.execute(
+        rows = self._rows.execute(
             "SELECT noun, target, max(seq) FROM events WHERE scope = ? AND seq > ? AND before "
             "LIKE ? "
             "GROUP BY noun, target ORDER BY 3",
-            (self.known(scope), after, f'{{"{PURGED}":%'),
+            (self._rows.known(scope), after, f'{{"{PURGED}":%'),
         )
         return [(noun, target) for noun, target, _ in rows]
 
@@ -89,30 +100,30 @@ class PeerWriter(ErasingWriter):
         ]
 
     def _lineages(self, scope: Scope, noun: str, targets: Sequence[str]) -> Iterator[Lineage]:
-        self._write_journal()
+        self._rows.write_journal()
         told: dict[str, list[Event]] = defaultdict(list)
         left_out: set[str] = set()
-        for row in self.execute(
+        for row in self._rows.execute(
             (
                 f"{SELECT_EVENT} WHERE scope = ? AND noun = ? AND target IN ({marks(targets)}) "
                 "ORDER "
                 "BY seq"
             ),
-            (self.known(scope), noun, *targets),
+            (self._rows.known(scope), noun, *targets),
         ):
             try:
-                told[row[7]].append(event_from(row, self.scope))
+                told[row[7]].append(event_from(row, self._rows.scope_of))
             except (
                 RowDamaged
             ) as error:  # what the journal tells of it is not whole, and half of it would mislead
-                self.damages.learn_of(error)
+                self._rows.damages.learn_of(error)
                 left_out.add(row[7])
         for target in targets:
             bare = Lineage(noun, target, None, tuple(told[target]))
             try:
                 bare = replace(bare, row=self._sound_row(TABLES[noun], scope, bare.key))
             except RowDamaged as error:
-                self.damages.learn_of(error)
+                self._rows.damages.learn_of(error)
                 left_out.add(target)
             if target not in left_out:
                 yield bare
@@ -121,24 +132,24 @@ class PeerWriter(ErasingWriter):
         """A row that may travel. RowDamaged for one that cannot be read, or whose text is not what
         was stored.
         """
-        row = self._row(table, scope, key)
+        row = self._rows.row(table, scope, key)
         if row is None:
             return None
         if faults(table, table.columns, tuple(row.values())):
             raise damaged(table, table.columns, tuple(row.values()), scope)
         if table is MEMORIES and not row["status_reason"].startswith(QUARANTINED):
-            memory = self.memory(scope, str(key[0]))
-            if memory is not None and not self.is_sound(memory):
+            memory = self._memories.memory(scope, str(key[0]))
+            if memory is not None and not self._memories.is_sound(memory):
                 raise Damage(scope, table.noun, str(key[0]), f"its content {NOT_AS_STORED}").error()
         return row
 
     # Taking in
 
-    def pending_changes(self, scope: Scope, theirs: Sequence[Lineage]) -> list[Lineage]:
+    def pending(self, scope: Scope, theirs: Sequence[Lineage]) -> list[Lineage]:
         return [together for _, together in self._news(scope, theirs)]
 
-    def apply_changes(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
-        self.number(scope)
+    def apply(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
+        self._rows.number(scope)
         done = Adopted()
         erasing = False
         self._gone_there = {
@@ -162,7 +173,8 @@ class PeerWriter(ErasingWriter):
                 self._take_row(scope, *pair, done)
             done.count[together.noun] += 1
             done.things.add((together.noun, together.target))
-        self._calm()
+        self._memories.calm()
+        self._sessions.forget()
         return done
 
     def _news(self, scope: Scope, theirs: Sequence[Lineage]) -> list[tuple[Lineage, Lineage]]:
@@ -181,37 +193,37 @@ class PeerWriter(ErasingWriter):
         """Adds the entries that are new here, word for word; the number in a removed row's image is
         a store's own.
         """
-        memory = self.memory(scope, ours.target) if ours.noun == MEMORIES.noun else None
+        memory = self._memories.memory(scope, ours.target) if ours.noun == MEMORIES.noun else None
         for old, new in zip(ours.events, together.events, strict=False):
             if old is not new:
-                self.execute(
+                self._rows.execute(
                     "UPDATE events SET before = ?, after = NULL WHERE scope = ? AND seq = ?",
-                    (to_json(dict(new.before or {})), self.number(scope), old.seq),
+                    (to_json(dict(new.before or {})), self._rows.number(scope), old.seq),
                 )
         rows = [_entry(event, memory) for event in together.events[len(ours.events) :]]
         if rows:
-            self._raw_insert(EVENTS, self.number(scope), rows)
-            self._told.clear()
+            self._rows.insert_rows(EVENTS, self._rows.number(scope), rows)
+            self._erasure.forget_told()
 
     def _take_row(self, scope: Scope, ours: Lineage, together: Lineage, done: Adopted) -> None:
         table = TABLES[together.noun]
         row = together.row
-        self._sessions.clear()
+        self._sessions.forget()
         if row is None:
             if ours.row is not None:
                 self._remove(table, scope, ours)
             return
-        if self._missing(table, scope, row):
+        if self._rows.missing_end(table, scope, row):
             self._drop(table, scope, together)
             return
-        with self._silently(together):
+        with self._rows.silent(together.noun, together.target):
             if ours.row is None:
-                self._insert(table, scope, dict(row))
+                self._rows.insert_row(table, scope, dict(row))
                 if table is MEMORIES:
                     done.memories.append(together.target)
                     self._stir(scope, row)
             else:
-                self._change(table, scope, together.key, dict(ours.row), row)
+                self._rows.change_row(table, scope, together.key, dict(ours.row), row)
         if table is EDGES:
             done.edges.append(together.key)
 
@@ -221,38 +233,29 @@ class PeerWriter(ErasingWriter):
         """
         if turn["kind"] == "turn" and turn["session"] is not None:
             at = turn["created_at"]
-            number = self.number(scope)
+            number = self._rows.number(scope)
             sql = (
                 "UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ? AND "
                 "last_activity < ?"
             )
-            self.execute(sql, (at, number, turn["session"], at))
-
-    @contextmanager
-    def _silently(self, lineage: Lineage) -> Iterator[None]:
-        """Inside, what happens to a row is not journalled: its entries are here already."""
-        self._unsaid = (lineage.noun, lineage.target)
-        try:
-            yield
-        finally:
-            self._unsaid = None
+            self._rows.execute(sql, (at, number, turn["session"], at))
 
     def _remove(self, table: Table, scope: Scope, ours: Lineage) -> None:
-        if self._row(table, scope, ours.key) is None:
+        if self._rows.row(table, scope, ours.key) is None:
             # It went with what it points to.
             return
         if self._still_spoken_of(table, scope, ours):
-            self._journal(self.number(scope), ours.noun, ours.target, None, None)
+            self._rows.journal_change(self._rows.number(scope), ours.noun, ours.target, None, None)
             return
-        with self._silently(ours):
-            memory = self.memory(scope, ours.target) if table is MEMORIES else None
-            entity = self.entity(scope, ours.key[0]) if table is ENTITIES else None
+        with self._rows.silent(ours.noun, ours.target):
+            memory = self._memories.memory(scope, ours.target) if table is MEMORIES else None
+            entity = self._entities.get(scope, ours.key[0]) if table is ENTITIES else None
             if memory is not None:
-                self.remove(memory)
+                self._memories.remove(memory)
             elif entity is not None:
-                self.remove_entity(entity)
+                self._entities.remove(entity)
             else:
-                self._delete(table, scope, ours.key)
+                self._rows.delete_row(table, scope, ours.key)
 
     def _still_spoken_of(self, table: Table, scope: Scope, ours: Lineage) -> bool:
         """Whether memories here mention an entity that went, or whose name went, where nobody knew
@@ -261,17 +264,21 @@ class PeerWriter(ErasingWriter):
         if table not in (ENTITIES, ENTITY_NAMES):
             return False
         entity = str(ours.key[-1])
-        return entity in self._gone_there and bool(self._mentions(scope, entity))
+        return entity in self._gone_there and bool(
+            self._entities.memories_mentioning(scope, entity)
+        )
 
     def _drop(self, table: Table, scope: Scope, together: Lineage) -> None:
         """Leaves out a row whose end is gone here, and says so, or a store that still has it would
         keep it.
         """
         row = dict(together.row or {})
-        if self._row(table, scope, together.key) is not None:
-            self._delete(table, scope, together.key)
+        if self._rows.row(table, scope, together.key) is not None:
+            self._rows.delete_row(table, scope, together.key)
         else:
-            self._journal(self.number(scope), together.noun, together.target, row, None)
+            self._rows.journal_change(
+                self._rows.number(scope), together.noun, together.target, row, None
+            )
 
     # Erasing what was erased elsewhere
 
@@ -280,85 +287,93 @@ class PeerWriter(ErasingWriter):
         table = TABLES[together.noun]
         key = together.key
         if table is MEMORIES:
-            if memory := self.memory(scope, together.target) or self.removed(
+            if memory := self._memories.memory(scope, together.target) or self._erasure.removed(
                 scope, together.target
             ):
                 done.erased.append(memory)
-                self.purge(memory)
+                self._erasure.memory(memory)
         elif table is SESSIONS:
             for session in self._hidden_as(scope, str(key[0])):
                 done.sessions.append(session)
-                self.purge_session(scope, session)
+                self._erasure.session(scope, session)
         elif table is ENTITIES:
             self._erase_entity(scope, together)
             return
-        elif self._row(table, scope, key) is not None:
-            self._delete(table, scope, key)
-        self._blank(table, scope, together.target, {PURGED: True})
+        elif self._rows.row(table, scope, key) is not None:
+            self._rows.delete_row(table, scope, key)
+        self._erasure.blank(table, scope, together.target, {PURGED: True})
 
     def _erase_entity(self, scope: Scope, together: Lineage) -> None:
         id_ = together.key[0]
-        known = self._row(ENTITIES, scope, together.key)
-        if known is None or not self._mentions(scope, id_):
-            self._purge_entity(scope, id_)
+        known = self._rows.row(ENTITIES, scope, together.key)
+        if known is None or not self._entities.memories_mentioning(scope, id_):
+            self._erasure.whole_entity(scope, id_)
             return
-        self._blank(ENTITIES, scope, together.target, {PURGED: True})
+        self._erasure.blank(ENTITIES, scope, together.target, {PURGED: True})
         # Said again, name by name, for whoever has erased it.
-        self._journal(self.number(scope), together.noun, together.target, None, None)
-        for folded, _ in self._names_of(scope, id_):
-            self._journal(self.number(scope), ENTITY_NAMES.noun, to_json([folded, id_]), None, None)
+        self._rows.journal_change(
+            self._rows.number(scope), together.noun, together.target, None, None
+        )
+        for folded, _ in self._entities.names_of(scope, id_):
+            self._rows.journal_change(
+                self._rows.number(scope), ENTITY_NAMES.noun, to_json([folded, id_]), None, None
+            )
 
     def _hidden_as(self, scope: Scope, hidden: str) -> list[str]:
-        rows = self.execute("SELECT id FROM sessions WHERE scope = ?", (self.known(scope),))
+        rows = self._rows.execute(
+            "SELECT id FROM sessions WHERE scope = ?", (self._rows.known(scope),)
+        )
         return [session for (session,) in rows if hidden in (session, hidden_session(session))]
 
     def _erase_until(self, scope: Scope, at: int, done: Adopted) -> None:
         """Erases everything of a scope that is not newer than the moment when it was erased
         elsewhere.
         """
-        number = self.number(scope)
-        self._write_journal()
-        ((newest,),) = self.execute(
+        number = self._rows.number(scope)
+        self._rows.write_journal()
+        ((newest,),) = self._rows.execute(
             "SELECT coalesce(max(at), 0) FROM events WHERE scope = ?", (number,)
         )
         if newest <= at:
-            with self._silently(Lineage(*WHOLE_SCOPE, None, ())):
-                self.purge_scope(scope)
+            with self._rows.silent(*WHOLE_SCOPE):
+                self._erasure.scope(scope)
             return
-        for (id_,) in self.execute(
+        for (id_,) in self._rows.execute(
             "SELECT id FROM memories WHERE scope = ? AND created_at <= ? ORDER BY seq", (number, at)
         ):
-            if memory := self.memory(scope, id_):
+            if memory := self._memories.memory(scope, id_):
                 done.erased.append(memory)
-                self.purge(memory)
-        for (session,) in self.execute(
+                self._erasure.memory(memory)
+        for (session,) in self._rows.execute(
             "SELECT id FROM sessions WHERE scope = ? AND started_at <= ?", (number, at)
         ):
             done.sessions.append(session)
-            self.purge_session(scope, session)
+            self._erasure.session(scope, session)
 
     # Messages
 
     def take_messages(
         self, scope: Scope, session: str, theirs: Sequence[Message], *, journal: bool
     ) -> bool:
-        rows = self.execute(
+        rows = self._rows.execute(
             f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope = ? AND "
             "session = ? "
             "ORDER BY position",
-            (self.known(scope), session),
+            (self._rows.known(scope), session),
         )
-        ours = self.damages.sound(rows, lambda row: message_from(row, self.scope))
+        ours = self._rows.damages.sound(rows, lambda row: message_from(row, self._rows.scope_of))
         if len(ours) < len(rows):
             # To put them together anew would drop what cannot be read.
             return False
-        known = self._row(SESSIONS, scope, (session,))
+        known = self._rows.row(SESSIONS, scope, (session,))
         together = merged_messages(ours, theirs)
         if known is None or together == _said(ours):
             return False
-        number = self.number(scope)
-        self.execute("DELETE FROM messages WHERE scope = ? AND session = ?", (number, session))
-        self._raw_insert(
+        number = self._rows.number(scope)
+        self._rows.execute(
+            "DELETE FROM messages WHERE scope = ? AND session = ?", (number, session)
+        )
+        self._rows.insert_rows(
             MESSAGES,
             number,
             [
@@ -367,23 +382,23 @@ class PeerWriter(ErasingWriter):
             ],
         )
         last = max(known["last_activity"], *(at for at, _ in together))
-        self.execute(
+        self._rows.execute(
             "UPDATE sessions SET last_activity = ? WHERE scope = ? AND id = ?",
             (last, number, session),
         )
-        self._sessions.clear()
+        self._sessions.forget()
         if journal:
             activity = {"last_activity": known["last_activity"]}, {"last_activity": last}
-            self._journal(number, SESSIONS.noun, to_json([session]), *activity)
+            self._rows.journal_change(number, SESSIONS.noun, to_json([session]), *activity)
         return True
 
     # How far another store was read
 
-    def note_sync(self, scope: Scope, place: str, error: str) -> None:
-        key = (self.number(scope), SYNC, place)
-        self.execute("DELETE FROM jobs WHERE scope = ? AND kind = ? AND key = ?", key)
+    def note_error(self, scope: Scope, place: str, error: str) -> None:
+        key = (self._rows.number(scope), SYNC, place)
+        self._rows.execute("DELETE FROM jobs WHERE scope = ? AND kind = ? AND key = ?", key)
         if error:
-            self.execute(
+            self._rows.execute(
                 "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, "
                 "watermark, "
                 "done_watermark) VALUES (?, ?, ?, 'error', '', '', 0, ?, 0, 0)",
@@ -391,28 +406,28 @@ class PeerWriter(ErasingWriter):
             )
 
     def replica_id(self, scope: Scope) -> str:
-        rows = self.execute(
+        rows = self._rows.execute(
             (
                 "SELECT worker FROM jobs WHERE scope = ? AND kind = ? AND worker <> '' ORDER BY "
                 "key "
                 "LIMIT 1"
             ),
-            (self.known(scope), SYNC),
+            (self._rows.known(scope), SYNC),
         )
         return str(rows[0][0]) if rows else ""
 
-    def sync_position(self, scope: Scope, peer: str) -> Met:
-        rows = self.execute(
+    def position(self, scope: Scope, peer: str) -> Met:
+        rows = self._rows.execute(
             (
                 "SELECT done_watermark, token, retry_at FROM jobs WHERE scope = ? AND kind = ? AND "
                 "key = ?"
             ),
-            (self.known(scope), SYNC, peer),
+            (self._rows.known(scope), SYNC, peer),
         )
         return Met(*rows[0]) if rows else Met()
 
-    def set_sync_position(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
-        self.execute(
+    def set_position(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
+        self._rows.execute(
             "INSERT INTO jobs (scope, kind, key, status, token, worker, retry_at, retries_left, "
             "error, watermark, "
             "done_watermark) VALUES (?, ?, ?, 'done', ?, ?, ?, 3, '', ?, ?) ON CONFLICT (scope, "
@@ -420,7 +435,7 @@ class PeerWriter(ErasingWriter):
             "SET token = excluded.token, worker = excluded.worker, retry_at = excluded.retry_at, "
             "watermark = excluded.watermark, done_watermark = excluded.done_watermark, status = "
             "'done', error = ''",
-            (self.number(scope), SYNC, peer, met.run, own, met.at, met.seq, met.seq),
+            (self._rows.number(scope), SYNC, peer, met.run, own, met.at, met.seq, met.seq),
         )
 
 

@@ -45,6 +45,7 @@ T = TypeVar("T")
 Ranked = list[tuple[int, float]]
 """Pairs of a memory's `seq` and a similarity in [0, 1], best first, ties in insertion order."""
 Order = Literal["newest", "oldest", "latest", "earliest"]
+EventOrder = Literal["newest", "oldest"]
 ITEMS = "langgraph"
 """The source of memories that are items of LangGraph's store; their metadata names the namespace
 they are in.
@@ -229,13 +230,489 @@ class KnownFile(NamedTuple):
 KnownFiles = list[KnownFile]
 
 
+class EntityReads(Protocol):
+    """Who and what memories mention, found by every name they go by."""
+
+    def list(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        names: Sequence[str] | None = None,
+        types: Sequence[str] = (),
+        limit: int | None = None,
+    ) -> Entities:
+        """Entities with their aliases and the number of active memories that mention them, most
+        mentioned first.
+
+        Equally mentioned ones come in the order of their names. `names` are folded, and match whole
+        names and aliases only: Ann is not Joanna. Without `names` or `types`, any will do.
+        """
+
+    def get(self, scope: Scope, id: str) -> Entity | None:
+        """The entity with this id, with aliases and number of mentions as in `list`, or
+        None. Inside a transaction its mentions are not counted.
+        """
+
+    def mentioning(
+        self,
+        scope: Scope,
+        entity: str,
+        *,
+        limit: int | None = None,
+        statuses: Sequence[Status] | None = ("active",),
+    ) -> Memories:
+        """The memories of these statuses, or of any, that mention an entity, the latest stored
+        first.
+        """
+
+    def mentions_of(self, scope: Scope, memories: Sequence[str]) -> dict[str, Names]:
+        """The ids of the entities that each of these memories mentions, in order; those without any
+        are left out.
+        """
+
+
+class EntityTable(EntityReads, Protocol):
+    """The same inside a transaction."""
+
+    def named(self, scope: Scope, folded_name: str, type: str) -> Entity | None:
+        """The entity of a type that goes by a folded name, or None. Its mentions are not counted.
+
+        Whose own name it is comes before whose alias it is, and the oldest before the others.
+        """
+
+    def put(self, entity: Entity) -> None:
+        """Adds an entity with its names, or makes the stored one equal to this."""
+
+    def remove(self, entity: Entity) -> None:
+        """Takes an entity out, with its names and mentions; the journal keeps them. NotFound when
+        it is not there.
+        """
+
+    def mention(self, scope: Scope, *, entity: str, memory: str) -> None:
+        """Notes that a memory mentions an entity; noting it twice equals once. NotFound when one is
+        not there.
+        """
+
+    def unmention(self, scope: Scope, *, entity: str, memory: str) -> None:
+        """Takes back that a memory mentions an entity; where it does not, nothing happens."""
+
+
+class SessionReads(Protocol):
+    """Sessions, and the messages that an agent logged in them."""
+
+    def get(self, scope: Scope, id: str) -> Session | None:
+        """The session with this id, or None."""
+
+    def list(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        open_only: bool = False,
+        active_since: Micros | None = None,
+    ) -> Sessions:
+        """Sessions, the most recently active first; with `active_since`, those that were active
+        then or later.
+        """
+
+    def messages(self, scope: Scope, session: str, *, last: int | None = None) -> Messages:
+        """The messages of a session in order; with `last`, only that many from its end."""
+
+    def message_counts(self, scope: Scope, sessions: Sequence[str]) -> dict[str, int]:
+        """How many messages these sessions have; those without any are left out."""
+
+
+class StoreSessions(SessionReads, Protocol):
+    """The same in a store."""
+
+    def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
+        """Sessions that have ended, hold turns, and went on since the sink `summary` has read them,
+        oldest activity first. None: of all scopes, which needs rights of upkeep.
+        """
+
+
+class SessionTable(SessionReads, Protocol):
+    """The same inside a transaction."""
+
+    def put(self, session: Session) -> None:
+        """Adds a session, or makes the stored one equal to this."""
+
+    def go_on(self, scope: Scope, session: str, *, at: Micros) -> int | None:
+        """Notes that a session is active and says the position of its next turn; None unless it is
+        there and open.
+        """
+
+    def next_position(self, scope: Scope, session: str) -> int:
+        """The position of the next turn of a session, from 0."""
+
+    def memories(self, scope: Scope, session: str, *, named: bool = False) -> Memories:
+        """The memories that stand under a session's id, in any status, by position; quick at any
+        size.
+
+        With `named` also those that name the session in their metadata, oldest first. A record
+        names it as the session of its source.
+        """
+
+    def add_messages(self, scope: Scope, session: str, bodies: Sequence[Mapping[str, Any]]) -> int:
+        """Appends messages to a session, in order, at the author's time; says how many it has now.
+
+        Each is a JSON object: InvalidInput otherwise. NotFound when there is no such session. Not
+        journalled, and so not undone: messages are a log that only grows.
+        """
+
+
+class VectorTable(Protocol):
+    """Vectors of memories, by model."""
+
+    def get(self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]) -> dict[int, Vector]:
+        """The stored vectors of these memories; those without one, or of another scope, are left
+        out.
+        """
+
+    def similarities(
+        self, scopes: Sequence[Scope], model: str, vector: Vector, seqs: Sequence[int]
+    ) -> dict[int, float]:
+        """How near these memories are to `vector`, by cosine; those without a vector of `model`, or
+        of another scope, are left out."""
+
+    def add(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
+        """Stores vectors by `seq`; those of memories that are not in these scopes are dropped.
+
+        One model has one length.
+        """
+
+    def drop(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
+        """Forgets a model's vectors, everywhere or in some scopes, and returns how many there
+        were.
+        """
+
+    def missing(
+        self,
+        model: str,
+        limit: int,
+        scopes: Sequence[Scope] | None = None,
+        *,
+        after: Memory | None = None,
+    ) -> Memories:
+        """Memories that have no vector of `model` yet: durable kinds first, then newest first.
+
+        `after` is the last one of the batch before: whoever goes on behind it reads no memory
+        twice, so that all of a scope cost as many reads as it has memories, whatever the size of a
+        batch.
+        """
+
+    def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
+        """The scopes with memories that have no vector of `model` yet, each with its highest `seq`.
+
+        Quick for any number of scopes, as long as few are behind. None: all scopes, which needs
+        rights of upkeep.
+        """
+
+    def models(self, scopes: Sequence[Scope]) -> dict[str, bool]:
+        """The models that have vectors in these scopes, and whether every memory there has one.
+        Quick at any size.
+        """
+
+    def dimensions(self, scopes: Sequence[Scope]) -> dict[str, int]:
+        """The models that have vectors in these scopes, and how long their vectors are."""
+
+    def coverage(self, scopes: Sequence[Scope] | None = None) -> dict[str, int]:
+        """How many active memories have a vector, by model."""
+
+
+class Erasure(Protocol):
+    """What removes for good. The journal's entries stay, without a word in them, so that nothing
+    that was erased comes back by an undo.
+    """
+
+    erased: Counter[str]
+    """What this transaction has erased so far, by kind of row."""
+
+    def memory(self, memory: Memory) -> None:
+        """Removes a memory for good: its row, its links, and every word of it in the journal.
+
+        So does it to one that was removed and that only the journal still knows. Whom nobody
+        mentions any more goes with it, and so does the note of its file. NotFound when there is no
+        such memory.
+        """
+
+    def session(self, scope: Scope, session: str) -> int:
+        """Removes a session, its messages and its jobs for good, and every word of it in the
+        journal.
+
+        Its turns are memories and stay. Says how many messages it had. NotFound when there is no
+        such session.
+        """
+
+    def entity(self, entity: Entity, names: Sequence[str]) -> None:
+        """Erases these folded names of an entity, and all that the journal says of it; without
+        names left, itself.
+        """
+
+    def scope(self, scope: Scope) -> None:
+        """Removes everything of a scope for good, its journal too, of which one entry remains that
+        says so.
+        """
+
+    def redact(self, scope: Scope, instead: Mapping[str, str]) -> int:
+        """Writes something else in the place of each of these texts, where they are quoted outside
+        memories' own words.
+
+        That is in messages, metadata, reasons, summaries, errors of jobs and the journal. They are
+        given as JSON writes them, with their quotes if they must be a whole string. Says how many
+        rows that were.
+        """
+
+    def entities_of(self, scope: Scope, memory: str) -> Entities:
+        """Whom a memory mentions, or mentioned before they were merged or split, with their
+        names.
+        """
+
+    def removed(self, scope: Scope, id: str) -> Memory | None:
+        """A memory that is no longer in its table, as the journal keeps it; None when it keeps no
+        word of it.
+        """
+
+    def contents(self, scope: Scope, session: str | None = None) -> Iterator[tuple[str, str, str]]:
+        """Everything that a scope says: noun, id and text of each memory, session, message and
+        entity. With `session`, only the messages of that one.
+
+        The id is empty where it is itself something that was said.
+        """
+
+
+class Replication(Protocol):
+    """What keeps two stores equal: rows travel with all that the journal tells of them."""
+
+    def is_sound(self, memory: Memory) -> bool:
+        """Whether a memory's text is the one that was stored, as its hash says."""
+
+    def purges(self, scope: Scope, *, after: int) -> list[tuple[str, str]]:
+        """Noun and target of what was erased for good, as the journal names it behind an entry."""
+
+    def lineages(self, scope: Scope, things: Iterable[tuple[str, str]]) -> list[Lineage]:
+        """The rows with these nouns and targets, or their absence, with all that the journal tells
+        of them.
+        """
+
+    def pending(self, scope: Scope, theirs: Sequence[Lineage]) -> list[Lineage]:
+        """What `apply` would make of those lineages that say something new here."""
+
+    def apply(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
+        """Takes in what another store knows, so that this one knows the same; see merge.py for
+        what that is.
+
+        Their journal entries come along word for word, and nothing that they say is journalled a
+        second time. Whatever a row points to must be here, or among the lineages.
+        """
+
+    def take_messages(
+        self, scope: Scope, session: str, theirs: Sequence[Message], *, journal: bool
+    ) -> bool:
+        """Puts another store's record of a session together with ours; whether ours has changed.
+        None is lost.
+
+        With `journal` an entry says that there are more, for whoever follows the journal.
+        """
+
+    def note_error(self, scope: Scope, place: str, error: str) -> None:
+        """Notes why keeping equal with a place failed, for people to see; no error, no note."""
+
+    def replica_id(self, scope: Scope) -> str:
+        """By which name other stores know this one's journal of a scope; empty as long as it has
+        met none.
+        """
+
+    def position(self, scope: Scope, peer: str) -> Met:
+        """How far the journal of another store was read."""
+
+    def set_position(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
+        """Notes how far the journal of another store was read, and under which name it knows this
+        one.
+        """
+
+
+class ProgressReads(Protocol):
+    """How far the sinks of extraction have read the sessions."""
+
+    def get(self, scope: Scope, session: str, sink: str) -> Progress | None:
+        """How far a sink has read a session, or None where it has not."""
+
+    def list(self, scope: Scope, session: str | None = None) -> ProgressMarks:
+        """How far each sink has read a session, or each session of a scope."""
+
+
+class ProgressTable(ProgressReads, Protocol):
+    """The same inside a transaction."""
+
+    def put(self, progress: Progress) -> None:
+        """Records how far a sink has read a session; one that came no further keeps its mark.
+
+        Journalled and exported, so that an undo takes it back and no other store reads the session
+        again; but not for the sinks of this store alone.
+        """
+
+    def drop(self, scope: Scope, session: str, sink: str) -> None:
+        """Takes back how far a sink has read a session: it reads all of it again."""
+
+
+class ProfileReads(Protocol):
+    """What is set for each scope."""
+
+    def get(self, scope: Scope) -> Mapping[str, Any]:
+        """What is set for a scope: a JSON object, empty where nothing was ever set."""
+
+
+class ProfileTable(ProfileReads, Protocol):
+    """The same inside a transaction."""
+
+    def put(self, scope: Scope, settings: Mapping[str, Any]) -> None:
+        """Makes these, which JSON must be able to hold, all that is set for a scope."""
+
+
+class FileReads(Protocol):
+    """Notes of how files were when they were last read."""
+
+    def list(self, scope: Scope, root: str) -> KnownFiles:
+        """The files that are known in a folder, in the order of their paths."""
+
+    def stats(self, scope: Scope, root: str) -> dict[str, tuple[int, int]]:
+        """Size and time of change of each of them, by its path: all that tells whether anything is
+        different.
+        """
+
+
+class FileTable(FileReads, Protocol):
+    """The same inside a transaction."""
+
+    def put(self, scope: Scope, files: Sequence[KnownFile]) -> None:
+        """Notes how files were when they were read, instead of what was known of them.
+
+        Not journalled, and so not undone, exported or kept equal elsewhere: another disk has other
+        files.
+        """
+
+    def drop(self, scope: Scope, root: str, paths: Sequence[str]) -> None:
+        """Forgets files of a folder; those that are not known are passed over."""
+
+
+class JobTable(Protocol):
+    """Background jobs. Each is held by one worker at a time, by a lease that runs out by itself."""
+
+    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
+        """Adds a job, or renews it when `watermark` has grown; retries start afresh then."""
+
+    def claim(
+        self,
+        kinds: Sequence[str],
+        *,
+        worker: str,
+        now: Micros,
+        lease: Micros,
+        scopes: Sequence[Scope] | None = None,
+        keys: Sequence[str] | None = None,
+    ) -> Job | None:
+        """Takes the next due job for `lease` microseconds, or None. No two workers hold one job.
+
+        `scopes` and `keys` narrow it to jobs that have one of them; without `scopes` it needs
+        rights of upkeep. A lease that ran out counts as a try; after the last one the job is an
+        error that says so.
+        """
+
+    def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
+        """Extends a lease; False when it was lost."""
+
+    def fail(self, job: Job, *, error: str, retry_at: Micros, tried: bool = True) -> bool:
+        """Gives a job back with a reason; False when the lease was lost.
+
+        One that was not `tried`, but put off, uses up no try.
+        """
+
+    def release(self, job: Job) -> bool:
+        """Gives a job back unfinished: it is due at once, and no try is used up; False when the
+        lease was lost.
+        """
+
+    def forget_done(self, kind: str, *, before: int, scopes: Sequence[Scope] | None = None) -> int:
+        """Takes out the jobs of a kind that are done up to a watermark below `before`, and says how
+        many.
+        """
+
+    def list(self, scopes: Sequence[Scope] | None = None) -> Jobs:
+        """The jobs there are, done ones too, scope by scope. None: of all scopes, which needs
+        rights of upkeep.
+        """
+
+
+class JobWrites(Protocol):
+    """What a transaction does to jobs, together with all else that it does."""
+
+    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
+        """Adds a job, or renews it, as `JobTable.enqueue` does, together with all else this
+        transaction does.
+        """
+
+    def finish(self, job: Job) -> None:
+        """Marks a leased job done in the same transaction as its outputs; Conflict if the lease was
+        lost.
+        """
+
+    def drop(self, scope: Scope, kinds: Sequence[str]) -> int:
+        """Takes out the jobs of these kinds, whoever holds them, and says how many: nobody has done
+        or tried them.
+        """
+
+
+class SpendTable(Protocol):
+    """What language models were asked, by owner and day. Not journalled, exported or synced."""
+
+    def add(self, scope: Scope, day: int, used: Spent, *, most: int | None = None) -> bool:
+        """Books what a language model is asked for an owner on a day, counted in days since 1970.
+
+        With `most`, nothing is booked, and False comes back, if the day's tokens would be more than
+        that; others who book at the same time are counted. Not journalled, exported or kept equal
+        elsewhere.
+        """
+
+    def total(self, scopes: Sequence[Scope], day: int) -> Spent:
+        """What was booked for these owners on a day."""
+
+
 class Transaction(Protocol):
     """Changes inside one transaction. Each call is journalled; reads see the changes made so
     far.
     """
 
-    erased: Counter[str]
-    """What this transaction has erased so far, by kind of row."""
+    @property
+    def entities(self) -> EntityTable:
+        """People, places and things."""
+
+    @property
+    def sessions(self) -> SessionTable:
+        """Sessions and their messages."""
+
+    @property
+    def progress(self) -> ProgressTable:
+        """How far extraction has come."""
+
+    @property
+    def profiles(self) -> ProfileTable:
+        """Settings of scopes."""
+
+    @property
+    def files(self) -> FileTable:
+        """Known files."""
+
+    @property
+    def jobs(self) -> JobWrites:
+        """Background jobs."""
+
+    @property
+    def erasure(self) -> Erasure:
+        """Removal for good."""
+
+    @property
+    def replication(self) -> Replication:
+        """Sync with other stores."""
 
     def memory(self, scope: Scope, ref: str | int) -> Memory | None:
         """The memory with this id or `seq`, in any status, or None."""
@@ -248,27 +725,11 @@ class Transaction(Protocol):
         there.
         """
 
-    def is_sound(self, memory: Memory) -> bool:
-        """Whether a memory's text is the one that was stored, as its hash says."""
-
-    def same_content(self, memories: Sequence[Memory]) -> dict[str, Memory]:
-        """For the ids of these new memories, the oldest active one that makes the same claim, where
-        there is one.
-
-        That is the same normalised text in the same scope, of the same kind, category and author.
-        Turns make no claims: they are there as often as they were said.
-        """
-
     def same_words(self, memories: Sequence[Memory]) -> dict[str, Memories]:
         """For the ids of these memories, all that have the same normalised text in their scope, in
         any status.
 
         Oldest first, whatever their kind, category and author; turns are left out.
-        """
-
-    def history(self, scope: Scope, memory: str) -> Events:
-        """The journal entries of a memory, oldest first, without those that this transaction is
-        about to write.
         """
 
     def add(self, memory: Memory) -> Memory:
@@ -299,106 +760,18 @@ class Transaction(Protocol):
     def link(self, edge: Edge) -> None:
         """Adds an edge; adding it twice equals once. NotFound when one of its ends is not there."""
 
-    def go_on(self, scope: Scope, session: str, *, at: Micros) -> int | None:
-        """Notes that a session is active and says the position of its next turn; None unless it is
-        there and open.
-        """
-
-    def next_position(self, scope: Scope, session: str) -> int:
-        """The position of the next turn of a session, from 0."""
-
-    def in_session(self, scope: Scope, session: str) -> Memories:
-        """The memories that stand under a session's id, in any status, by position; quick at any
-        size.
-        """
-
-    def session(self, scope: Scope, session: str) -> Session | None:
-        """The session with this id, or None."""
-
-    def open_sessions(self, scope: Scope) -> Sessions:
-        """The sessions that have not ended, the most recently active first."""
-
-    def put_session(self, session: Session) -> None:
-        """Adds a session, or makes the stored one equal to this."""
-
-    def progress(self, scope: Scope, session: str, sink: str) -> Progress | None:
-        """How far a sink has read a session, or None where it has not."""
-
-    def put_progress(self, progress: Progress) -> None:
-        """Records how far a sink has read a session; one that came no further keeps its mark.
-
-        Journalled and exported, so that an undo takes it back and no other store reads the session
-        again; but not for the sinks of this store alone.
-        """
-
-    def drop_progress(self, scope: Scope, session: str, sink: str) -> None:
-        """Takes back how far a sink has read a session: it reads all of it again."""
-
-    def add_messages(self, scope: Scope, session: str, bodies: Sequence[Mapping[str, Any]]) -> int:
-        """Appends messages to a session, in order, at the author's time; says how many it has now.
-
-        Each is a JSON object: InvalidInput otherwise. NotFound when there is no such session. Not
-        journalled, and so not undone: messages are a log that only grows.
-        """
-
-    def purge_session(self, scope: Scope, session: str) -> int:
-        """Removes a session, its messages and its jobs for good, and every word of it in the
-        journal.
-
-        Its turns are memories and stay. Says how many messages it had. NotFound when there is no
-        such session.
-        """
-
-    def profile(self, scope: Scope) -> Mapping[str, Any]:
-        """What is set for a scope, as in `Store.profile`, inside this transaction."""
-
-    def put_profile(self, scope: Scope, settings: Mapping[str, Any]) -> None:
-        """Makes these, which JSON must be able to hold, all that is set for a scope."""
-
-    def entity(self, scope: Scope, id: str) -> Entity | None:
-        """The entity with this id and its names, or None. Its mentions are not counted."""
-
-    def entity_named(self, scope: Scope, folded_name: str, type: str) -> Entity | None:
-        """The entity of a type that goes by a folded name, or None. Its mentions are not counted.
-
-        Whose own name it is comes before whose alias it is, and the oldest before the others.
-        """
-
-    def put_entity(self, entity: Entity) -> None:
-        """Adds an entity with its names, or makes the stored one equal to this."""
-
-    def remove_entity(self, entity: Entity) -> None:
-        """Takes an entity out, with its names and mentions; the journal keeps them. NotFound when
-        it is not there.
-        """
-
-    def mention(self, scope: Scope, *, entity: str, memory: str) -> None:
-        """Notes that a memory mentions an entity; noting it twice equals once. NotFound when one is
-        not there.
-        """
-
-    def unmention(self, scope: Scope, *, entity: str, memory: str) -> None:
-        """Takes back that a memory mentions an entity; where it does not, nothing happens."""
-
-    def mentioning(self, scope: Scope, entity: str) -> Memories:
-        """The memories that mention an entity, in any status, oldest first."""
-
-    def files(self, scope: Scope, root: str) -> KnownFiles:
-        """The files that are known in a folder, as in `Store.files`, inside this transaction."""
-
-    def put_files(self, scope: Scope, files: Sequence[KnownFile]) -> None:
-        """Notes how files were when they were read, instead of what was known of them.
-
-        Not journalled, and so not undone, exported or kept equal elsewhere: another disk has other
-        files.
-        """
-
-    def drop_files(self, scope: Scope, root: str, paths: Sequence[str]) -> None:
-        """Forgets files of a folder; those that are not known are passed over."""
-
-    def finish(self, job: Job) -> None:
-        """Marks a leased job done in the same transaction as its outputs; Conflict if the lease was
-        lost.
+    def events(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        run: str | None = None,
+        target: str | None = None,
+        after: int | None = None,
+        limit: int | None = None,
+        order: EventOrder = "newest",
+    ) -> Events:
+        """Journal entries as in `Store.events`, without those that this transaction is about to
+        write.
         """
 
     def undo(self, scopes: Sequence[Scope], run: str) -> Events:
@@ -409,122 +782,8 @@ class Transaction(Protocol):
         went is as active as what is left of it says.
         """
 
-    def purge(self, memory: Memory) -> None:
-        """Removes a memory for good: its row, its links, and every word of it in the journal.
-
-        So does it to one that was removed and that only the journal still knows. Whom nobody
-        mentions any more goes with it, and so does the note of its file. NotFound when there is no
-        such memory.
-        """
-
     def edges(self, scope: Scope, memory: str) -> Edges:
         """The edges from or to a memory, oldest first."""
-
-    def of_session(self, scope: Scope, session: str) -> Memories:
-        """The memories that were said in a session, or that name it in their metadata, in any
-        status, oldest first.
-
-        A record names it as the session of its source.
-        """
-
-    def entities_of(self, scope: Scope, memory: str) -> Entities:
-        """Whom a memory mentions, or mentioned before they were merged or split, with their
-        names.
-        """
-
-    def removed(self, scope: Scope, id: str) -> Memory | None:
-        """A memory that is no longer in its table, as the journal keeps it; None when it keeps no
-        word of it.
-        """
-
-    def contents(self, scope: Scope) -> Iterator[tuple[str, str, str]]:
-        """Everything that a scope says: noun, id and text of each memory, session, message and
-        entity.
-
-        The id is empty where it is itself something that was said.
-        """
-
-    def message_bodies(self, scope: Scope, session: str) -> Names:
-        """The messages of a session as they are stored, in order."""
-
-    def messages(self, scope: Scope, session: str) -> Messages:
-        """The messages of a session that can be read, in order."""
-
-    def purge_entity(self, entity: Entity, names: Sequence[str]) -> None:
-        """Erases these folded names of an entity, and all that the journal says of it; without
-        names left, itself.
-        """
-
-    def purge_scope(self, scope: Scope) -> None:
-        """Removes everything of a scope for good, its journal too, of which one entry remains that
-        says so.
-        """
-
-    def redact(self, scope: Scope, instead: Mapping[str, str]) -> int:
-        """Writes something else in the place of each of these texts, where they are quoted outside
-        memories' own words.
-
-        That is in messages, metadata, reasons, summaries, errors of jobs and the journal. They are
-        given as JSON writes them, with their quotes if they must be a whole string. Says how many
-        rows that were.
-        """
-
-    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
-        """Adds a job, or renews it, as `Store.enqueue` does, together with all else this
-        transaction does.
-        """
-
-    def drop_jobs(self, scope: Scope, kinds: Sequence[str]) -> int:
-        """Takes out the jobs of these kinds, whoever holds them, and says how many: nobody has done
-        or tried them.
-        """
-
-    def journal(self, scope: Scope, *, after: int, limit: int) -> Events:
-        """Journal entries of a scope behind the one with a number, oldest first."""
-
-    def purges(self, scope: Scope, *, after: int) -> list[tuple[str, str]]:
-        """Noun and target of what was erased for good, as the journal names it behind an entry."""
-
-    def lineages(self, scope: Scope, things: Iterable[tuple[str, str]]) -> list[Lineage]:
-        """The rows with these nouns and targets, or their absence, with all that the journal tells
-        of them.
-        """
-
-    def pending_changes(self, scope: Scope, theirs: Sequence[Lineage]) -> list[Lineage]:
-        """What `adopt` would make of those lineages that say something new here."""
-
-    def apply_changes(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
-        """Takes in what another store knows, so that this one knows the same; see lineage.py for
-        what that is.
-
-        Their journal entries come along word for word, and nothing that they say is journalled a
-        second time. Whatever a row points to must be here, or among the lineages.
-        """
-
-    def take_messages(
-        self, scope: Scope, session: str, theirs: Sequence[Message], *, journal: bool
-    ) -> bool:
-        """Puts another store's record of a session together with ours; whether ours has changed.
-        None is lost.
-
-        With `journal` an entry says that there are more, for whoever follows the journal.
-        """
-
-    def note_sync(self, scope: Scope, place: str, error: str) -> None:
-        """Notes why keeping equal with a place failed, for people to see; no error, no note."""
-
-    def replica_id(self, scope: Scope) -> str:
-        """By which name other stores know this one's journal of a scope; empty as long as it has
-        met none.
-        """
-
-    def sync_position(self, scope: Scope, peer: str) -> Met:
-        """How far the journal of another store was read."""
-
-    def set_sync_position(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
-        """Notes how far the journal of another store was read, and under which name it knows this
-        one.
-        """
 
     def restore_row(
         self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
@@ -552,6 +811,38 @@ class Store(Protocol):
 
     location: str
     """Where it is, for people: a path or a URL without password."""
+
+    @property
+    def entities(self) -> EntityReads:
+        """People, places and things."""
+
+    @property
+    def sessions(self) -> StoreSessions:
+        """Sessions and their messages."""
+
+    @property
+    def vectors(self) -> VectorTable:
+        """Embeddings."""
+
+    @property
+    def progress(self) -> ProgressReads:
+        """How far extraction has come."""
+
+    @property
+    def profiles(self) -> ProfileReads:
+        """Settings of scopes."""
+
+    @property
+    def files(self) -> FileReads:
+        """Known files."""
+
+    @property
+    def jobs(self) -> JobTable:
+        """Background jobs."""
+
+    @property
+    def spend(self) -> SpendTable:
+        """Use of language models."""
 
     def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
         """Runs `work` in one transaction: all of it is there afterwards, or none of it.
@@ -614,57 +905,9 @@ class Store(Protocol):
         scope.
         """
 
-    def vectors(
-        self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]
-    ) -> dict[int, Vector]:
-        """The stored vectors of these memories; those without one, or of another scope, are left
-        out.
-        """
-
-    def similarities(
-        self, scopes: Sequence[Scope], model: str, vector: Vector, seqs: Sequence[int]
-    ) -> dict[int, float]:
-        """How near these memories are to `vector`, by cosine; those without a vector of `model`, or
-        of another scope, are left out."""
-
     def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
         """Memories that mention an entity with one of these names: more of the names first, then
         the newest.
-        """
-
-    def entities(
-        self,
-        scopes: Sequence[Scope],
-        *,
-        names: Sequence[str] | None = None,
-        types: Sequence[str] = (),
-        limit: int | None = None,
-    ) -> Entities:
-        """Entities with their aliases and the number of active memories that mention them, most
-        mentioned first.
-
-        Equally mentioned ones come in the order of their names. `names` are folded, and match whole
-        names and aliases only: Ann is not Joanna. Without `names` or `types`, any will do.
-        """
-
-    def entity(self, scope: Scope, id: str) -> Entity | None:
-        """The entity with this id, with aliases and number of mentions as in `entities`, or
-        None.
-        """
-
-    def mentioning(
-        self,
-        scope: Scope,
-        entity: str,
-        *,
-        limit: int | None = None,
-        statuses: Sequence[Status] = ("active",),
-    ) -> Memories:
-        """The memories of these statuses that mention an entity, the latest stored first."""
-
-    def mentions_of(self, scope: Scope, memories: Sequence[str]) -> dict[str, Names]:
-        """The ids of the entities that each of these memories mentions, in order; those without any
-        are left out.
         """
 
     def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
@@ -682,52 +925,6 @@ class Store(Protocol):
     def authors(self, scopes: Sequence[Scope]) -> Names:
         """The distinct authors of memories, in alphabetical order, at most 200."""
 
-    def without_vector(
-        self,
-        model: str,
-        limit: int,
-        scopes: Sequence[Scope] | None = None,
-        *,
-        after: Memory | None = None,
-    ) -> Memories:
-        """Memories that have no vector of `model` yet: durable kinds first, then newest first.
-
-        `after` is the last one of the batch before: whoever goes on behind it reads no memory
-        twice, so that all of a scope cost as many reads as it has memories, whatever the size of a
-        batch.
-        """
-
-    def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
-        """The scopes with memories that have no vector of `model` yet, each with its highest `seq`.
-
-        Quick for any number of scopes, as long as few are behind. None: all scopes, which needs
-        rights of upkeep.
-        """
-
-    def add_vectors(
-        self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]
-    ) -> None:
-        """Stores vectors by `seq`; those of memories that are not in these scopes are dropped.
-
-        One model has one length.
-        """
-
-    def drop_vectors(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
-        """Forgets a model's vectors, everywhere or in some scopes, and returns how many there
-        were.
-        """
-
-    def models(self, scopes: Sequence[Scope]) -> dict[str, bool]:
-        """The models that have vectors in these scopes, and whether every memory there has one.
-        Quick at any size.
-        """
-
-    def dimensions(self, scopes: Sequence[Scope]) -> dict[str, int]:
-        """The models that have vectors in these scopes, and how long their vectors are."""
-
-    def coverage(self, scopes: Sequence[Scope] | None = None) -> dict[str, int]:
-        """How many active memories have a vector, by model."""
-
     def touch(self, scopes: Sequence[Scope], uses: Mapping[int, int], at: Micros) -> None:
         """Adds to the use counts of memories, by `seq`. Not journalled: reading is not a change."""
 
@@ -739,45 +936,6 @@ class Store(Protocol):
         out at any time.
         """
 
-    def sessions(
-        self,
-        scopes: Sequence[Scope],
-        *,
-        open_only: bool = False,
-        active_since: Micros | None = None,
-    ) -> Sessions:
-        """Sessions, the most recently active first; with `active_since`, those that were active
-        then or later.
-        """
-
-    def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
-        """Sessions that have ended, hold turns, and went on since the sink `summary` has read them,
-        oldest activity first. None: of all scopes, which needs rights of upkeep.
-        """
-
-    def progress(self, scope: Scope, session: str | None = None) -> ProgressMarks:
-        """How far each sink has read a session, or each session of a scope."""
-
-    def session(self, scope: Scope, id: str) -> Session | None:
-        """The session with this id, or None."""
-
-    def messages(self, scope: Scope, session: str, *, last: int | None = None) -> Messages:
-        """The messages of a session in order; with `last`, only that many from its end."""
-
-    def message_counts(self, scope: Scope, sessions: Sequence[str]) -> dict[str, int]:
-        """How many messages these sessions have; those without any are left out."""
-
-    def profile(self, scope: Scope) -> Mapping[str, Any]:
-        """What is set for a scope: a JSON object, empty where nothing was ever set."""
-
-    def files(self, scope: Scope, root: str) -> KnownFiles:
-        """The files that are known in a folder, in the order of their paths."""
-
-    def file_stats(self, scope: Scope, root: str) -> dict[str, tuple[int, int]]:
-        """Size and time of change of each of them, by its path: all that tells whether anything is
-        different.
-        """
-
     def edges(self, scope: Scope, memory: str) -> Edges:
         """The edges from or to a memory, oldest first."""
 
@@ -787,9 +945,13 @@ class Store(Protocol):
         *,
         run: str | None = None,
         target: str | None = None,
+        after: int | None = None,
         limit: int | None = None,
+        order: EventOrder = "newest",
     ) -> Events:
-        """Journal entries, newest first."""
+        """Journal entries, newest first unless `order` says otherwise: of a run, of a memory
+        (`target`), or behind the entry with the number `after`.
+        """
 
     def snapshot(self) -> AbstractContextManager[Callable[[str, Scope], Iterator[dict[str, Any]]]]:
         """Gives a function like `rows` whose rows all show this moment, whatever is written or read
@@ -806,61 +968,6 @@ class Store(Protocol):
 
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         """Number of memories by kind and status."""
-
-    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
-        """Adds a job, or renews it when `watermark` has grown; retries start afresh then."""
-
-    def claim(
-        self,
-        kinds: Sequence[str],
-        *,
-        worker: str,
-        now: Micros,
-        lease: Micros,
-        scopes: Sequence[Scope] | None = None,
-        keys: Sequence[str] | None = None,
-    ) -> Job | None:
-        """Takes the next due job for `lease` microseconds, or None. No two workers hold one job.
-
-        `scopes` and `keys` narrow it to jobs that have one of them; without `scopes` it needs
-        rights of upkeep. A lease that ran out counts as a try; after the last one the job is an
-        error that says so.
-        """
-
-    def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
-        """Extends a lease; False when it was lost."""
-
-    def fail(self, job: Job, *, error: str, retry_at: Micros, tried: bool = True) -> bool:
-        """Gives a job back with a reason; False when the lease was lost.
-
-        One that was not `tried`, but put off, uses up no try.
-        """
-
-    def release(self, job: Job) -> bool:
-        """Gives a job back unfinished: it is due at once, and no try is used up; False when the
-        lease was lost.
-        """
-
-    def forget_done(self, kind: str, *, before: int, scopes: Sequence[Scope] | None = None) -> int:
-        """Takes out the jobs of a kind that are done up to a watermark below `before`, and says how
-        many.
-        """
-
-    def jobs(self, scopes: Sequence[Scope] | None = None) -> Jobs:
-        """The jobs there are, done ones too, scope by scope. None: of all scopes, which needs
-        rights of upkeep.
-        """
-
-    def spend(self, scope: Scope, day: int, used: Spent, *, most: int | None = None) -> bool:
-        """Books what a language model is asked for an owner on a day, counted in days since 1970.
-
-        With `most`, nothing is booked, and False comes back, if the day's tokens would be more than
-        that; others who book at the same time are counted. Not journalled, exported or kept equal
-        elsewhere.
-        """
-
-    def spent(self, scopes: Sequence[Scope], day: int) -> Spent:
-        """What was booked for these owners on a day."""
 
     def check(self) -> Iterable[Finding]:
         """Everything that is not as promised; empty when all is well."""

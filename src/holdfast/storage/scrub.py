@@ -10,38 +10,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from ..errors import NotFound
-from ..types import Edges, Entity, Memories, Memory, Messages, Names, Scope
+from ..types import Entity, Memory, Scope
+from .entity_table import SQLEntityTable
 from .file_table import UNSEAL
-from .filters import marks
-from .job_table import ENQUEUE
-from .journal import PAGE, PURGED
-from .protocol import Author
+from .filters import like_escaped
+from .journal import PAGE, PURGED, JournalledRows
+from .memory_table import SQLMemoryTable
 from .schema import (
     EDGES,
     ENTITIES,
     ENTITY_NAMES,
     MEMORIES,
     MEMORY_COLUMNS,
-    MESSAGES,
     PROGRESS,
-    SELECT_MEMORY,
     SESSIONS,
-    Statements,
     Table,
-    edge_from,
     image_from,
     memory_from,
-    message_from,
     to_json,
 )
-from .transaction_writes import NounWriter
+from .session_table import SQLSessionTable
 
 # Tables with rows of a scope, in an order in which they can be emptied; what the journal holds is
 # counted apart.
@@ -77,86 +71,64 @@ _QUOTING: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
 FEW = 20
 
 
-class ErasingWriter(NounWriter):
-    """The part of a transaction that erases; see `Transaction` in protocol.py for what each method
-    promises.
-    """
+class SQLErasure:
+    """The erasing part of a transaction; see `Erasure` in protocol.py."""
 
     def __init__(
-        self, author: Author, statements: Statements, remembered: Mapping[Scope, int]
+        self,
+        rows: JournalledRows,
+        memories: SQLMemoryTable,
+        entities: SQLEntityTable,
+        sessions: SQLSessionTable,
     ) -> None:
-        super().__init__(author, statements, remembered)
         self.erased: Counter[str] = Counter()
+        self._rows = rows
+        self._memories = memories
+        self._entities = entities
+        self._sessions = sessions
         self._told: dict[tuple[Scope, str], dict[str, set[str]]] = {}
-
-    @abstractmethod
-    def clear_index(self, number: int, entries: int) -> None:
-        """Takes a scope's memories out of the full-text index, and tells caches that its vectors
-        are gone.
-
-        `entries` is how many entries of the journal go with them, so that they are not taken for
-        lost.
-        """
 
     # Looking before erasing
 
-    def edges(self, scope: Scope, memory: str) -> Edges:
-        rows = self.execute(
-            f"SELECT scope, {', '.join(EDGES.columns)} FROM edges WHERE scope = ? AND (source = ? "
-            "OR target = ?) "
-            "ORDER BY created_at, source, target, relation",
-            (self.known(scope), memory, memory),
-        )
-        return self.damages.sound(rows, lambda row: edge_from(row, self.scope))
-
-    def of_session(self, scope: Scope, session: str) -> Memories:
-        named = f"%{_like(session_entry(session))}%"
-        rows = self.execute(
-            f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND (m.session = ? "
-            "OR m.metadata LIKE ? ESCAPE '!') ORDER BY m.seq",
-            (self.known(scope), session, named),
-        )
-        found = self._memories(rows)
-        return [
-            one
-            for one in found
-            if session in (one.session, one.metadata.get("session"), _taught_by(one))
-        ]
-
     def entities_of(self, scope: Scope, memory: str) -> list[Entity]:
-        found = (self.entity(scope, id_) for id_ in sorted(self._mentioned_by(scope, memory)))
+        found = (
+            self._entities.get(scope, id_) for id_ in sorted(self._mentioned_by(scope, memory))
+        )
         return [entity for entity in found if entity is not None]
 
     def _mentioned_by(self, scope: Scope, memory: str) -> set[str]:
         """The entities that a memory mentions, and those that it mentioned before they were merged
         or split.
         """
-        rows = self.execute(
+        rows = self._rows.execute(
             "SELECT entity FROM mentions WHERE scope = ? AND memory = ?",
-            (self.known(scope), memory),
+            (self._rows.known(scope), memory),
         )
         return {entity for (entity,) in rows} | self._told_of(scope, "mention").get(memory, set())
 
     def removed(self, scope: Scope, id: str) -> Memory | None:
-        rows = self.execute(
+        rows = self._rows.execute(
             "SELECT before FROM events WHERE scope = ? AND noun = 'memory' AND target = ? AND "
             "before IS NOT NULL "
             "AND after IS NULL ORDER BY seq DESC LIMIT 1",
-            (self.known(scope), id),
+            (self._rows.known(scope), id),
         )
-        images = self.damages.sound(rows, lambda row: image_from(row, scope))
+        images = self._rows.damages.sound(rows, lambda row: image_from(row, scope))
         image = images[0] if images else {PURGED: True}
-        if PURGED in image or self.memory(scope, id) is not None:
+        if PURGED in image or self._memories.memory(scope, id) is not None:
             return None
         row = (
             image.get("seq", 0),
-            self.known(scope),
+            self._rows.known(scope),
             *(image.get(column) for column in MEMORY_COLUMNS),
         )
-        return memory_from(row, self.scope)
+        return memory_from(row, self._rows.scope_of)
 
-    def contents(self, scope: Scope) -> Iterator[tuple[str, str, str]]:
-        number = self.known(scope)
+    def contents(self, scope: Scope, session: str | None = None) -> Iterator[tuple[str, str, str]]:
+        if session is not None:
+            yield from self._messages_of(scope, session)
+            return
+        number = self._rows.known(scope)
         for sql in (
             (
                 "SELECT seq, 'memory', id, content FROM memories WHERE scope = ? AND seq > ? "
@@ -176,84 +148,78 @@ class ErasingWriter(NounWriter):
             last = 0
             while True:
                 values = (number, PAGE, last) if "OFFSET" in sql else (number, last, PAGE)
-                rows = self.execute(sql, values)
+                rows = self._rows.execute(sql, values)
                 yield from ((noun, id_, text) for _, noun, id_, text in rows)
                 if len(rows) < PAGE:
                     break
                 last = rows[-1][0]
 
-    def message_bodies(self, scope: Scope, session: str) -> Names:
-        rows = self.execute(
+    def _messages_of(self, scope: Scope, session: str) -> Iterator[tuple[str, str, str]]:
+        rows = self._rows.execute(
             "SELECT body FROM messages WHERE scope = ? AND session = ? ORDER BY position",
-            (self.known(scope), session),
+            (self._rows.known(scope), session),
         )
-        return [body for (body,) in rows]
-
-    def messages(self, scope: Scope, session: str) -> Messages:
-        rows = self.execute(
-            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope = ? AND "
-            "session = ? "
-            "ORDER BY position",
-            (self.known(scope), session),
-        )
-        return self.damages.sound(rows, lambda row: message_from(row, self.scope))
+        yield from (("message", "", body) for (body,) in rows)
 
     # Erasing
 
-    def purge(self, memory: Memory) -> None:
+    def memory(self, memory: Memory) -> None:
         scope = memory.scope
-        number = self.number(memory.scope)
+        number = self._rows.number(memory.scope)
         mentioned = self._mentioned_by(scope, memory.id)
         links = self._told_of(scope, "edge").get(memory.id, set())
-        if self.memory(scope, memory.id) is not None:
-            edges = self.edges(scope, memory.id)
+        if self._memories.memory(scope, memory.id) is not None:
+            edges = self._memories.edges(scope, memory.id)
             links = links | {
-                self._target(EDGES, {c: getattr(edge, c) for c in EDGES.columns}) for edge in edges
+                self._rows.target_of(EDGES, {c: getattr(edge, c) for c in EDGES.columns})
+                for edge in edges
             }
             self._tally_vectors(number, memory.seq)
             self.erased["links"] += len(edges)
-            self.remove(memory)
+            self._memories.remove(memory)
         elif self.removed(scope, memory.id) is None:
             raise NotFound(f"No memory {memory.id!r} in scope '{scope}'.", id=memory.id)
-        files = self.execute(
+        files = self._rows.execute(
             "DELETE FROM files WHERE scope = ? AND memory = ? RETURNING path", (number, memory.id)
         )
         if files:
-            self.execute(UNSEAL, (number,))
+            self._rows.execute(UNSEAL, (number,))
         self.erased += Counter(memories=1, files=len(files))
-        self._blank(MEMORIES, scope, memory.id, {PURGED: True, "seq": memory.seq})
+        self.blank(MEMORIES, scope, memory.id, {PURGED: True, "seq": memory.seq})
         for link in links:
-            self._blank(EDGES, scope, link, {PURGED: True})
+            self.blank(EDGES, scope, link, {PURGED: True})
         for entity in mentioned:
-            if self._mentions(scope, entity):
+            if self._entities.memories_mentioning(scope, entity):
                 self._forget_former_names(scope, entity)
             else:
-                self._purge_entity(scope, entity)
+                self.whole_entity(scope, entity)
 
     def _tally_vectors(self, number: int, seq: int) -> None:
-        ((count,),) = self.execute(
+        ((count,),) = self._rows.execute(
             "SELECT count(*) FROM vectors WHERE scope = ? AND seq = ?", (number, seq)
         )
         self.erased["vectors"] += count
 
-    def purge_session(self, scope: Scope, session: str) -> int:
-        self._sessions.pop((scope, session), None)
-        self._delete(SESSIONS, scope, (session,))
-        number = self.number(scope)
-        target = self._target(SESSIONS, {"id": session})
-        self._blank(SESSIONS, scope, target, {PURGED: True})
+    def session(self, scope: Scope, session: str) -> int:
+        self._sessions.forget()
+        self._rows.delete_row(SESSIONS, scope, (session,))
+        number = self._rows.number(scope)
+        target = self._rows.target_of(SESSIONS, {"id": session})
+        self.blank(SESSIONS, scope, target, {PURGED: True})
         # Its id is a caller's word: the entries get another name, by which a store that has it too
         # can tell it.
-        self.execute(
+        self._rows.execute(
             "UPDATE events SET target = ? WHERE scope = ? AND noun = 'session' AND target = ?",
-            (self._target(SESSIONS, {"id": hidden_session(session)}), number, target),
+            (self._rows.target_of(SESSIONS, {"id": hidden_session(session)}), number, target),
         )
         self._purge_progress(scope, session)
-        ((count,),) = self.execute(
+        ((count,),) = self._rows.execute(
             "SELECT count(*) FROM messages WHERE scope = ? AND session = ?", (number, session)
         )
-        self.execute("DELETE FROM messages WHERE scope = ? AND session = ?", (number, session))
-        jobs = self.execute(
+        self._rows.execute(
+            "DELETE FROM messages WHERE scope = ? AND session = ?", (number, session)
+        )
+        jobs = self._rows.execute(
             "DELETE FROM jobs WHERE scope = ? AND key = ? RETURNING key", (number, session)
         )
         self.erased += Counter(sessions=1, messages=int(count), jobs=len(jobs))
@@ -261,48 +227,48 @@ class ErasingWriter(NounWriter):
 
     def _purge_progress(self, scope: Scope, session: str) -> None:
         """Erases how far a session was read, and hides its name in what the journal says of it."""
-        number = self.number(scope)
-        gone = self.execute(
+        number = self._rows.number(scope)
+        gone = self._rows.execute(
             "DELETE FROM progress WHERE scope = ? AND session = ? RETURNING sink", (number, session)
         )
         self.erased["progress"] += len(gone)
-        self._write_journal()
+        self._rows.write_journal()
         # Every mark that the session ever had begins like this.
         begins = to_json([session])[:-1] + ","
-        targets = self.execute(
+        targets = self._rows.execute(
             "SELECT DISTINCT target FROM events WHERE scope = ? AND noun = 'progress' "
             "AND target LIKE ? ESCAPE '!'",
-            (number, f"{_like(begins)}%"),
+            (number, f"{like_escaped(begins)}%"),
         )
         # LIKE takes capital letters for small ones in SQLite.
         for target in [target for (target,) in targets if target.startswith(begins)]:
-            self._blank(PROGRESS, scope, target, {PURGED: True})
+            self.blank(PROGRESS, scope, target, {PURGED: True})
             hidden = to_json([hidden_session(session), json.loads(target)[1]])
-            self.execute(
+            self._rows.execute(
                 "UPDATE events SET target = ? WHERE scope = ? AND noun = 'progress' AND target = ?",
                 (hidden, number, target),
             )
 
-    def purge_entity(self, entity: Entity, names: Sequence[str]) -> None:
+    def entity(self, entity: Entity, names: Sequence[str]) -> None:
         """Erases these folded names of an entity, with all that the journal says of it; without
         names left, itself.
         """
         kept = {
             folded: name
-            for folded, name in self._names_of(entity.scope, entity.id)
+            for folded, name in self._entities.names_of(entity.scope, entity.id)
             if folded not in names
         }
         if not kept:
-            self._purge_entity(entity.scope, entity.id)
+            self.whole_entity(entity.scope, entity.id)
             return
         name = next(
             (written for written in kept.values() if written == entity.name),
             next(iter(kept.values())),
         )
-        known = self.entity(entity.scope, entity.id)
+        known = self._entities.get(entity.scope, entity.id)
         if known is not None:
             aliases = tuple(alias for alias in kept.values() if alias != name)
-            self.put_entity(
+            self._entities.put(
                 Entity(
                     known.id,
                     known.scope,
@@ -314,30 +280,30 @@ class ErasingWriter(NounWriter):
                 )
             )
             self._forget_names(entity.scope, entity.id, set(names), keep=kept)
-            self._blank(ENTITIES, entity.scope, to_json([entity.id]), {PURGED: True})
+            self.blank(ENTITIES, entity.scope, to_json([entity.id]), {PURGED: True})
             self.erased["names"] += len(names)
 
-    def _purge_entity(self, scope: Scope, entity: str) -> None:
+    def whole_entity(self, scope: Scope, entity: str) -> None:
         """Removes an entity that nobody mentions any more; its names, a memory's words, leave the
         journal as well.
         """
-        known = self.entity(scope, entity)
-        names = {folded for folded, _ in self._names_of(scope, entity)}
+        known = self._entities.get(scope, entity)
+        names = {folded for folded, _ in self._entities.names_of(scope, entity)}
         if known is not None:
-            self.remove_entity(known)
+            self._entities.remove(known)
             self.erased["entities"] += 1
-        self._blank(ENTITIES, scope, to_json([entity]), {PURGED: True})
+        self.blank(ENTITIES, scope, to_json([entity]), {PURGED: True})
         self._forget_names(scope, entity, names)
 
     def _forget_former_names(self, scope: Scope, entity: str) -> None:
         """Takes names out of the journal that an entity no longer has: they may be words of what is
         erased.
         """
-        current = {folded for folded, _ in self._names_of(scope, entity)}
+        current = {folded for folded, _ in self._entities.names_of(scope, entity)}
         told = self._told_of(scope, "entity_name").get(entity, set())
         if any(json.loads(target)[0] not in current for target in told):
             self._forget_names(scope, entity, set(), keep=current)
-            self._blank(ENTITIES, scope, to_json([entity]), {PURGED: True})
+            self.blank(ENTITIES, scope, to_json([entity]), {PURGED: True})
 
     def _forget_names(
         self, scope: Scope, entity: str, names: set[str], *, keep: Container[str] = ()
@@ -345,14 +311,14 @@ class ErasingWriter(NounWriter):
         """Takes these names of an entity out of the journal, and those it once had, but for those
         to keep.
         """
-        number = self.number(scope)
+        number = self._rows.number(scope)
         targets = self._told_of(scope, "entity_name").get(entity, set()) | {
             to_json([name, entity]) for name in names
         }
         going = [target for target in sorted(targets) if json.loads(target)[0] not in keep]
         for place, target in enumerate(going):
-            self._blank(ENTITY_NAMES, scope, target, {PURGED: True})
-            self.execute(
+            self.blank(ENTITY_NAMES, scope, target, {PURGED: True})
+            self._rows.execute(
                 (
                     "UPDATE events SET target = ? WHERE scope = ? AND noun = 'entity_name' AND "
                     "target "
@@ -361,9 +327,9 @@ class ErasingWriter(NounWriter):
                 (to_json([f"({place})", entity]), number, target),
             )
 
-    def purge_scope(self, scope: Scope) -> None:
-        number = self.number(scope)
-        ((active, terms),) = self.execute(
+    def scope(self, scope: Scope) -> None:
+        number = self._rows.number(scope)
+        ((active, terms),) = self._rows.execute(
             (
                 "SELECT count(*), coalesce(sum(terms), 0) FROM memories WHERE scope = ? AND "
                 "status = "
@@ -371,23 +337,25 @@ class ErasingWriter(NounWriter):
             ),
             (number,),
         )
-        self._entries = []
-        self._sessions = {}
-        self._told = {}
-        ((entries,),) = self.execute("SELECT count(*) FROM events WHERE scope = ?", (number,))
-        self.clear_index(number, entries)
+        self._rows.drop_entries()
+        self._sessions.forget()
+        self.forget_told()
+        ((entries,),) = self._rows.execute("SELECT count(*) FROM events WHERE scope = ?", (number,))
+        self._rows.clear_index(number, entries)
         for table in (*_OWNED, "events"):
-            ((count,),) = self.execute(f"SELECT count(*) FROM {table} WHERE scope = ?", (number,))
-            self.execute(f"DELETE FROM {table} WHERE scope = ?", (number,))
+            ((count,),) = self._rows.execute(
+                f"SELECT count(*) FROM {table} WHERE scope = ?", (number,)
+            )
+            self._rows.execute(f"DELETE FROM {table} WHERE scope = ?", (number,))
             self.erased[_PLACES.get(table, table)] += count
-        self._count(number, -int(active), -int(terms), -int(entries))
+        self._rows.count_totals(number, -int(active), -int(terms), -int(entries))
         # One entry says that there was something, and makes every undo refuse.
-        self._journal(number, "profile", "[]", {PURGED: True}, None)
+        self._rows.journal_change(number, "profile", "[]", {PURGED: True}, None)
 
     def redact(self, scope: Scope, instead: Mapping[str, str]) -> int:
-        number = self.number(scope)
+        number = self._rows.number(scope)
         changed = 0
-        self._write_journal()
+        self._rows.write_journal()
         in_json = _Needles(_in_json(instead))
         in_text = _Needles(_in_text(instead))
         for table, (key, of_json, of_text) in _QUOTING.items() if instead else ():
@@ -397,7 +365,7 @@ class ErasingWriter(NounWriter):
             ]
             columns = (*of_json, *of_text)
             condition, values = _quoting(needles)
-            for row in self.execute(
+            for row in self._rows.execute(
                 (
                     f"SELECT {', '.join((*key, *columns))} FROM {table} WHERE scope = ? AND "
                     f"({condition})"
@@ -411,7 +379,7 @@ class ErasingWriter(NounWriter):
                     for text, (_, known) in zip(old, needles, strict=True)
                 )
                 if new != tuple(old):
-                    self.execute(
+                    self._rows.execute(
                         (
                             f"UPDATE {table} SET "
                             f"{', '.join(f'{column} = ?' for column in columns)} "
@@ -421,29 +389,26 @@ class ErasingWriter(NounWriter):
                         (*new, number, *place),
                     )
                     changed += 1
-        self._sessions.clear()
+        self._sessions.forget()
         self.erased["quotations"] += changed
         return changed
 
-    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
-        self.execute(ENQUEUE, (self.number(scope), kind, key, watermark))
-
-    def drop_jobs(self, scope: Scope, kinds: Sequence[str]) -> int:
-        dropped = f"DELETE FROM jobs WHERE scope = ? AND kind IN ({marks(kinds)}) RETURNING key"
-        return len(self.execute(dropped, (self.known(scope), *kinds))) if kinds else 0
+    def forget_told(self) -> None:
+        """Drops what was read of the journal: it has other entries now."""
+        self._told.clear()
 
     # The journal
 
-    def _blank(self, table: Table, scope: Scope, target: str, image: Mapping[str, Any]) -> None:
+    def blank(self, table: Table, scope: Scope, target: str, image: Mapping[str, Any]) -> None:
         """Replaces all that the journal tells of a row. Its entries stay, so that none is
         missing.
         """
-        self._write_journal()
-        rows = self.execute(
+        self._rows.write_journal()
+        rows = self._rows.execute(
             "UPDATE events SET before = ?, after = NULL WHERE scope = ? AND noun = ? AND target = "
             "? "
             "AND before IS NOT NULL RETURNING seq",
-            (to_json(image), self.number(scope), table.noun, target),
+            (to_json(image), self._rows.number(scope), table.noun, target),
         )
         self.erased["journal"] += len(rows)
 
@@ -455,9 +420,9 @@ class ErasingWriter(NounWriter):
         """
         if (scope, noun) not in self._told:
             told: dict[str, set[str]] = defaultdict(set)
-            for (target,) in self.execute(
+            for (target,) in self._rows.execute(
                 "SELECT DISTINCT target FROM events WHERE scope = ? AND noun = ?",
-                (self.known(scope), noun),
+                (self._rows.known(scope), noun),
             ):
                 try:
                     first, second, *_ = json.loads(target)
@@ -538,23 +503,8 @@ def _ascii(text: str) -> str:
     return "".join(sign if sign.isascii() else json.dumps(sign)[1:-1] for sign in text)
 
 
-def session_entry(session: str) -> str:
-    """How metadata that names a session is written."""
-    return to_json({"session": session})[1:-1]
-
-
-def _like(text: str) -> str:
-    return "".join(f"!{sign}" if sign in "!%_" else sign for sign in text)
-
-
 def hidden_session(session: str) -> str:
     """What the journal calls a session that was purged: the same in every store, and not its
     name.
     """
     return f"({hashlib.sha256(session.encode('utf-8', 'surrogatepass')).hexdigest()[:32]})"
-
-
-def _taught_by(record: Memory) -> object:
-    """The session that the source of a record names."""
-    source = record.metadata.get("source")
-    return source.get("session") if isinstance(source, Mapping) else None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ..types import Scope
 from .filters import marks
 from .protocol import Spent
-from .scope_numbers import ScopedSQL
+from .table_access import StoreAccess, existing_number
 
 _BOOK = (
     "INSERT INTO spend (scope, day, calls, tokens) VALUES (?, ?, ?, ?) ON CONFLICT (scope, day) "
@@ -19,26 +19,25 @@ _BOOK = (
 _WITHIN = " WHERE spend.tokens + excluded.tokens <= ?"
 
 
-class SQLSpend(ScopedSQL):
-    """The part of a store that keeps accounts; see `Store` in protocol.py for what each method
-    promises.
-    """
+class SQLSpend:
+    """The spend of a store; see `SpendTable` in protocol.py."""
 
-    def spend(self, scope: Scope, day: int, used: Spent, *, most: int | None = None) -> bool:
+    def __init__(self, store: StoreAccess) -> None:
+        self._store = store
+
+    def add(self, scope: Scope, day: int, used: Spent, *, most: int | None = None) -> bool:
         if most is not None and used.tokens > most:
             return False
-        if not self.numbers((scope,)):
-            self.make_scope(scope)
-        (number,) = self.numbers((scope,))
+        number = existing_number(self._store, scope)
         sql = f"{_BOOK}{'' if most is None else _WITHIN} RETURNING day"
         values = (number, day, *used, *(() if most is None else (most,)))
-        return bool(self.transact((number,), lambda execute: execute(sql, values)))
+        return bool(self._store.transact((number,), lambda execute: execute(sql, values)))
 
-    def spent(self, scopes: Sequence[Scope], day: int) -> Spent:
-        numbers = self.numbers(scopes)
+    def total(self, scopes: Sequence[Scope], day: int) -> Spent:
+        numbers = self._store.numbers(scopes)
         sql = (
             "SELECT CAST(coalesce(sum(calls), 0) AS bigint), CAST(coalesce(sum(tokens), 0) AS "
             "bigint) FROM spend "
             f"WHERE day = ? AND scope IN ({marks(numbers)})"
         )
-        return Spent(*self.read(numbers, sql, (day, *numbers))[0]) if numbers else Spent()
+        return Spent(*self._store.read(numbers, sql, (day, *numbers))[0]) if numbers else Spent()

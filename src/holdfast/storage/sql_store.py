@@ -1,70 +1,207 @@
-"""What every SQL store does alike: memories, sessions, the journal. Vectors, jobs, entities, files:
-next door.
-"""
+"""What every SQL store does alike: scopes, memories, the journal; other nouns are its tables."""
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from binascii import b2a_base64
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from ..types import (
-    Edges,
-    Events,
-    Memories,
-    Memory,
-    Messages,
-    Micros,
-    Names,
-    ProgressMarks,
-    Scope,
-    Session,
-    Sessions,
+from ..floats import Vector
+from ..types import SCOPE_KINDS, Edges, Events, Memories, Memory, Micros, Names, Scope, Scopes
+from .damage import NOT_TEXT, Damage, Damages, GarbledRow
+from .filters import Dialect, marks, where_clause
+from .journal_reads import read_events
+from .protocol import (
+    Author,
+    EntityReads,
+    EventOrder,
+    FileReads,
+    Filter,
+    JobTable,
+    Order,
+    ProfileReads,
+    ProgressReads,
+    Ranked,
+    SpendTable,
+    StoreSessions,
+    T,
+    Transaction,
+    VectorTable,
 )
-from .damage import Damage
-from .entity_table import SQLEntities
-from .file_table import SQLFiles
-from .filters import marks, where_clause
-from .job_table import SQLJobs
-from .progress_table import progress_from
-from .protocol import Filter, Order
 from .schema import (
     EDGES,
     EVENTS,
-    MESSAGES,
     POINTS_TO,
-    PROGRESS,
     SELECT_MEMORY,
-    SESSIONS,
     TABLES,
     Row,
     Rows,
+    Statements,
     Table,
     edge_from,
-    event_from,
     exported,
     key_of,
-    message_from,
-    profile_from,
-    session_from,
+    memory_from,
 )
-from .scope_numbers import Reach
-from .spend_table import SQLSpend
+from .table_access import Reach
 from .vector_index import SQLVectors
+
+if TYPE_CHECKING:
+    from .entity_table import SQLEntityReads
 
 PAGE = 500
 Spot = tuple[int, str, int]
 Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]
 
 
-class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
-    """The portable half of a store; see `Store` in protocol.py for what each method promises."""
+class SQLStore(ABC):
+    """The portable half of a store; see `Store` in protocol.py for what each method promises.
+
+    A backend gives the statements, the words and the vectors.
+    """
+
+    location: str
+    dialect: Dialect
+
+    def __init__(self, vectors: SQLVectors) -> None:
+        self._numbers: dict[Scope, int] = {}
+        self._names: dict[int, Scope] = {}
+        self.damages = Damages()
+        self.vector_index = vectors
+        self.vectors: VectorTable = vectors
+
+    # Tables, each loaded when it is first asked for: a recall needs few of them.
+
+    @cached_property
+    def entities(self) -> EntityReads:
+        return self._entities
+
+    @cached_property
+    def _entities(self) -> SQLEntityReads:
+        from .entity_table import SQLEntityReads  # noqa: PLC0415
+
+        return SQLEntityReads(self)
+
+    @cached_property
+    def sessions(self) -> StoreSessions:
+        from .session_table import SQLStoreSessions  # noqa: PLC0415
+
+        return SQLStoreSessions(self)
+
+    @cached_property
+    def progress(self) -> ProgressReads:
+        from .progress_table import SQLProgressReads  # noqa: PLC0415
+
+        return SQLProgressReads(self)
+
+    @cached_property
+    def profiles(self) -> ProfileReads:
+        from .profile_table import SQLProfileReads  # noqa: PLC0415
+
+        return SQLProfileReads(self)
+
+    @cached_property
+    def files(self) -> FileReads:
+        from .file_table import SQLFileReads  # noqa: PLC0415
+
+        return SQLFileReads(self)
+
+    @cached_property
+    def jobs(self) -> JobTable:
+        from .job_table import SQLJobs  # noqa: PLC0415
+
+        return SQLJobs(self)
+
+    @cached_property
+    def spend(self) -> SpendTable:
+        from .spend_table import SQLSpend  # noqa: PLC0415
+
+        return SQLSpend(self)
+
+    # Statements, which a backend gives
+
+    @abstractmethod
+    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:
+        """Runs one SELECT that may see these scopes only, and returns its rows."""
+
+    @abstractmethod
+    def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+        """Like `read`, but row by row in constant memory."""
+
+    @abstractmethod
+    def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
+        """Runs `work` in one write transaction that is not journalled: bookkeeping, not memory."""
+
+    @abstractmethod
+    def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
+        """See Store."""
+
+    # Scopes
+
+    @abstractmethod
+    def find_scopes(self, scopes: Sequence[Scope]) -> Rows:
+        """Number, kind and key of those of these scopes that exist."""
+
+    @abstractmethod
+    def make_scope(self, scope: Scope) -> None:
+        """Adds a scope, unless it is there."""
+
+    def scopes(self) -> Scopes:
+        rows = self.read(None, "SELECT number, kind, key FROM scopes ORDER BY number")
+        return self.damages.sound(rows, self._named)
+
+    def _named(self, row: Row) -> Scope:
+        """The scope of a row of number, kind and key; RowDamaged for one whose name cannot be
+        read.
+        """
+        if type(row) is GarbledRow or row[1] not in SCOPE_KINDS:
+            raise Damage(None, "scope", f"number {row[0]}", f"its name {NOT_TEXT}").error()
+        return self._learn(*row)
+
+    def numbers(self, scopes: Sequence[Scope]) -> list[int]:
+        """The numbers of the scopes that exist here. Reading from a scope never creates it."""
+        new = [scope for scope in scopes if scope not in self._numbers]
+        for row in self.find_scopes(new) if new else ():
+            self._learn(*row)
+        return [self._numbers[scope] for scope in dict.fromkeys(scopes) if scope in self._numbers]
+
+    def _learn(self, number: int, kind: str, key: str) -> Scope:
+        scope = self._names.get(number) or Scope(kind, key)
+        self._names[number] = scope
+        self._numbers[scope] = number
+        return scope
+
+    def learn_scopes(self, numbers: Iterable[int]) -> None:
+        """Makes sure that these scopes are known by name, of which one asks that may see all of
+        them.
+        """
+        if any(number not in self._names for number in numbers):
+            self.scopes()
+
+    def scope_of(self, number: int) -> Scope:
+        if number not in self._names:
+            raise Damage(None, "scope", f"number {number}", "its name cannot be read").error()
+        return self._names[number]
+
+    def memories(self, rows: Rows) -> Memories:
+        """The memories of rows read as SELECT_MEMORY; damaged ones are left out and noted."""
+        return self.damages.sound(rows, lambda row: memory_from(row, self.scope_of))
+
+    def _select(
+        self, reach: Reach, condition: str, values: Sequence[Any], tail: str = ""
+    ) -> Memories:
+        rows = self.read(
+            reach, f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {tail}", values
+        )
+        return self.memories(rows)
 
     # Damage
 
     def damaged(self, scopes: Sequence[Scope] | None) -> list[Damage]:
-        return [one for one in self._damages if scopes is None or one.scope in scopes]
+        return [one for one in self.damages if scopes is None or one.scope in scopes]
 
     # Memories
 
@@ -110,12 +247,18 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         wanted = int(limit)
         while True:
             rows = self.read(numbers, sql, (*values, wanted))
-            found = self._memories(rows)
+            found = self.memories(rows)
             if len(rows) < wanted or len(found) >= limit:
                 return found[:limit]
             # Damaged ones were left out: as many more, or who reads page by page would take this
             # one for the last.
             wanted += limit - len(found)
+
+    def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
+        return self.vector_index.nearest(where, model, vector, limit)
+
+    def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
+        return self._entities.search(where, folded_names, limit)
 
     def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:
         numbers = self.numbers(where.scopes)
@@ -162,7 +305,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
                 "AND m.session = s.session AND m.position = s.position AND m.status = 'active'",
                 values,
             )
-            for memory in self._memories(rows):
+            for memory in self.memories(rows):
                 if spot := self._spot(memory):
                     found[spot] = memory
         return found
@@ -214,8 +357,6 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
                 ),
             )
 
-    # Sessions, messages, edges, journal
-
     def settle(self, scopes: Sequence[Scope], confidences: Mapping[int, float], at: Micros) -> None:
         numbers = self.numbers(scopes)
         rows = [
@@ -234,104 +375,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
                 ),
             )
 
-    def sessions(
-        self,
-        scopes: Sequence[Scope],
-        *,
-        open_only: bool = False,
-        active_since: Micros | None = None,
-    ) -> Sessions:
-        numbers = self.numbers(scopes)
-        ended = " AND ended_at IS NULL" if open_only else ""
-        since = "" if active_since is None else " AND last_activity >= ?"
-        rows = self.read(
-            numbers,
-            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions "
-            f"WHERE scope IN ({marks(numbers)}){ended}{since} ORDER BY last_activity DESC, id DESC",
-            (*numbers, *(() if active_since is None else (active_since,))),
-        )
-        return self._sessions_of(rows)
-
-    def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
-        numbers = self.numbers(self.scopes() if scopes is None else scopes)
-        within = "" if scopes is None else f"s.scope IN ({marks(numbers)}) AND "
-        columns = ", ".join(f"s.{column}" for column in ("scope", *SESSIONS.columns))
-        rows = self.read(
-            None if scopes is None else numbers,
-            f"SELECT {columns} FROM sessions s WHERE {within}s.ended_at IS NOT NULL "
-            "AND NOT EXISTS (SELECT 1 FROM progress p WHERE p.scope = s.scope AND p.session = s.id "
-            "AND p.sink = 'summary' AND p.position >= s.last_activity) "
-            "AND EXISTS (SELECT 1 FROM memories m WHERE m.scope = s.scope AND m.session = s.id) "
-            "ORDER BY s.last_activity, s.id",
-            () if scopes is None else numbers,
-        )
-        return self._sessions_of(rows)
-
-    def progress(self, scope: Scope, session: str | None = None) -> ProgressMarks:
-        numbers = self.numbers((scope,))
-        wanted = "" if session is None else " AND session = ?"
-        rows = self.read(
-            numbers,
-            f"SELECT scope, {', '.join(PROGRESS.columns)} FROM progress "
-            f"WHERE scope IN ({marks(numbers)}){wanted} ORDER BY {PROGRESS.order}",
-            (*numbers, *(() if session is None else (session,))),
-        )
-        return self._damages.sound(rows, lambda row: progress_from(row, self._scope))
-
-    def _sessions_of(self, rows: Rows) -> Sessions:
-        return self._damages.sound(rows, lambda row: session_from(row, self._scope))
-
-    def session(self, scope: Scope, id: str) -> Session | None:
-        numbers = self.numbers((scope,))
-        rows = self.read(
-            numbers,
-            (
-                f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions WHERE scope IN "
-                f"({marks(numbers)}) AND id = ?"
-            ),
-            (*numbers, id),
-        )
-        return session_from(rows[0], self._scope) if rows else None
-
-    def profile(self, scope: Scope) -> Mapping[str, Any]:
-        numbers = self.numbers((scope,))
-        rows = self.read(
-            numbers, f"SELECT settings FROM profiles WHERE scope IN ({marks(numbers)})", numbers
-        )
-        for found in self._damages.sound(rows, lambda row: profile_from(row, scope)):
-            return found
-        return {}
-
-    def messages(self, scope: Scope, session: str, *, last: int | None = None) -> Messages:
-        numbers = self.numbers((scope,))
-        tail = (
-            "ORDER BY position" if last is None else f"ORDER BY position DESC LIMIT {max(0, last)}"
-        )
-        rows = self.read(
-            numbers,
-            f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope IN "
-            f"({marks(numbers)}) "
-            f"AND session = ? {tail}",
-            (*numbers, session),
-        )
-        said = self._damages.sound(rows, lambda row: message_from(row, self._scope))
-        return said if last is None else said[::-1]
-
-    def message_counts(self, scope: Scope, sessions: Sequence[str]) -> dict[str, int]:
-        numbers = self.numbers((scope,))
-        counted = dict[str, int]()
-        for start in range(0, len(sessions), PAGE):
-            among, values = self.dialect.among("session", sessions[start : start + PAGE])
-            counted |= dict(
-                self.read(
-                    numbers,
-                    f"SELECT session, count(*) FROM messages WHERE scope IN ({marks(numbers)}) "
-                    f"AND {among} "
-                    "GROUP BY session",
-                    (*numbers, *values),
-                )
-            )
-        return counted
+    # Edges, journal, export
 
     def edges(self, scope: Scope, memory: str) -> Edges:
         numbers = self.numbers((scope,))
@@ -342,7 +386,7 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
             "AND (source = ? OR target = ?) ORDER BY created_at, source, target, relation",
             (*numbers, memory, memory),
         )
-        return self._damages.sound(rows, lambda row: edge_from(row, self._scope))
+        return self.damages.sound(rows, lambda row: edge_from(row, self.scope_of))
 
     def events(
         self,
@@ -350,28 +394,13 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
         *,
         run: str | None = None,
         target: str | None = None,
+        after: int | None = None,
         limit: int | None = None,
+        order: EventOrder = "newest",
     ) -> Events:
-        numbers = self.numbers(scopes)
-        condition = f"scope IN ({marks(numbers)})"
-        values: list[Any] = list(numbers)
-        for column, value in (("run", run), ("target", target)):
-            if value is not None:
-                condition = f"{condition} AND {column} = ?"
-                values = [*values, value]
-        if target is not None:
-            condition += " AND noun = 'memory'"
-        tail = "" if limit is None else f" LIMIT {int(limit)}"
-        rows = self.read(
-            numbers,
-            (
-                f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events WHERE {condition} "
-                "ORDER "
-                f"BY seq DESC{tail}"
-            ),
-            values,
+        return read_events(
+            self, scopes, run=run, target=target, after=after, limit=limit, order=order
         )
-        return self._damages.sound(rows, lambda row: event_from(row, self._scope))
 
     def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
         return self.rows_through(self.stream, noun, scope)
@@ -392,8 +421,8 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
                 ),
                 (number,),
             )
-            sound = self._damages.each_sound(rows, lambda values: exported(table, values, scope))
-            gone = {(one.noun, one.name) for one in self._damages if one.scope == scope}
+            sound = self.damages.each_sound(rows, lambda values: exported(table, values, scope))
+            gone = {(one.noun, one.name) for one in self.damages if one.scope == scope}
             yield from (row for row in sound if not gone or not _is_about(table, row, gone))
 
     def _vector_rows(self, stream: Stream, scope: Scope) -> Iterator[dict[str, Any]]:
@@ -406,7 +435,9 @@ class SQLStore(SQLVectors, SQLJobs, SQLEntities, SQLFiles, SQLSpend):
                 "BY d.identity, v.seq",
                 (number,),
             ):
-                written = b2a_base64(self.unpack(vector).tobytes(), newline=False).decode()
+                written = b2a_base64(
+                    self.vector_index.unpack(vector).tobytes(), newline=False
+                ).decode()
                 yield {"model": identity, "memory": memory, "vector": written}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -13,8 +13,8 @@ from ..types import Memories, Memory, Scope
 from .filters import invalid_now, marks
 from .matrix_pool import Matrices
 from .protocol import Filter, Ranked
-from .schema import Rows, Statements
-from .scope_numbers import Numbers, Reach, Read, ScopedSQL
+from .schema import SELECT_MEMORY, Rows, Statements
+from .table_access import Numbers, Reach, Read, StoreAccess
 
 # In which order memories get their vectors: what was learned before what was only said or read, the
 # newest first.
@@ -23,13 +23,11 @@ PARTS = (f"m.kind NOT IN {SAID}", f"m.kind IN {SAID}")
 PAGE = 500
 
 
-class SQLVectors(ScopedSQL):
-    """The part of a store that keeps vectors; see `Store` in protocol.py for what each method
-    promises.
-    """
+class SQLVectors(ABC):
+    """The vectors of a store; see `VectorTable` in protocol.py. A backend compares them."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, store: StoreAccess) -> None:
+        self.store = store
         self.forget_cache()
 
     @abstractmethod
@@ -67,12 +65,14 @@ class SQLVectors(ScopedSQL):
         """
 
     @abstractmethod
-    def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+    def nearest_of(
+        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+    ) -> Ranked:
         """The memories of one scope that are nearest to a vector of length one."""
 
     @abstractmethod
     def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        """Like `nearest`, from what is stored, without anything kept in this process."""
+        """Like `nearest_of`, from what is stored, without anything kept in this process."""
 
     @abstractmethod
     def compare(
@@ -82,28 +82,26 @@ class SQLVectors(ScopedSQL):
 
     def forget_cache(self) -> None:
         """Drops the vectors that this process keeps in memory."""
-        self._matrices = Matrices(self.newest, self.dialect)
+        self._matrices = Matrices(self.newest, self.store.dialect)
 
-    def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
+    def nearest(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
         found: Ranked = []
         vector = unit(vector)
-        for number in self.numbers(where.scopes):
+        for number in self.store.numbers(where.scopes):
             known = self.model(number, model)
             if known is not None and known[1] == len(vector) and limit > 0:
-                found += self.nearest(where, number, known[0], vector, limit)
+                found += self.nearest_of(where, number, known[0], vector, limit)
         found.sort(key=lambda pair: (-pair[1], pair[0]))
         return found[:limit]
 
     def nearest_cached(
         self, where: Filter, number: int, model: int, vector: Vector, limit: int
     ) -> Ranked:
-        """`nearest` by the vectors kept in this process, where they are worth keeping and are asked
-        as they are.
-        """
+        """`nearest_of` by the vectors kept in this process, where they are worth keeping."""
         matrix = (
             None
             if where.narrow
-            else self._matrices.get(partial(self.read, (number,)), model, number)
+            else self._matrices.get(partial(self.store.read, (number,)), model, number)
         )
         if matrix is None:
             return self.scan(where, number, model, vector, limit)
@@ -113,32 +111,32 @@ class SQLVectors(ScopedSQL):
         if where.valid_at is None:
             return set()
         values = (number, where.valid_at, where.valid_at)
-        return {row[0] for row in self.read((number,), invalid_now((number,)), values)}
+        return {row[0] for row in self.store.read((number,), invalid_now((number,)), values)}
 
     def model(self, scope: int, identity: str) -> tuple[int, int] | None:
         """Number and dimensions of a model in the scope with this number, or None."""
-        for number, dimensions in self.model_row(partial(self.read, (scope,)), scope, identity):
+        for number, dimensions in self.model_row(
+            partial(self.store.read, (scope,)), scope, identity
+        ):
             return number, dimensions
         return None
 
-    def vectors(
-        self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]
-    ) -> dict[int, Vector]:
+    def get(self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]) -> dict[int, Vector]:
         found: dict[int, Vector] = {}
-        for scope in self.numbers(scopes):
+        for scope in self.store.numbers(scopes):
             if known := self.model(scope, model):
                 for start in range(0, len(seqs), PAGE):
                     found |= self._vectors(scope, known[0], seqs[start : start + PAGE])
         return found
 
     def _vectors(self, scope: int, model: int, seqs: Sequence[int]) -> dict[int, Vector]:
-        found = self._matrices.vectors(partial(self.read, (scope,)), model, scope, seqs)
+        found = self._matrices.vectors(partial(self.store.read, (scope,)), model, scope, seqs)
         rest = [seq for seq in seqs if seq not in found]
-        return found | self._stored(scope, model, rest) if rest else found
+        return found | self.stored(scope, model, rest) if rest else found
 
-    def _stored(self, scope: int, model: int, seqs: Sequence[int]) -> dict[int, Vector]:
-        among, values = self.dialect.among("seq", seqs)
-        rows = self.read(
+    def stored(self, scope: int, model: int, seqs: Sequence[int]) -> dict[int, Vector]:
+        among, values = self.store.dialect.among("seq", seqs)
+        rows = self.store.read(
             (scope,),
             f"SELECT seq, vector FROM vectors WHERE model = ? AND scope = ? AND {among}",
             (model, scope, *values),
@@ -150,7 +148,7 @@ class SQLVectors(ScopedSQL):
     ) -> dict[int, float]:
         found: dict[int, float] = {}
         vector = unit(vector)
-        for number in self.numbers(scopes):
+        for number in self.store.numbers(scopes):
             known = self.model(number, model)
             if known is not None and known[1] == len(vector):
                 found |= self._similarities(number, known[0], vector, seqs)
@@ -160,29 +158,27 @@ class SQLVectors(ScopedSQL):
         self, number: int, model: int, vector: Vector, seqs: Sequence[int]
     ) -> dict[int, float]:
         found = self._matrices.similarities(
-            partial(self.read, (number,)), model, number, vector, seqs
+            partial(self.store.read, (number,)), model, number, vector, seqs
         )
         rest = [seq for seq in seqs if seq not in found]
         for start in range(0, len(rest), PAGE):
             found |= self.compare(number, model, vector, rest[start : start + PAGE])
         return found
 
-    def add_vectors(
-        self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]
-    ) -> None:
+    def add(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
         lengths = sorted({len(vector) for vector in vectors.values()})
         if len(lengths) > 1:
             raise DimensionMismatchError(
                 f"Vectors of {model} differ in length: {lengths}. None was stored."
             )
-        numbers = self.numbers(scopes)
+        numbers = self.store.numbers(scopes)
         if vectors and numbers:
-            self.transact(
+            self.store.transact(
                 numbers,
-                lambda execute: self._add_vectors(execute, numbers, model, lengths[0], vectors),
+                lambda execute: self.insert(execute, numbers, model, lengths[0], vectors),
             )
 
-    def _add_vectors(
+    def insert(
         self,
         execute: Statements,
         numbers: Numbers,
@@ -228,7 +224,7 @@ class SQLVectors(ScopedSQL):
             return int(number)
         return self.make_model(execute, scope, identity, dimensions)
 
-    def without_vector(
+    def missing(
         self,
         model: str,
         limit: int,
@@ -237,7 +233,9 @@ class SQLVectors(ScopedSQL):
         after: Memory | None = None,
     ) -> Memories:
         found: list[Memory] = []
-        for number, part, below in self._pieces(self.scopes() if scopes is None else scopes, after):
+        for number, part, below in self._pieces(
+            self.store.scopes() if scopes is None else scopes, after
+        ):
             if len(found) < limit:
                 found += self._without_vector(model, number, PARTS[part], below, limit - len(found))
         return found
@@ -248,10 +246,11 @@ class SQLVectors(ScopedSQL):
         """What is looked through behind a memory, in order: a scope's number, a part of it, and
         below which `seq`.
         """
-        numbers = self.numbers(scopes)
+        numbers = self.store.numbers(scopes)
         first = 0
-        if after is not None and self._numbers.get(after.scope) in numbers:
-            number = self._numbers[after.scope]
+        behind = [] if after is None else self.store.numbers((after.scope,))
+        if after is not None and behind and behind[0] in numbers:
+            number = behind[0]
             first = int(after.kind in SAID)
             yield number, first, after.seq
             numbers = numbers[numbers.index(number) :]
@@ -268,20 +267,22 @@ class SQLVectors(ScopedSQL):
         """
         model_number, start = self._mark(model, number)
         beyond, values = ("", []) if below is None else (" AND m.seq < ?", [below])
-        return self._select(
+        rows = self.store.read(
             (number,),
-            f"m.scope = ? AND m.seq > ?{beyond} AND {part} AND NOT EXISTS "
-            "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq)",
-            (number, start, *values, model_number),
+            f"SELECT {SELECT_MEMORY} FROM memories m "
+            f"WHERE m.scope = ? AND m.seq > ?{beyond} AND {part} AND NOT EXISTS "
+            "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq) "
             f"ORDER BY m.seq DESC LIMIT {int(limit)}",
+            (number, start, *values, model_number),
         )
+        return self.store.memories(rows)
 
     def _mark(self, model: str, number: int) -> tuple[int, int]:
         """The number of a model in a scope, and the `seq` up to which the scope is wholly embedded
         by it.
         """
         model_number = (self.model(number, model) or (0, 0))[0]
-        done = self.read(
+        done = self.store.read(
             (number,),
             "SELECT seq FROM embedded WHERE model = ? AND scope = ?",
             (model_number, number),
@@ -294,7 +295,7 @@ class SQLVectors(ScopedSQL):
         """
         model_number, start = self._mark(model, number)
         return bool(
-            self.read(
+            self.store.read(
                 (number,),
                 "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
                 "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = "
@@ -305,7 +306,7 @@ class SQLVectors(ScopedSQL):
         )
 
     def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
-        numbers = self.numbers(self.scopes() if scopes is None else scopes)
+        numbers = self.store.numbers(self.store.scopes() if scopes is None else scopes)
         newest = dict[int, int]()
         for start in range(0, len(numbers), PAGE):
             page = numbers[start : start + PAGE]
@@ -313,14 +314,14 @@ class SQLVectors(ScopedSQL):
         # A mark may lag behind when a memory without a vector was removed, so those it accuses are
         # looked at.
         return {
-            self._scope(number): newest[number]
+            self.store.scope_of(number): newest[number]
             for number in numbers
             if number in newest and self._lacks(model, number)
         }
 
     def _beyond_marks(self, reach: Reach, model: str, numbers: Numbers) -> dict[int, int]:
         """The highest `seq` of each scope that is not marked as wholly embedded."""
-        marked = self.read(
+        marked = self.store.read(
             reach,
             "SELECT e.scope, e.seq, (SELECT max(m.seq) FROM memories m WHERE m.scope = e.scope) "
             "FROM embedded e "
@@ -334,14 +335,14 @@ class SQLVectors(ScopedSQL):
                 f"SELECT scope, max(seq) FROM memories WHERE scope IN ({marks(without)}) GROUP "
                 "BY scope"
             )
-            beyond |= dict(self.read(reach, sql, without))
+            beyond |= dict(self.store.read(reach, sql, without))
         return beyond
 
     def models(self, scopes: Sequence[Scope]) -> dict[str, bool]:
         complete: dict[str, bool] = {}
-        for scope in self.numbers(scopes):
+        for scope in self.store.numbers(scopes):
             for identity, model, mark in self.scope_models(scope):
-                ((any_, all_),) = self.read(
+                ((any_, all_),) = self.store.read(
                     (scope,),
                     "SELECT EXISTS (SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = ?), "
                     "NOT EXISTS "
@@ -356,20 +357,20 @@ class SQLVectors(ScopedSQL):
 
     def dimensions(self, scopes: Sequence[Scope]) -> dict[str, int]:
         lengths: dict[str, int] = {}
-        for scope in self.numbers(scopes):
+        for scope in self.store.numbers(scopes):
             for identity, *_ in self.scope_models(scope):
                 known = self.model(scope, identity)
                 # In a file a model is known to all scopes, so that it has vectors here is another
                 # question.
                 sql = "SELECT 1 FROM vectors WHERE model = ? AND scope = ? LIMIT 1"
-                if known is not None and self.read((scope,), sql, (known[0], scope)):
+                if known is not None and self.store.read((scope,), sql, (known[0], scope)):
                     lengths[identity] = known[1]
         return lengths
 
     def coverage(self, scopes: Sequence[Scope] | None = None) -> dict[str, int]:
-        numbers = None if scopes is None else self.numbers(scopes)
+        numbers = None if scopes is None else self.store.numbers(scopes)
         within = "" if numbers is None else f" AND v.scope IN ({marks(numbers)})"
-        rows = self.read(
+        rows = self.store.read(
             numbers,
             "SELECT d.identity, count(*) FROM models d JOIN vectors v ON v.model = d.number JOIN "
             "memories m "
@@ -379,9 +380,11 @@ class SQLVectors(ScopedSQL):
         )
         return {row[0]: row[1] for row in rows}
 
-    def drop_vectors(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
-        numbers = None if scopes is None else self.numbers(scopes)
-        return self.transact(numbers, lambda execute: self._drop_vectors(execute, model, numbers))
+    def drop(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
+        numbers = None if scopes is None else self.store.numbers(scopes)
+        return self.store.transact(
+            numbers, lambda execute: self._drop_vectors(execute, model, numbers)
+        )
 
     def _drop_vectors(self, execute: Statements, model: str, numbers: Reach) -> int:
         within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from operator import methodcaller
 from typing import Any
 
 import pytest
@@ -38,15 +37,20 @@ ZOE = Entity("ent_zoe", ANN, "Zoe", "person", START, ("@zoe", "Zoë Müller"), "
 
 def known(store: Store, *entities: Entity, run: str = "") -> None:
     """Adds entities that nothing mentions yet."""
-    together(store, *(methodcaller("put_entity", entity) for entity in entities), run=run)
+    together(store, *(_putting(entity) for entity in entities), run=run)
 
 
 def mentioned(store: Store, entity: Entity, *memories: Memory, run: str = "") -> None:
     """Notes that these memories mention an entity."""
-    steps = (
-        methodcaller("mention", entity.scope, entity=entity.id, memory=one.id) for one in memories
-    )
-    together(store, *steps, run=run)
+    together(store, *(_mentioning(entity, one) for one in memories), run=run)
+
+
+def _putting(entity: Entity) -> Callable[[Transaction], None]:
+    return lambda tx: tx.entities.put(entity)
+
+
+def _mentioning(entity: Entity, memory: Memory) -> Callable[[Transaction], None]:
+    return lambda tx: tx.entities.mention(entity.scope, entity=entity.id, memory=memory.id)
 
 
 def names(entities: Sequence[Entity]) -> list[str]:
@@ -56,22 +60,22 @@ def names(entities: Sequence[Entity]) -> list[str]:
 
 def _moved(tx: Transaction, one: Memory) -> None:
     """What a merge does: Zoe's names and mentions go to another, and Zoe goes."""
-    tx.put_entity(Entity("ent_new", ANN, "New", "person", START, ("Zoe", "@zoe")))
-    tx.mention(ANN, entity="ent_new", memory=one.id)
-    tx.remove_entity(ZOE)
+    tx.entities.put(Entity("ent_new", ANN, "New", "person", START, ("Zoe", "@zoe")))
+    tx.entities.mention(ANN, entity="ent_new", memory=one.id)
+    tx.entities.remove(ZOE)
 
 
 def _renewed(tx: Transaction, _: Memory) -> None:
-    tx.remove_entity(ZOE)
-    tx.put_entity(ZOE)
+    tx.entities.remove(ZOE)
+    tx.entities.put(ZOE)
 
 
 CHANGES: Mapping[str, Callable[[Transaction, Memory], Any]] = {
-    "remove an entity": lambda tx, one: tx.remove_entity(ZOE),
-    "take back a mention": lambda tx, one: tx.unmention(ANN, entity=ZOE.id, memory=one.id),
+    "remove an entity": lambda tx, one: tx.entities.remove(ZOE),
+    "take back a mention": lambda tx, one: tx.entities.unmention(ANN, entity=ZOE.id, memory=one.id),
     "merge": _moved,
-    "rename by case only": lambda tx, one: tx.put_entity(replace(ZOE, name="ZOE")),
-    "other names": lambda tx, one: tx.put_entity(replace(ZOE, aliases=("Zo",))),
+    "rename by case only": lambda tx, one: tx.entities.put(replace(ZOE, name="ZOE")),
+    "other names": lambda tx, one: tx.entities.put(replace(ZOE, aliases=("Zo",))),
     "remove and add again": _renewed,
 }
 
@@ -84,39 +88,39 @@ class EntitiesContract:
         known(store, ZOE)
         mentioned(store, ZOE, one, two)
         expected = replace(ZOE, mentions=2)
-        assert store.entity(ANN, ZOE.id) == expected
-        assert store.entities([ANN]) == [expected]
-        assert store.entity(ANN, "ent_nobody") is None
+        assert store.entities.get(ANN, ZOE.id) == expected
+        assert store.entities.list([ANN]) == [expected]
+        assert store.entities.get(ANN, "ent_nobody") is None
 
     @pytest.mark.parametrize("name", ["zoe", "@zoe", "zoë müller"])
     def test_entities_are_found_by_any_whole_name(self, store: Store, name: str) -> None:
         known(store, ZOE)
-        assert names(store.entities([ANN], names=[name])) == ["Zoe"]
-        assert names(store.entities([ANN], names=["nobody", name, name])) == ["Zoe"]
+        assert names(store.entities.list([ANN], names=[name])) == ["Zoe"]
+        assert names(store.entities.list([ANN], names=["nobody", name, name])) == ["Zoe"]
 
     @pytest.mark.parametrize(
         "name", ["ann", "Zoe", "zo", "müller", "zoe ", "%", "_oe", "", "'; --", "zoe\0"]
     )
     def test_a_part_of_a_name_finds_nobody(self, store: Store, name: str) -> None:
         known(store, ZOE, Entity("ent_joanna", ANN, "Joanna", "person", START))
-        assert store.entities([ANN], names=[name]) == []
+        assert store.entities.list([ANN], names=[name]) == []
 
     def test_names_that_are_none_find_nobody(self, store: Store) -> None:
         known(store, ZOE)
-        assert store.entities([ANN], names=[]) == []
+        assert store.entities.list([ANN], names=[]) == []
 
     def test_entities_may_be_narrowed_by_type(self, store: Store) -> None:
         project = Entity("ent_apollo", ANN, "Apollo", "project", START)
         god = Entity("ent_god", ANN, "Apollo", "person", START)
         known(store, ZOE, project, god)
-        assert names(store.entities([ANN], types=["project"])) == ["Apollo"]
-        assert names(store.entities([ANN], types=["person", "project"])) == [
+        assert names(store.entities.list([ANN], types=["project"])) == ["Apollo"]
+        assert names(store.entities.list([ANN], types=["person", "project"])) == [
             "Apollo",
             "Apollo",
             "Zoe",
         ]
-        assert store.entities([ANN], names=["apollo"], types=("person",)) == [god]
-        assert store.entities([ANN], types=["place"]) == []
+        assert store.entities.list([ANN], names=["apollo"], types=("person",)) == [god]
+        assert store.entities.list([ANN], types=["place"]) == []
 
     def test_the_most_mentioned_comes_first_then_the_name(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
@@ -127,19 +131,19 @@ class EntitiesContract:
         known(store, rare, often, nor, never)
         mentioned(store, often, one, two)
         mentioned(store, rare, two)
-        assert names(store.entities([ANN])) == ["Often", "Rare", "Never", "Äther"]
-        assert [entity.mentions for entity in store.entities([ANN])] == [2, 1, 0, 0]
-        assert names(store.entities([ANN], limit=2)) == ["Often", "Rare"]
-        assert store.entities([ANN], limit=0) == store.entities([ANN], limit=-1) == []
+        assert names(store.entities.list([ANN])) == ["Often", "Rare", "Never", "Äther"]
+        assert [entity.mentions for entity in store.entities.list([ANN])] == [2, 1, 0, 0]
+        assert names(store.entities.list([ANN], limit=2)) == ["Often", "Rare"]
+        assert store.entities.list([ANN], limit=0) == store.entities.list([ANN], limit=-1) == []
 
     def test_only_active_memories_count_as_mentions(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         known(store, ZOE)
         mentioned(store, ZOE, one, two)
         set_status(store, one, "archived")
-        assert store.entities([ANN])[0].mentions == 1
+        assert store.entities.list([ANN])[0].mentions == 1
         purge(store, two)
-        assert store.entities([ANN])[0].mentions == 0
+        assert store.entities.list([ANN])[0].mentions == 0
 
     def test_many_entities_come_with_their_own_names(self, store: Store) -> None:
         many = [
@@ -147,7 +151,7 @@ class EntitiesContract:
             for n in range(1201)
         ]
         known(store, *many)
-        assert store.entities([ANN]) == many
+        assert store.entities.list([ANN]) == many
 
     def test_memories_that_mention_an_entity_come_newest_first(self, store: Store) -> None:
         stored = put(store, *(fact(f"Zoe {n}", created=at(-n)) for n in range(4)), fact("nobody"))
@@ -156,14 +160,14 @@ class EntitiesContract:
         set_status(store, stored[1], "archived")
 
         def told(**narrower: Any) -> list[str]:
-            return [one.content for one in store.mentioning(ANN, ZOE.id, **narrower)]
+            return [one.content for one in store.entities.mentioning(ANN, ZOE.id, **narrower)]
 
         assert told() == ["Zoe 3", "Zoe 2", "Zoe 0"]
         assert told(limit=2) == ["Zoe 3", "Zoe 2"]
         assert told(limit=1, statuses=("archived",)) == ["Zoe 1"]
         assert told(statuses=("active", "archived")) == ["Zoe 3", "Zoe 2", "Zoe 1", "Zoe 0"]
         assert told(limit=0) == told(statuses=()) == []
-        assert store.mentioning(ANN, "ent_nobody") == []
+        assert store.entities.mentioning(ANN, "ent_nobody") == []
 
     def test_which_entities_memories_mention(self, store: Store) -> None:
         one, two, three = put(store, fact("one"), fact("two"), fact("three"))
@@ -172,11 +176,11 @@ class EntitiesContract:
         mentioned(store, ZOE, one, two)
         mentioned(store, other, two)
         asked = [three.id, two.id, one.id, "fact_nobody", *(f"fact_more_{n}" for n in range(1000))]
-        assert store.mentions_of(ANN, asked) == {
+        assert store.entities.mentions_of(ANN, asked) == {
             one.id: ["ent_zoe"],
             two.id: ["ent_bob", "ent_zoe"],
         }
-        assert store.mentions_of(ANN, []) == {}
+        assert store.entities.mentions_of(ANN, []) == {}
 
     def test_a_scope_sees_only_its_own_entities(self, store: Store) -> None:
         def fill(scope: Scope) -> Memory:
@@ -188,20 +192,26 @@ class EntitiesContract:
 
         for scope in (ANN, BOB):
             fill(scope)
-            write(store, lambda tx: tx.entity(TEAM, ZOE.id))
+            write(store, lambda tx: tx.entities.get(TEAM, ZOE.id))
         for scope in (ANN, BOB):
             own = replace(ZOE, scope=scope, aliases=(scope.key,), mentions=1)
-            assert store.entities([scope], names=["zoe"]) == [own]
-            assert store.entity(scope, ZOE.id) == own
-            assert [one.scope for one in store.mentioning(scope, ZOE.id)] == [scope]
-            assert store.mentions_of(scope, ["fact_same"]) == {"fact_same": [ZOE.id]}
-        assert [entity.scope for entity in store.entities([ANN, BOB], names=["zoe"])] == [ANN, BOB]
-        assert store.entities([ANN, BOB], names=["bob"]) == [
+            assert store.entities.list([scope], names=["zoe"]) == [own]
+            assert store.entities.get(scope, ZOE.id) == own
+            assert [one.scope for one in store.entities.mentioning(scope, ZOE.id)] == [scope]
+            assert store.entities.mentions_of(scope, ["fact_same"]) == {"fact_same": [ZOE.id]}
+        assert [entity.scope for entity in store.entities.list([ANN, BOB], names=["zoe"])] == [
+            ANN,
+            BOB,
+        ]
+        assert store.entities.list([ANN, BOB], names=["bob"]) == [
             replace(ZOE, scope=BOB, aliases=("bob",), mentions=1)
         ]
-        assert store.entities([ANN], names=["bob"]) == store.entities([TEAM]) == []
-        assert (store.entity(TEAM, ZOE.id), store.mentions_of(TEAM, ["fact_same"])) == (None, {})
-        assert store.mentioning(TEAM, ZOE.id) == []
+        assert store.entities.list([ANN], names=["bob"]) == store.entities.list([TEAM]) == []
+        assert (
+            store.entities.get(TEAM, ZOE.id),
+            store.entities.mentions_of(TEAM, ["fact_same"]),
+        ) == (None, {})
+        assert store.entities.mentioning(TEAM, ZOE.id) == []
 
     def test_a_writer_finds_an_entity_by_any_name_and_its_type(self, store: Store) -> None:
         known(store, ZOE, Entity("ent_tool", ANN, "Zoe", "project", START))
@@ -214,12 +224,12 @@ class EntitiesContract:
                 ("zo", "person"),
                 ("@zoe", "project"),
             )
-            return [tx.entity_named(ANN, name, type_) for name, type_ in asked]
+            return [tx.entities.named(ANN, name, type_) for name, type_ in asked]
 
         found = write(store, work)
         assert found[:2] == [ZOE, ZOE]
         assert [entity and entity.id for entity in found[2:]] == ["ent_tool", None, None]
-        assert write(store, lambda tx: tx.entity_named(BOB, "zoe", "person")) is None
+        assert write(store, lambda tx: tx.entities.named(BOB, "zoe", "person")) is None
         assert store.scopes() == [ANN]
 
     def test_a_name_of_its_own_comes_before_an_alias_and_the_oldest_first(
@@ -231,7 +241,7 @@ class EntitiesContract:
 
         def put_and_find(entity: Entity) -> str | None:
             known(store, entity)
-            found = write(store, lambda tx: tx.entity_named(ANN, "zoe", "person"))
+            found = write(store, lambda tx: tx.entities.named(ANN, "zoe", "person"))
             return found.id if found else None
 
         assert [put_and_find(entity) for entity in (alias, later, older)] == [
@@ -245,17 +255,17 @@ class EntitiesContract:
         set_status(store, one, "archived")
 
         def work(tx: Transaction) -> tuple[Any, ...]:
-            tx.put_entity(ZOE)
+            tx.entities.put(ZOE)
             for memory in (two, one):
-                tx.mention(ANN, entity=ZOE.id, memory=memory.id)
+                tx.entities.mention(ANN, entity=ZOE.id, memory=memory.id)
             found = (
-                tx.entity(ANN, ZOE.id),
-                [memory.id for memory in tx.mentioning(ANN, ZOE.id)],
+                tx.entities.get(ANN, ZOE.id),
+                [one.id for one in tx.entities.mentioning(ANN, ZOE.id, statuses=None)],
             )
-            tx.remove_entity(ZOE)
-            return (*found, tx.entity(ANN, ZOE.id), tx.mentioning(ANN, ZOE.id))
+            tx.entities.remove(ZOE)
+            return (*found, tx.entities.get(ANN, ZOE.id), tx.entities.mentioning(ANN, ZOE.id))
 
-        assert write(store, work) == (ZOE, [one.id, two.id], None, [])
+        assert write(store, work) == (ZOE, [two.id, one.id], None, [])
 
     def test_a_removed_entity_takes_its_names_and_mentions_along(self, store: Store) -> None:
         one = put_one(store, fact("met Zoe"))
@@ -263,8 +273,8 @@ class EntitiesContract:
         known(store, ZOE, other)
         mentioned(store, ZOE, one)
         mentioned(store, other, one)
-        write(store, lambda tx: tx.remove_entity(ZOE))
-        assert store.entities([ANN]) == [replace(other, mentions=1)]
+        write(store, lambda tx: tx.entities.remove(ZOE))
+        assert store.entities.list([ANN]) == [replace(other, mentions=1)]
         assert [row["entity"] for row in store.rows("entity_name", ANN)] == [
             "ent_other",
             "ent_other",
@@ -274,17 +284,17 @@ class EntitiesContract:
     def test_an_entity_that_is_not_there_cannot_be_removed(self, store: Store) -> None:
         known(store, replace(ZOE, scope=BOB))
         with pytest.raises(NotFound):
-            write(store, lambda tx: tx.remove_entity(ZOE))
-        assert names(store.entities([BOB])) == ["Zoe"]
+            write(store, lambda tx: tx.entities.remove(ZOE))
+        assert names(store.entities.list([BOB])) == ["Zoe"]
 
     def test_a_mention_taken_back_twice_equals_once(self, store: Store) -> None:
         one = put_one(store, fact("met Zoe"))
         known(store, ZOE)
         mentioned(store, ZOE, one)
         for _ in range(2):
-            write(store, lambda tx: tx.unmention(ANN, entity=ZOE.id, memory=one.id))
-        write(store, lambda tx: tx.unmention(BOB, entity=ZOE.id, memory=one.id))
-        assert store.mentioning(ANN, ZOE.id) == []
+            write(store, lambda tx: tx.entities.unmention(ANN, entity=ZOE.id, memory=one.id))
+        write(store, lambda tx: tx.entities.unmention(BOB, entity=ZOE.id, memory=one.id))
+        assert store.entities.mentioning(ANN, ZOE.id) == []
         assert [event.noun for event in store.events([ANN])].count("mention") == 2
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
@@ -310,12 +320,12 @@ class EntitiesContract:
         write(store, lambda tx: _moved(tx, one), run="run_merge")
         write(
             store,
-            lambda tx: tx.mention(ANN, entity="ent_new", memory=two.id),
+            lambda tx: tx.entities.mention(ANN, entity="ent_new", memory=two.id),
             run="run_later",
         )
         undo(store, "run_merge")
-        assert [memory.id for memory in store.mentioning(ANN, "ent_new")] == [two.id]
-        assert [memory.id for memory in store.mentioning(ANN, ZOE.id)] == [one.id]
+        assert [memory.id for memory in store.entities.mentioning(ANN, "ent_new")] == [two.id]
+        assert [memory.id for memory in store.entities.mentioning(ANN, ZOE.id)] == [one.id]
 
     def test_purging_the_only_memory_that_mentions_somebody_erases_the_name(
         self, store: Store
@@ -324,9 +334,9 @@ class EntitiesContract:
         known(store, ZOE)
         mentioned(store, ZOE, one, two)
         purge(store, one)
-        assert [entity.id for entity in store.entities([ANN])] == [ZOE.id]
+        assert [entity.id for entity in store.entities.list([ANN])] == [ZOE.id]
         purge(store, two)
-        assert store.entities([ANN]) == []
+        assert store.entities.list([ANN]) == []
         told = " ".join(
             f"{event.target} {event.before} {event.after}" for event in store.events([ANN])
         )
@@ -336,11 +346,11 @@ class EntitiesContract:
         one = put_one(store, fact("met Zoe"))
         known(store, ZOE)
         mentioned(store, ZOE, one)
-        write(store, lambda tx: tx.remove_entity(ZOE), run="run_remove")
+        write(store, lambda tx: tx.entities.remove(ZOE), run="run_remove")
         purge(store, one)
         with pytest.raises((Conflict, Refused)):
             undo(store, "run_remove")
-        assert store.entities([ANN]) == []
+        assert store.entities.list([ANN]) == []
 
     def test_the_registry_is_exported_and_restored(self, store: Store) -> None:
         one = put_one(store, fact("met Zoe"))
@@ -356,6 +366,6 @@ class EntitiesContract:
                 tx.restore_row(noun, {**row, "scope": "user:bob"}, journal=True)
 
         write(store, restore)
-        assert store.entities([BOB]) == [
-            replace(entity, scope=BOB) for entity in store.entities([ANN])
+        assert store.entities.list([BOB]) == [
+            replace(entity, scope=BOB) for entity in store.entities.list([ANN])
         ]

@@ -34,7 +34,7 @@ ZOE = Entity("ent_zoe", ANN, "Zoe", "person", START, ("Zo",))
 def told(store: Store) -> str:
     """Everything that Ann's tables and journal say."""
     rows = [list(store.rows(noun, ANN)) for noun in NOUNS]
-    return f"{rows} {store.events([ANN])} {store.jobs([ANN])}".lower()
+    return f"{rows} {store.events([ANN])} {store.jobs.list([ANN])}".lower()
 
 
 def met(store: Store, *names: str, entity: Entity = ZOE) -> None:
@@ -42,9 +42,9 @@ def met(store: Store, *names: str, entity: Entity = ZOE) -> None:
     stored = put(store, *(fact(name) for name in names))
 
     def work(tx: Transaction) -> None:
-        tx.put_entity(entity)
+        tx.entities.put(entity)
         for one in stored:
-            tx.mention(ANN, entity=entity.id, memory=one.id)
+            tx.entities.mention(ANN, entity=entity.id, memory=one.id)
 
     write(store, work)
 
@@ -66,16 +66,16 @@ class ErasingContract:
         self, store: Store
     ) -> None:
         one = put_one(store, fact("zanzibar", title="zanzibar"))
-        assert write(store, lambda tx: tx.removed(ANN, one.id)) is None
+        assert write(store, lambda tx: tx.erasure.removed(ANN, one.id)) is None
         write(store, lambda tx: tx.remove(one), run="run_remove")
-        kept = write(store, lambda tx: tx.removed(ANN, one.id))
+        kept = write(store, lambda tx: tx.erasure.removed(ANN, one.id))
         assert kept is not None and (kept.id, kept.content, kept.title) == (
             one.id,
             "zanzibar",
             "zanzibar",
         )
         purge(store, kept)
-        assert write(store, lambda tx: tx.removed(ANN, one.id)) is None
+        assert write(store, lambda tx: tx.erasure.removed(ANN, one.id)) is None
         assert "zanzibar" not in told(store)
         with pytest.raises(Refused):
             undo(store, "run_remove")
@@ -87,13 +87,13 @@ class ErasingContract:
     ) -> None:
         write(
             store,
-            lambda tx: tx.put_session(Session("zanzibar", ANN, START, START)),
+            lambda tx: tx.sessions.put(Session("zanzibar", ANN, START, START)),
             run="run_begin",
         )
-        store.enqueue(ANN, "learn", "zanzibar", watermark=1)
-        write(store, lambda tx: tx.purge_session(ANN, "zanzibar"))
+        store.jobs.enqueue(ANN, "learn", "zanzibar", watermark=1)
+        write(store, lambda tx: tx.erasure.session(ANN, "zanzibar"))
         assert "zanzibar" not in told(store)
-        assert store.jobs([ANN]) == []
+        assert store.jobs.list([ANN]) == []
         with pytest.raises(Refused):
             undo(store, "run_begin")
 
@@ -101,28 +101,30 @@ class ErasingContract:
         self, store: Store
     ) -> None:
         met(store, "met Zoe")
-        write(store, lambda tx: tx.put_entity(Entity(ZOE.id, ANN, "Mia", "person", START)))
+        write(store, lambda tx: tx.entities.put(Entity(ZOE.id, ANN, "Mia", "person", START)))
         met(store, "met Mia", entity=Entity(ZOE.id, ANN, "Mia", "person", START))
         (first,) = store.list(Filter((ANN,)), limit=1, order="oldest")
         purge(store, first)
         assert "'zo'" not in told(store) and "zoe" not in told(store).replace(ZOE.id, "")
-        assert [entity.name for entity in store.entities([ANN])] == ["Mia"]
+        assert [entity.name for entity in store.entities.list([ANN])] == ["Mia"]
 
     def test_one_name_of_an_entity_can_be_erased(self, store: Store) -> None:
         met(store, "met Zo")
-        write(store, lambda tx: tx.purge_entity(ZOE, ["zoe"]))
-        assert [(entity.name, entity.aliases) for entity in store.entities([ANN])] == [("Zo", ())]
+        write(store, lambda tx: tx.erasure.entity(ZOE, ["zoe"]))
+        assert [(entity.name, entity.aliases) for entity in store.entities.list([ANN])] == [
+            ("Zo", ())
+        ]
         assert "zoe" not in told(store).replace(ZOE.id, "")
-        write(store, lambda tx: tx.purge_entity(ZOE, ["zo"]))
-        assert store.entities([ANN]) == []
+        write(store, lambda tx: tx.erasure.entity(ZOE, ["zo"]))
+        assert store.entities.list([ANN]) == []
 
     def test_whom_a_memory_mentions_or_mentioned(self, store: Store) -> None:
         met(store, "met Zoe")
         (one,) = store.list(Filter((ANN,)))
-        write(store, lambda tx: tx.unmention(ANN, entity=ZOE.id, memory=one.id))
-        assert [entity.id for entity in write(store, lambda tx: tx.entities_of(ANN, one.id))] == [
-            ZOE.id
-        ]
+        write(store, lambda tx: tx.entities.unmention(ANN, entity=ZOE.id, memory=one.id))
+        assert [
+            entity.id for entity in write(store, lambda tx: tx.erasure.entities_of(ANN, one.id))
+        ] == [ZOE.id]
 
     def test_the_memories_of_a_session_and_those_that_name_it(self, store: Store) -> None:
         said = turn("said", "s_1", 0)
@@ -134,19 +136,21 @@ class ErasingContract:
             learned,
             turn("elsewhere", "sx1", 0),
         )
-        members = write(store, lambda tx: tx.of_session(ANN, "s_1"))
+        members = write(store, lambda tx: tx.sessions.memories(ANN, "s_1", named=True))
         assert [one.content for one in members] == ["said", "learned"]
-        assert write(store, lambda tx: tx.of_session(BOB, "s_1")) == []
+        assert write(store, lambda tx: tx.sessions.memories(BOB, "s_1", named=True)) == []
 
     def test_quotations_are_replaced_wherever_they_are(self, store: Store) -> None:
         one, two = put(store, fact("one", metadata={"said": 'the "big" fish'}), fact("two"))
         write(
             store,
-            lambda tx: tx.put_session(Session("s", ANN, START, START, metadata={"on": "big fish"})),
+            lambda tx: tx.sessions.put(
+                Session("s", ANN, START, START, metadata={"on": "big fish"})
+            ),
         )
         write(
             store,
-            lambda tx: tx.add_messages(
+            lambda tx: tx.sessions.add_messages(
                 ANN, "s", [{"text": "a big fish", "deep": ['{"a": "big fish"}']}]
             ),
         )
@@ -158,14 +162,16 @@ class ErasingContract:
         change(store, two, status_reason="")
         instead = {"big fish": "(x)", r"the \"big\" fish": "(y)"}
         # Both changes of one memory among them.
-        assert write(store, lambda tx: tx.redact(ANN, instead)) == 7
+        assert write(store, lambda tx: tx.erasure.redact(ANN, instead)) == 7
         assert "fish" not in told(store)
         assert store.get([ANN], [one.id])[0].metadata == {"said": "(y)"}
 
     def test_redacting_nothing_changes_nothing(self, store: Store) -> None:
         put(store, fact("one", metadata={"a": "b"}))
         before = told(store)
-        assert write(store, lambda tx: (tx.redact(ANN, {}), tx.redact(ANN, {"absent": "x"}))) == (
+        assert write(
+            store, lambda tx: (tx.erasure.redact(ANN, {}), tx.erasure.redact(ANN, {"absent": "x"}))
+        ) == (
             0,
             0,
         )
@@ -174,20 +180,20 @@ class ErasingContract:
     def test_everything_that_a_scope_says(self, store: Store) -> None:
         one = put_one(store, fact("one"))
         met(store, "two")
-        write(store, lambda tx: tx.put_session(Session("s", ANN, START, START)))
-        write(store, lambda tx: tx.add_messages(ANN, "s", [{"a": 1}]))
-        said = write(store, lambda tx: list(tx.contents(ANN)))
+        write(store, lambda tx: tx.sessions.put(Session("s", ANN, START, START)))
+        write(store, lambda tx: tx.sessions.add_messages(ANN, "s", [{"a": 1}]))
+        said = write(store, lambda tx: list(tx.erasure.contents(ANN)))
         assert said[0] == ("memory", one.id, "one") and ("entity", ZOE.id, "Zoe") in said
         assert {("session", "", "s"), ("message", "", '{"a":1}')} <= set(said)
-        assert write(store, lambda tx: list(tx.contents(BOB))) == []
+        assert write(store, lambda tx: list(tx.erasure.contents(BOB))) == []
 
     def test_a_purged_scope_is_empty_and_the_others_are_as_they_were(self, store: Store) -> None:
         met(store, "met Zoe", "and again")
         one, other = put(store, fact("of ann"), fact("of bob", scope=BOB))
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1), other.seq: unit(2)})
-        store.enqueue(ANN, "tidy", "k", watermark=1)
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1), other.seq: unit(2)})
+        store.jobs.enqueue(ANN, "tidy", "k", watermark=1)
         before = [list(store.rows(noun, BOB)) for noun in NOUNS]
-        write(store, lambda tx: tx.purge_scope(ANN), run="run_purge", verb="purge")
+        write(store, lambda tx: tx.erasure.scope(ANN), run="run_purge", verb="purge")
         assert [noun for noun in NOUNS if list(store.rows(noun, ANN))] == []
         assert [(event.run, event.before) for event in store.events([ANN])] == [
             ("run_purge", {"purged": True})
@@ -196,7 +202,7 @@ class ErasingContract:
             listed(store),
             found(store, "ann zoe"),
             store.corpus([ANN], ["ann"]).size,
-            store.jobs([ANN]),
+            store.jobs.list([ANN]),
         ) == (
             [],
             [],
@@ -213,11 +219,11 @@ class ErasingContract:
     def test_a_purge_says_what_it_erased(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         write(store, lambda tx: tx.link(link(one, two)))
-        store.add_vectors([ANN], MODEL, {one.seq: unit(1)})
+        store.vectors.add([ANN], MODEL, {one.seq: unit(1)})
 
         def work(tx: Transaction) -> dict[str, int]:
-            tx.purge(one)
-            return dict(tx.erased)
+            tx.erasure.memory(one)
+            return dict(tx.erasure.erased)
 
         assert write(store, work) == {"memories": 1, "links": 1, "vectors": 1, "journal": 2}
 
@@ -225,30 +231,30 @@ class ErasingContract:
         self, store: Store
     ) -> None:
         def half(tx: Transaction) -> None:
-            tx.enqueue(ANN, "scrub", "files", watermark=1)
+            tx.jobs.enqueue(ANN, "scrub", "files", watermark=1)
             raise NotFound("on the way")
 
         with pytest.raises(NotFound):
             write(store, half)
-        assert store.jobs([ANN]) == []
-        write(store, lambda tx: tx.enqueue(ANN, "scrub", "files", watermark=1))
-        assert [(job.kind, job.key, job.status) for job in store.jobs([ANN])] == [
+        assert store.jobs.list([ANN]) == []
+        write(store, lambda tx: tx.jobs.enqueue(ANN, "scrub", "files", watermark=1))
+        assert [(job.kind, job.key, job.status) for job in store.jobs.list([ANN])] == [
             ("scrub", "files", "pending")
         ]
 
     def test_jobs_are_dropped_as_if_nobody_had_tried_them(self, store: Store) -> None:
         for kind in ("read", "build", "other"):
-            store.enqueue(ANN, kind, "k", watermark=1)
-        store.enqueue(BOB, "read", "k", watermark=1)
-        held = store.claim(["read"], worker="w", now=1, lease=100, scopes=[ANN])
+            store.jobs.enqueue(ANN, kind, "k", watermark=1)
+        store.jobs.enqueue(BOB, "read", "k", watermark=1)
+        held = store.jobs.claim(["read"], worker="w", now=1, lease=100, scopes=[ANN])
         assert held is not None
-        assert write(store, lambda tx: tx.drop_jobs(ANN, ("read", "build", "none"))) == 2
-        assert [(job.scope, job.kind) for job in store.jobs([ANN, BOB])] == [
+        assert write(store, lambda tx: tx.jobs.drop(ANN, ("read", "build", "none"))) == 2
+        assert [(job.scope, job.kind) for job in store.jobs.list([ANN, BOB])] == [
             (ANN, "other"),
             (BOB, "read"),
         ]
-        assert not store.heartbeat(held, now=2, lease=100)
-        assert write(store, lambda tx: tx.drop_jobs(ANN, ())) == 0
+        assert not store.jobs.heartbeat(held, now=2, lease=100)
+        assert write(store, lambda tx: tx.jobs.drop(ANN, ())) == 0
 
     def test_scrubbing_says_of_each_place_whether_it_is_clean(self, store: Store) -> None:
         purge(store, put_one(store, fact("tea")))

@@ -172,15 +172,18 @@ class ExportContract:
         theirs = put(store, *(fact(f"theirs {n}", scope=BOB) for n in range(3)))
         gone = theirs[0]
         kept = theirs[1:]
-        store.add_vectors(ALL, MODEL, {one.seq: unit(one.seq) for one in theirs})
+        store.vectors.add(ALL, MODEL, {one.seq: unit(one.seq) for one in theirs})
         write(store, lambda tx: tx.remove(gone))
         restored = self.restore(store, put_one(store, fact("mine")), gone.seq)
-        assert (store.models([BOB]), store.without_vector(MODEL, 9, [BOB])) == (
+        assert (store.vectors.models([BOB]), store.vectors.missing(MODEL, 9, [BOB])) == (
             {MODEL: False},
             [restored],
         )
-        store.add_vectors(ALL, MODEL, {restored.seq: unit(99)})
-        assert (store.models([BOB]), store.behind(MODEL, [BOB])) == ({MODEL: True}, {})
+        store.vectors.add(ALL, MODEL, {restored.seq: unit(99)})
+        assert (store.vectors.models([BOB]), store.vectors.behind(MODEL, [BOB])) == (
+            {MODEL: True},
+            {},
+        )
         ranked = store.by_vector(Filter((BOB,)), MODEL, unit(99), 3)
         assert (ranked[0][0], len(ranked)) == (restored.seq, 1 + len(kept))
 

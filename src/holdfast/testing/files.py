@@ -21,7 +21,7 @@ def file(path: str, *, root: str = ROOT, memory: str = "", size: int = 12) -> Kn
 
 def see(store: Store, *files: KnownFile, scope: Scope = ANN, run: str = "") -> None:
     """Notes files."""
-    write(store, lambda tx: tx.put_files(scope, files), run=run)
+    write(store, lambda tx: tx.files.put(scope, files), run=run)
 
 
 def paths(files: Sequence[KnownFile]) -> list[str]:
@@ -39,38 +39,38 @@ class FilesContract:
         late = file("rules/z.md", memory=one.id)
         early = file("facts/ä b.md", size=2**40)
         see(store, late, early)
-        assert store.files(ANN, ROOT) == [early, late]
-        assert store.file_stats(ANN, ROOT) == {
+        assert store.files.list(ANN, ROOT) == [early, late]
+        assert store.files.stats(ANN, ROOT) == {
             one.path: (one.size, one.mtime) for one in (early, late)
         }
-        assert store.file_stats(ANN, ELSEWHERE) == store.file_stats(BOB, ROOT) == {}
-        assert store.files(ANN, ELSEWHERE) == store.files(BOB, ROOT) == []
+        assert store.files.stats(ANN, ELSEWHERE) == store.files.stats(BOB, ROOT) == {}
+        assert store.files.list(ANN, ELSEWHERE) == store.files.list(BOB, ROOT) == []
 
     def test_seeing_a_file_again_replaces_what_was_known_of_it_there(self, store: Store) -> None:
         see(store, file("a.md"), file("a.md", root=ELSEWHERE))
         see(store, file("a.md"), scope=BOB)
         see(store, file("a.md", size=1), file("b.md"), file("a.md", size=99))
-        assert store.files(ANN, ROOT) == [file("a.md", size=99), file("b.md")]
-        assert store.files(ANN, ELSEWHERE) == [file("a.md", root=ELSEWHERE)]
-        assert store.files(BOB, ROOT) == [file("a.md")]
+        assert store.files.list(ANN, ROOT) == [file("a.md", size=99), file("b.md")]
+        assert store.files.list(ANN, ELSEWHERE) == [file("a.md", root=ELSEWHERE)]
+        assert store.files.list(BOB, ROOT) == [file("a.md")]
 
     def test_files_are_forgotten_one_by_one(self, store: Store) -> None:
         see(store, file("a.md"), file("b.md"), file("a.md", root=ELSEWHERE))
         see(store, file("a.md"), scope=BOB)
-        write(store, lambda tx: tx.drop_files(ANN, ROOT, ["a.md", "never there"]))
-        assert (paths(store.files(ANN, ROOT)), paths(store.files(ANN, ELSEWHERE))) == (
+        write(store, lambda tx: tx.files.drop(ANN, ROOT, ["a.md", "never there"]))
+        assert (paths(store.files.list(ANN, ROOT)), paths(store.files.list(ANN, ELSEWHERE))) == (
             ["b.md"],
             ["a.md"],
         )
-        assert paths(store.files(BOB, ROOT)) == ["a.md"]
+        assert paths(store.files.list(BOB, ROOT)) == ["a.md"]
 
     def test_many_are_seen_and_forgotten_at_once(self, store: Store) -> None:
         many = [file(f"{number:04}.md") for number in range(1201)]
         see(store, *many)
         see(store, *many)
-        assert store.files(ANN, ROOT) == many
-        write(store, lambda tx: tx.drop_files(ANN, ROOT, paths(many[1:])))
-        assert store.files(ANN, ROOT) == many[:1]
+        assert store.files.list(ANN, ROOT) == many
+        write(store, lambda tx: tx.files.drop(ANN, ROOT, paths(many[1:])))
+        assert store.files.list(ANN, ROOT) == many[:1]
 
     def test_a_transaction_sees_the_files_that_it_noted_and_no_others(
         self, store: Store, again: Again
@@ -79,21 +79,21 @@ class FilesContract:
         see(store, file("a.md"), scope=BOB)
 
         def work(tx: Transaction) -> list[list[str]]:
-            tx.put_files(ANN, [file("a.md"), file("b.md")])
-            tx.drop_files(ANN, ROOT, ["a.md"])
+            tx.files.put(ANN, [file("a.md"), file("b.md")])
+            tx.files.drop(ANN, ROOT, ["a.md"])
             return [
-                paths(tx.files(ANN, ROOT)),
-                paths(tx.files(ANN, ELSEWHERE)),
-                paths(other.files(ANN, ROOT)),
+                paths(tx.files.list(ANN, ROOT)),
+                paths(tx.files.list(ANN, ELSEWHERE)),
+                paths(other.files.list(ANN, ROOT)),
             ]
 
         assert write(store, work) == [["b.md"], [], []]
-        assert paths(other.files(ANN, ROOT)) == ["b.md"]
+        assert paths(other.files.list(ANN, ROOT)) == ["b.md"]
 
     def test_noting_nothing_is_no_change(self, store: Store) -> None:
         see(store)
-        write(store, lambda tx: tx.drop_files(ANN, ROOT, []))
-        assert (store.files(ANN, ROOT), store.scopes()) == ([], [])
+        write(store, lambda tx: tx.files.drop(ANN, ROOT, []))
+        assert (store.files.list(ANN, ROOT), store.scopes()) == ([], [])
 
     def test_the_journal_and_exports_say_nothing_of_files_and_undo_leaves_them(
         self, store: Store
@@ -108,20 +108,20 @@ class FilesContract:
         assert "a.md" not in str(
             [store.events([ANN]), *(list(store.rows(noun, ANN)) for noun in NOUNS)]
         )
-        assert paths(store.files(ANN, ROOT)) == ["a.md"]
+        assert paths(store.files.list(ANN, ROOT)) == ["a.md"]
 
     def test_the_note_of_a_file_goes_with_its_memory_for_good(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         see(store, file("one.md", memory=one.id), file("two.md", memory=two.id), file("talk.jsonl"))
 
         def work(tx: Transaction) -> int:
-            tx.purge(one)
-            return tx.erased["files"]
+            tx.erasure.memory(one)
+            return tx.erasure.erased["files"]
 
         assert write(store, work) == 1
-        assert paths(store.files(ANN, ROOT)) == ["talk.jsonl", "two.md"]
+        assert paths(store.files.list(ANN, ROOT)) == ["talk.jsonl", "two.md"]
         purge(store, two)
-        assert paths(store.files(ANN, ROOT)) == ["talk.jsonl"]
+        assert paths(store.files.list(ANN, ROOT)) == ["talk.jsonl"]
 
     def test_a_seal_on_a_folder_lasts_until_something_is_noted_or_forgotten_of_a_file_in_it(
         self, store: Store
@@ -129,19 +129,19 @@ class FilesContract:
         one = put_one(store, fact("one"))
         here, there = (KnownFile("", root, "", 0, 0, "5ea1") for root in (ROOT, ELSEWHERE))
         for change in (
-            lambda tx: tx.put_files(ANN, [file("a.md", size=1)]),
-            lambda tx: tx.drop_files(ANN, ROOT, ["a.md"]),
+            lambda tx: tx.files.put(ANN, [file("a.md", size=1)]),
+            lambda tx: tx.files.drop(ANN, ROOT, ["a.md"]),
         ):
             see(store, file("a.md"), file("b.md", memory=one.id), here, there)
-            assert store.files(ANN, "") == [there, here]
+            assert store.files.list(ANN, "") == [there, here]
             write(store, change)
-            assert store.files(ANN, "") == [there, here._replace(hash="")]
+            assert store.files.list(ANN, "") == [there, here._replace(hash="")]
         see(store, here)
         purge(store, one)
-        assert [mark.hash for mark in store.files(ANN, "")] == ["", ""]
+        assert [mark.hash for mark in store.files.list(ANN, "")] == ["", ""]
 
     def test_a_purged_scope_knows_no_files(self, store: Store) -> None:
         see(store, file("a.md"))
         see(store, file("a.md"), scope=BOB)
-        write(store, lambda tx: tx.purge_scope(ANN), verb="purge")
-        assert (store.files(ANN, ROOT), paths(store.files(BOB, ROOT))) == ([], ["a.md"])
+        write(store, lambda tx: tx.erasure.scope(ANN), verb="purge")
+        assert (store.files.list(ANN, ROOT), paths(store.files.list(BOB, ROOT))) == ([], ["a.md"])

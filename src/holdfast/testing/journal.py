@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from operator import methodcaller
 
 import pytest
@@ -36,16 +37,26 @@ from .scene import (
 )
 
 
+def begin(store: Store, session: Session) -> None:
+    """Puts a session, in a transaction of its own."""
+    write(store, lambda tx: tx.sessions.put(session))
+
+
+def mention(tx: Transaction, *, entity: str, memory: str) -> None:
+    """Notes a mention in Ann's scope."""
+    tx.entities.mention(ANN, entity=entity, memory=memory)
+
+
 class GraphContract:
     """Sessions, edges, entities."""
 
     def test_positions_count_from_zero_in_each_session(self, store: Store) -> None:
         def work(tx: Transaction) -> list[int]:
-            seen = [tx.next_position(ANN, "s")]
+            seen = [tx.sessions.next_position(ANN, "s")]
             tx.add(turn("a", "s", 0))
             tx.add(turn("b", "s", 1))
-            elsewhere = [tx.next_position(ANN, "t"), tx.next_position(BOB, "s")]
-            return [*seen, tx.next_position(ANN, "s"), *elsewhere]
+            elsewhere = [tx.sessions.next_position(ANN, "t"), tx.sessions.next_position(BOB, "s")]
+            return [*seen, tx.sessions.next_position(ANN, "s"), *elsewhere]
 
         assert write(store, work) == [0, 2, 0, 0]
 
@@ -67,20 +78,22 @@ class GraphContract:
 
         def work(tx: Transaction) -> list[str]:
             tx.add(turn("now", "s", 9))
-            return [one.content for one in tx.in_session(ANN, "s")]
+            return [one.content for one in tx.sessions.memories(ANN, "s")]
 
         assert write(store, work) == ["early", "piece", "late", "now"]
 
     def test_an_open_session_goes_on_behind_its_last_turn(self, store: Store) -> None:
-        write(store, lambda tx: tx.put_session(Session("s", ANN, START, START)))
+        write(store, lambda tx: tx.sessions.put(Session("s", ANN, START, START)))
         write(store, lambda tx: tx.add(turn("a", "s", 6)))
         before = store.events([ANN])
-        assert write(store, lambda tx: (tx.go_on(ANN, "s", at=at(5)), tx.session(ANN, "s"))) == (
+        assert write(
+            store, lambda tx: (tx.sessions.go_on(ANN, "s", at=at(5)), tx.sessions.get(ANN, "s"))
+        ) == (
             7,
             Session("s", ANN, START, at(5)),
         )
-        assert write(store, lambda tx: tx.go_on(ANN, "s", at=at(3))) == 7
-        assert store.sessions([ANN]) == [Session("s", ANN, START, at(5))]
+        assert write(store, lambda tx: tx.sessions.go_on(ANN, "s", at=at(3))) == 7
+        assert store.sessions.list([ANN]) == [Session("s", ANN, START, at(5))]
         # That somebody speaks is seen, not changed.
         assert store.events([ANN]) == before
 
@@ -88,22 +101,24 @@ class GraphContract:
         ended = Session("ended", ANN, START, START, ended_at=START)
         together(
             store,
-            lambda tx: tx.put_session(ended),
-            lambda tx: tx.put_session(Session("begun", ANN, START, START)),
+            lambda tx: tx.sessions.put(ended),
+            lambda tx: tx.sessions.put(Session("begun", ANN, START, START)),
         )
         asked = [(ANN, "ended"), (ANN, "begun"), (ANN, "unheard"), (BOB, "begun")]
-        went_on = write(store, lambda tx: [tx.go_on(*session, at=at(5)) for session in asked])
+        went_on = write(
+            store, lambda tx: [tx.sessions.go_on(*session, at=at(5)) for session in asked]
+        )
         assert went_on == [None, 0, None, None]
-        assert store.session(ANN, "ended") == ended
+        assert store.sessions.get(ANN, "ended") == ended
 
     def test_a_session_is_added_and_then_made_equal(self, store: Store) -> None:
         session = Session("s", ANN, START, START, agent="claude", metadata={"cwd": "/tmp"})
-        write(store, lambda tx: tx.put_session(session))
+        write(store, lambda tx: tx.sessions.put(session))
         ended = replace(session, last_activity=at(5), ended_at=at(5), end_reason="idle")
-        write(store, lambda tx: tx.put_session(ended))
-        assert store.sessions([ANN]) == [ended]
-        assert write(store, lambda tx: tx.session(ANN, "s")) == ended
-        assert write(store, lambda tx: tx.session(BOB, "s")) is None
+        write(store, lambda tx: tx.sessions.put(ended))
+        assert store.sessions.list([ANN]) == [ended]
+        assert write(store, lambda tx: tx.sessions.get(ANN, "s")) == ended
+        assert write(store, lambda tx: tx.sessions.get(BOB, "s")) is None
 
     def test_sessions_come_most_recently_active_first(self, store: Store) -> None:
         sessions = [
@@ -111,9 +126,14 @@ class GraphContract:
             for name, activity in (("a", 1), ("b", 3), ("c", 2))
         ]
         sessions.append(Session("d", ANN, START, at(9), ended_at=at(9)))
-        together(store, *(methodcaller("put_session", session) for session in sessions))
-        assert [session.id for session in store.sessions([ANN])] == ["d", "b", "c", "a"]
-        assert [session.id for session in store.sessions([ANN], open_only=True)] == ["b", "c", "a"]
+        for session in sessions:
+            begin(store, session)
+        assert [session.id for session in store.sessions.list([ANN])] == ["d", "b", "c", "a"]
+        assert [session.id for session in store.sessions.list([ANN], open_only=True)] == [
+            "b",
+            "c",
+            "a",
+        ]
 
     def test_adding_an_edge_twice_equals_once(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
@@ -136,7 +156,7 @@ class GraphContract:
         write(store, lambda tx: mention_all(tx, "Ann", []))
         for entity, target in (("entity_Ann", "fact_nobody"), ("entity_Nobody", one.id)):
             with pytest.raises(NotFound):
-                together(store, methodcaller("mention", ANN, entity=entity, memory=target))
+                write(store, partial(mention, entity=entity, memory=target))
         assert list(store.rows("mention", ANN)) == []
 
     def test_edges_come_oldest_first(self, store: Store) -> None:
@@ -188,7 +208,9 @@ class GraphContract:
         write(store, lambda tx: mention_all(tx, "Ann", [one], "Annie"))
         write(
             store,
-            lambda tx: tx.put_entity(Entity("entity_Ann", ANN, "Anne", "person", START, ("Nan",))),
+            lambda tx: tx.entities.put(
+                Entity("entity_Ann", ANN, "Anne", "person", START, ("Nan",))
+            ),
         )
         where = Filter((ANN,))
         assert [
@@ -219,7 +241,7 @@ class TransactionContract:
             added = tx.add(fact("kept out"))
             tx.change(kept, status="archived", title="changed")
             tx.link(link(added, kept))
-            tx.put_session(Session("s", ANN, START, START))
+            tx.sessions.put(Session("s", ANN, START, START))
             mention_all(tx, "Joanna", [added])
             tx.add(fact("elsewhere", scope=BOB))
             raise KeyError("the caller's own error")
@@ -245,7 +267,7 @@ class TransactionContract:
         def work(tx: Transaction) -> dict[tuple[Scope, str], Memory | None]:
             tx.change(kept, title="first"), tx.change(kept, title="second")
             tx.change(other, title="third")
-            tx.purge(gone)
+            tx.erasure.memory(gone)
             tx.add_many([new])
             return {(scope, id_): before for scope, id_, before in tx.touched("file")}
 
@@ -369,12 +391,12 @@ class JournalContract:
         one, two = put(store, fact("one"), fact("two"), run="run_a")
         change(store, one, run="run_b", title="T")
         change(store, two, run="run_c", title="T")
-        entries = write(store, lambda tx: tx.history(ANN, one.id))
+        entries = write(store, lambda tx: tx.events([ANN], target=one.id, order="oldest"))
         assert [(event.run, event.target) for event in entries] == [
             ("run_a", one.id),
             ("run_b", one.id),
         ]
-        assert write(store, lambda tx: tx.history(BOB, one.id)) == []
+        assert write(store, lambda tx: tx.events([BOB], target=one.id)) == []
 
     def test_what_was_touched_is_told_for_all_sources_together(self, store: Store) -> None:
         old = put_one(store, fact("old", source="file"))
@@ -394,7 +416,7 @@ class JournalContract:
             two = tx.add(fact("two"))
             tx.change(one, title="T")
             tx.link(link(one, two))
-            tx.put_session(Session("s", ANN, START, START))
+            tx.sessions.put(Session("s", ANN, START, START))
             mention_all(tx, "Ann", [one])
 
         write(store, work, run="run_x", when=at(4), verb="busy", actor="bee")

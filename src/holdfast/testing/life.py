@@ -59,7 +59,12 @@ class LifeContract:
         assert note(), "nobody is in the way any more"
 
     def test_a_new_store_is_empty_and_sound(self, store: Store) -> None:
-        assert (list(store.check()), store.scopes(), store.events([ANN]), store.coverage()) == (
+        assert (
+            list(store.check()),
+            store.scopes(),
+            store.events([ANN]),
+            store.vectors.coverage(),
+        ) == (
             [],
             [],
             [],
@@ -109,23 +114,23 @@ class LifeContract:
 
     def test_a_closed_store_says_so_to_every_write(self, store: Store) -> None:
         one = put_one(store, fact("tea"))
-        store.enqueue(ANN, "tidy", "k", watermark=1)
-        job = store.claim(["tidy"], worker="w", now=START, lease=SECOND)
+        store.jobs.enqueue(ANN, "tidy", "k", watermark=1)
+        job = store.jobs.claim(["tidy"], worker="w", now=START, lease=SECOND)
         assert job is not None
         store.close()
         calls: list[Callable[[], Any]] = [
             lambda: put(store, fact("late")),
-            lambda: write(store, lambda tx: tx.add_messages(ANN, "s", [{}])),
-            lambda: store.add_vectors(ALL, MODEL, {one.seq: unit(1)}),
-            lambda: store.drop_vectors(MODEL),
+            lambda: write(store, lambda tx: tx.sessions.add_messages(ANN, "s", [{}])),
+            lambda: store.vectors.add(ALL, MODEL, {one.seq: unit(1)}),
+            lambda: store.vectors.drop(MODEL),
             lambda: store.touch(ALL, {one.seq: 1}, START),
-            lambda: store.enqueue(ANN, "tidy", "k", watermark=2),
-            lambda: store.claim(["tidy"], worker="w", now=START, lease=SECOND),
-            lambda: store.heartbeat(job, now=START, lease=SECOND),
-            lambda: store.fail(job, error="", retry_at=START),
-            lambda: store.release(job),
-            lambda: store.jobs([ANN]),
-            lambda: store.behind(MODEL, [ANN]),
+            lambda: store.jobs.enqueue(ANN, "tidy", "k", watermark=2),
+            lambda: store.jobs.claim(["tidy"], worker="w", now=START, lease=SECOND),
+            lambda: store.jobs.heartbeat(job, now=START, lease=SECOND),
+            lambda: store.jobs.fail(job, error="", retry_at=START),
+            lambda: store.jobs.release(job),
+            lambda: store.jobs.list([ANN]),
+            lambda: store.vectors.behind(MODEL, [ANN]),
             lambda: list(store.check()),
             store.repair,
             store.scrub,

@@ -28,7 +28,7 @@ def begin(
 ) -> Session:
     """Adds a session."""
     new = Session(session, scope, START, START, **fields)
-    write(store, lambda tx: tx.put_session(new), run=run)
+    write(store, lambda tx: tx.sessions.put(new), run=run)
     return new
 
 
@@ -43,7 +43,10 @@ def append(
     """Appends messages in one transaction, and says how many the session has now."""
     bodies = [says(text) for text in texts]
     return write(
-        store, lambda tx: tx.add_messages(scope, session, bodies), when=at(seconds), run=run
+        store,
+        lambda tx: tx.sessions.add_messages(scope, session, bodies),
+        when=at(seconds),
+        run=run,
     )
 
 
@@ -59,7 +62,7 @@ class MessagesContract:
         begin(store)
         assert append(store, "one", "two", seconds=1) == 2
         assert append(store, "three", seconds=2) == 3
-        assert store.messages(ANN, "s") == [
+        assert store.sessions.messages(ANN, "s") == [
             Message(ANN, "s", 0, says("one"), at(1)),
             Message(ANN, "s", 1, says("two"), at(1)),
             Message(ANN, "s", 2, says("three"), at(2)),
@@ -73,11 +76,11 @@ class MessagesContract:
 
     def test_a_writer_appends_behind_what_it_appended(self, store: Store) -> None:
         def work(tx: Transaction) -> list[int]:
-            tx.put_session(Session("s", ANN, START, START))
-            return [tx.add_messages(ANN, "s", [says(text)]) for text in ("one", "two")]
+            tx.sessions.put(Session("s", ANN, START, START))
+            return [tx.sessions.add_messages(ANN, "s", [says(text)]) for text in ("one", "two")]
 
         assert write(store, work) == [1, 2]
-        assert told(store.messages(ANN, "s")) == ["one", "two"]
+        assert told(store.sessions.messages(ANN, "s")) == ["one", "two"]
 
     @pytest.mark.parametrize(
         "body",
@@ -92,8 +95,8 @@ class MessagesContract:
     )
     def test_any_json_object_is_kept_as_it_is(self, store: Store, body: Body) -> None:
         begin(store)
-        write(store, lambda tx: tx.add_messages(ANN, "s", [body, body]))
-        assert [message.body for message in store.messages(ANN, "s")] == [body, body]
+        write(store, lambda tx: tx.sessions.add_messages(ANN, "s", [body, body]))
+        assert [message.body for message in store.sessions.messages(ANN, "s")] == [body, body]
         copied = [json.loads(json.dumps(row)) for row in store.rows("message", ANN)]
         assert [row["body"] for row in copied] == [body, body]
 
@@ -105,15 +108,19 @@ class MessagesContract:
     ) -> None:
         begin(store)
         with pytest.raises(InvalidInput):
-            write(store, lambda tx: tx.add_messages(ANN, "s", [says("good"), body]))
-        assert store.messages(ANN, "s") == []
+            write(store, lambda tx: tx.sessions.add_messages(ANN, "s", [says("good"), body]))
+        assert store.sessions.messages(ANN, "s") == []
 
     def test_a_session_must_be_there(self, store: Store) -> None:
         begin(store, scope=BOB)
         for session in ("s", "nobody"):
             with pytest.raises(NotFound):
                 append(store, "lost", session=session)
-        assert (store.messages(ANN, "s"), store.message_counts(ANN, ["s"]), store.scopes()) == (
+        assert (
+            store.sessions.messages(ANN, "s"),
+            store.sessions.message_counts(ANN, ["s"]),
+            store.scopes(),
+        ) == (
             [],
             {},
             [BOB],
@@ -125,11 +132,11 @@ class MessagesContract:
         with pytest.raises(ZeroDivisionError):
             together(
                 store,
-                lambda tx: tx.add_messages(ANN, "s", [says("lost")]),
+                lambda tx: tx.sessions.add_messages(ANN, "s", [says("lost")]),
                 lambda tx: 1 // 0,
             )
         append(store, "next")
-        assert told(store.messages(ANN, "s")) == ["kept", "next"]
+        assert told(store.sessions.messages(ANN, "s")) == ["kept", "next"]
 
     @pytest.mark.parametrize(
         ("last", "expected"), [(0, 0), (-1, 0), (1, 1), (3, 3), (5, 5), (99, 5)]
@@ -139,13 +146,13 @@ class MessagesContract:
     ) -> None:
         begin(store)
         append(store, *"abcde")
-        assert told(store.messages(ANN, "s", last=last)) == list("abcde")[5 - expected :]
+        assert told(store.sessions.messages(ANN, "s", last=last)) == list("abcde")[5 - expected :]
 
     def test_more_than_ten_messages_keep_the_order_of_their_numbers(self, store: Store) -> None:
         begin(store)
         for number in range(12):
             append(store, str(number))
-        assert told(store.messages(ANN, "s")) == [str(number) for number in range(12)]
+        assert told(store.sessions.messages(ANN, "s")) == [str(number) for number in range(12)]
         assert [row["position"] for row in store.rows("message", ANN)] == list(range(12))
 
     def test_each_message_is_stored_once(self, store: Store) -> None:
@@ -173,10 +180,10 @@ class MessagesContract:
             begin(store, session, scope=scope)
             append(store, f"{scope.key} {session}", session=session, scope=scope)
         assert append(store, "more") == 2
-        assert told(store.messages(ANN, "s")) == ["ann s", "more"]
-        assert told(store.messages(ANN, "t")) == ["ann t"]
-        assert told(store.messages(BOB, "s")) == ["bob s"]
-        assert store.messages(BOB, "t") == store.messages(TEAM, "s") == []
+        assert told(store.sessions.messages(ANN, "s")) == ["ann s", "more"]
+        assert told(store.sessions.messages(ANN, "t")) == ["ann t"]
+        assert told(store.sessions.messages(BOB, "s")) == ["bob s"]
+        assert store.sessions.messages(BOB, "t") == store.sessions.messages(TEAM, "s") == []
 
     def test_counts_leave_out_sessions_without_messages(self, store: Store) -> None:
         for session in "abc":
@@ -184,27 +191,38 @@ class MessagesContract:
         begin(store, "a", scope=BOB)
         append(store, "one", "two", session="a")
         append(store, "three", session="c")
-        assert store.message_counts(ANN, ["a", "b", "c", "nobody", "a"]) == {"a": 2, "c": 1}
-        assert store.message_counts(ANN, ["b"]) == store.message_counts(ANN, []) == {}
-        assert store.message_counts(BOB, ["a"]) == store.message_counts(TEAM, ["a"]) == {}
+        assert store.sessions.message_counts(ANN, ["a", "b", "c", "nobody", "a"]) == {
+            "a": 2,
+            "c": 1,
+        }
+        assert (
+            store.sessions.message_counts(ANN, ["b"])
+            == store.sessions.message_counts(ANN, [])
+            == {}
+        )
+        assert (
+            store.sessions.message_counts(BOB, ["a"])
+            == store.sessions.message_counts(TEAM, ["a"])
+            == {}
+        )
 
     def test_any_number_of_sessions_can_be_counted(self, store: Store) -> None:
         sessions = [f"session {number}" for number in range(1100)]
 
         def work(tx: Transaction) -> None:
             for session in sessions:
-                tx.put_session(Session(session, ANN, START, START))
+                tx.sessions.put(Session(session, ANN, START, START))
             for session in sessions[::100]:
-                tx.add_messages(ANN, session, [says("here")])
+                tx.sessions.add_messages(ANN, session, [says("here")])
 
         write(store, work)
-        assert store.message_counts(ANN, sessions) == dict.fromkeys(sessions[::100], 1)
+        assert store.sessions.message_counts(ANN, sessions) == dict.fromkeys(sessions[::100], 1)
 
     def test_a_session_is_found_by_its_id(self, store: Store) -> None:
         session = begin(store, agent="claude", metadata={"cwd": "/tmp"})
         begin(store, "t")
-        assert store.session(ANN, "s") == session
-        assert store.session(ANN, "nobody") is store.session(BOB, "s") is None
+        assert store.sessions.get(ANN, "s") == session
+        assert store.sessions.get(ANN, "nobody") is store.sessions.get(BOB, "s") is None
 
     def test_threads_that_append_to_one_session_never_collide(self, store: Store) -> None:
         begin(store)
@@ -222,7 +240,7 @@ class MessagesContract:
             thread.start()
         for thread in threads:
             thread.join()
-        messages = store.messages(ANN, "s")
+        messages = store.sessions.messages(ANN, "s")
         assert (failures, [message.position for message in messages]) == ([], list(range(40)))
         for name in ("ann", "bob"):
             own = [text for text in told(messages) if text.startswith(name)]
@@ -236,17 +254,17 @@ class MessagesContract:
         other = again()
         begin(store)
         assert [append(one, "more") for one in (store, other, other, store)] == [1, 2, 3, 4]
-        assert store.messages(ANN, "s") == other.messages(ANN, "s")
+        assert store.sessions.messages(ANN, "s") == other.sessions.messages(ANN, "s")
 
     def test_a_purged_session_takes_its_messages_along(self, store: Store) -> None:
         for scope, session in ((ANN, "s"), (ANN, "t"), (BOB, "s")):
             begin(store, session, scope=scope)
             append(store, "one", "two", session=session, scope=scope)
         put(store, turn("a turn is a memory", "s", 0))
-        assert write(store, lambda tx: tx.purge_session(ANN, "s")) == 2
-        assert (store.session(ANN, "s"), store.messages(ANN, "s")) == (None, [])
-        assert store.message_counts(ANN, ["s", "t"]) == {"t": 2}
-        assert told(store.messages(BOB, "s")) == ["one", "two"]
+        assert write(store, lambda tx: tx.erasure.session(ANN, "s")) == 2
+        assert (store.sessions.get(ANN, "s"), store.sessions.messages(ANN, "s")) == (None, [])
+        assert store.sessions.message_counts(ANN, ["s", "t"]) == {"t": 2}
+        assert told(store.sessions.messages(BOB, "s")) == ["one", "two"]
         assert [row["content"] for row in store.rows("memory", ANN)] == ["a turn is a memory"]
 
     def test_only_a_session_that_is_there_can_be_purged(self, store: Store) -> None:
@@ -254,8 +272,8 @@ class MessagesContract:
         append(store, "kept")
         for scope, session in ((ANN, "nobody"), (BOB, "s"), (TEAM, "s")):
             with pytest.raises(NotFound):
-                write(store, lambda tx, place=(scope, session): tx.purge_session(*place))  # type: ignore[misc]
-        assert told(store.messages(ANN, "s")) == ["kept"]
+                write(store, lambda tx, place=(scope, session): tx.erasure.session(*place))  # type: ignore[misc]
+        assert told(store.sessions.messages(ANN, "s")) == ["kept"]
 
     def test_a_purged_session_leaves_entries_without_words_in_the_journal(
         self, store: Store
@@ -264,11 +282,12 @@ class MessagesContract:
         ended = Session(
             "s", ANN, START, START, agent="other zanzibar", ended_at=at(1), end_reason="zanzibar"
         )
-        write(store, lambda tx: tx.put_session(ended))
+        write(store, lambda tx: tx.sessions.put(ended))
         append(store, "zanzibar")
         entries = len(store.events([ANN]))
         assert (
-            write(store, lambda tx: tx.purge_session(ANN, "s"), run="run_purge", verb="purge") == 1
+            write(store, lambda tx: tx.erasure.session(ANN, "s"), run="run_purge", verb="purge")
+            == 1
         )
         store.scrub()
         events = store.events([ANN])
@@ -284,17 +303,17 @@ class MessagesContract:
     def test_a_purged_session_cannot_come_back(self, store: Store) -> None:
         session = begin(store, run="run_begin")
         ended = Session("s", ANN, START, START, ended_at=at(1))
-        write(store, lambda tx: tx.put_session(ended), run="run_end")
+        write(store, lambda tx: tx.sessions.put(ended), run="run_end")
         append(store, "one")
-        write(store, lambda tx: tx.purge_session(ANN, "s"), run="run_purge")
+        write(store, lambda tx: tx.erasure.session(ANN, "s"), run="run_purge")
         for run in ("run_purge", "run_end", "run_begin"):
             with pytest.raises(Refused):
                 undo(store, run)
-        assert store.sessions([ANN]) == []
+        assert store.sessions.list([ANN]) == []
         # But a new one may have its name.
-        write(store, lambda tx: tx.put_session(session), run="run_anew")
+        write(store, lambda tx: tx.sessions.put(session), run="run_anew")
         assert append(store, "two") == 1
-        assert told(store.messages(ANN, "s")) == ["two"]
+        assert told(store.sessions.messages(ANN, "s")) == ["two"]
 
     def test_a_session_with_messages_cannot_be_undone(self, store: Store) -> None:
         begin(store, run="run_begin")
@@ -308,7 +327,7 @@ class MessagesContract:
         begin(store, run="run_begin")
         append(store)
         undo(store, "run_begin")
-        assert store.sessions([ANN]) == []
+        assert store.sessions.list([ANN]) == []
 
     @pytest.mark.parametrize("journal", [False, True])
     def test_messages_are_restored_without_a_word_in_the_journal(
@@ -358,4 +377,4 @@ class MessagesContract:
                 store,
                 lambda tx: tx.restore_row("message", {**row, "body": says("two")}, journal=True),
             )
-        assert told(store.messages(ANN, "s")) == ["one"]
+        assert told(store.sessions.messages(ANN, "s")) == ["one"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ..errors import NotFound, ScopeError
+from ..storage.duplicates import same_content
 from ..storage.protocol import Filter, KnownFile, Spent, Store, Transaction
 from ..types import Edge, Entity, Memory, Scope, Session
 from .scene import (
@@ -61,22 +62,24 @@ READS: Mapping[str, Callable[[Store, Scope], Any]] = {
     ],
     "authors": lambda store, scope: store.authors([scope]),
     "without_vector": lambda store, scope: [
-        one.seq for one in store.without_vector("other", 10, [scope])
+        one.seq for one in store.vectors.missing("other", 10, [scope])
     ],
-    "sessions": lambda store, scope: [one.agent for one in store.sessions([scope])],
-    "session": lambda store, scope: [one.agent for one in [store.session(scope, "s")] if one],
-    "messages": lambda store, scope: [one.body["text"] for one in store.messages(scope, "s")],
+    "sessions": lambda store, scope: [one.agent for one in store.sessions.list([scope])],
+    "session": lambda store, scope: [one.agent for one in [store.sessions.get(scope, "s")] if one],
+    "messages": lambda store, scope: [
+        one.body["text"] for one in store.sessions.messages(scope, "s")
+    ],
     "message rows": lambda store, scope: [str(row) for row in store.rows("message", scope)],
     "edges": lambda store, scope: [
         edge.reason for one in store.list(Filter((scope,))) for edge in store.edges(scope, one.id)
     ],
     "events": lambda store, scope: [event.seq for event in store.events([scope])],
     "spent": lambda store, scope: [
-        tokens for tokens in [store.spent([scope], SOME_DAY).tokens] if tokens
+        tokens for tokens in [store.spend.total([scope], SOME_DAY).tokens] if tokens
     ],
-    "files": lambda store, scope: [file.hash for file in store.files(scope, "/home")],
+    "files": lambda store, scope: [file.hash for file in store.files.list(scope, "/home")],
     "similarities": lambda store, scope: list(
-        store.similarities([scope], MODEL, unit(1), list(range(1, 30)))
+        store.vectors.similarities([scope], MODEL, unit(1), list(range(1, 30)))
     ),
     "events of a target": lambda store, scope: [
         event.seq for event in store.events([scope], target="fact_same")
@@ -97,17 +100,17 @@ def populate(store: Store, scope: Scope) -> Memory:
             replace(fact(f"tea of {name}", author=name, position=0, **place), id="fact_same")
         )
         two = tx.add(replace(fact(f"more tea of {name}", position=1, **place), id="fact_other"))
-        tx.put_session(Session("s", scope, START, START, agent=name))
-        tx.add_messages(scope, "s", [{"text": f"message of {name}"}])
+        tx.sessions.put(Session("s", scope, START, START, agent=name))
+        tx.sessions.add_messages(scope, "s", [{"text": f"message of {name}"}])
         tx.link(Edge(scope, one.id, two.id, "derived_from", START, f"reason of {name}"))
-        tx.put_entity(Entity("e", scope, "Joanna", "person", START))
-        tx.mention(scope, entity="e", memory=one.id)
-        tx.put_files(scope, [KnownFile("/home", "tea.md", one.id, len(name), 1, name)])
+        tx.entities.put(Entity("e", scope, "Joanna", "person", START))
+        tx.entities.mention(scope, entity="e", memory=one.id)
+        tx.files.put(scope, [KnownFile("/home", "tea.md", one.id, len(name), 1, name)])
         return one
 
     stored = write(store, work)
-    store.add_vectors(ALL, MODEL, {stored.seq: unit(len(name) * 7 + ord(name[0]))})
-    store.spend(scope, SOME_DAY, Spent(1, ord(name[0])))
+    store.vectors.add(ALL, MODEL, {stored.seq: unit(len(name) * 7 + ord(name[0]))})
+    store.spend.add(scope, SOME_DAY, Spent(1, ord(name[0])))
     return stored
 
 
@@ -133,17 +136,23 @@ class ScopesContract:
         assert store.corpus([ANN], ["tea", "bob"]).frequency == {"tea": 2, "bob": 0}
         assert (store.corpus([ANN], []).size, store.corpus([TEAM], []).size) == (2, 0)
         assert (store.counts([ANN]), store.counts([TEAM])) == ({"fact": {"active": 2}}, {})
-        assert (store.message_counts(ANN, ["s"]), store.message_counts(TEAM, ["s"])) == (
+        assert (
+            store.sessions.message_counts(ANN, ["s"]),
+            store.sessions.message_counts(TEAM, ["s"]),
+        ) == (
             {"s": 1},
             {},
         )
 
     def test_models_and_coverage_are_those_of_the_scope(self, store: Store) -> None:
         one, _ = put(store, fact("ann"), fact("bob", scope=BOB))
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1)})
-        assert (store.models([ANN]), store.models([BOB])) == ({MODEL: True}, {})
-        assert (store.coverage([ANN]), store.coverage([BOB])) == ({MODEL: 1}, {})
-        assert (store.dimensions([ANN]), store.dimensions([BOB])) == ({MODEL: 16}, {})
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1)})
+        assert (store.vectors.models([ANN]), store.vectors.models([BOB])) == ({MODEL: True}, {})
+        assert (store.vectors.coverage([ANN]), store.vectors.coverage([BOB])) == ({MODEL: 1}, {})
+        assert (store.vectors.dimensions([ANN]), store.vectors.dimensions([BOB])) == (
+            {MODEL: 16},
+            {},
+        )
 
     def test_no_word_reaches_into_another_scope(self, store: Store) -> None:
         put(store, fact("mine"), fact("secret", scope=BOB))
@@ -161,7 +170,7 @@ class ScopesContract:
         anns = put_one(store, fact("tea"))
         assert write(store, lambda tx: tx.memory(BOB, anns.id)) is None
         assert write(store, lambda tx: tx.memory(BOB, anns.seq)) is None
-        assert write(store, lambda tx: tx.same_content([fact("tea", scope=BOB)])) == {}
+        assert write(store, lambda tx: same_content(tx, [fact("tea", scope=BOB)])) == {}
 
     @pytest.mark.parametrize("verb", ["change", "remove", "purge"])
     def test_a_writer_changes_nothing_of_another_scope(self, store: Store, verb: str) -> None:
@@ -169,7 +178,7 @@ class ScopesContract:
         verbs: dict[str, Callable[[Transaction], Any]] = {
             "change": lambda tx: tx.change(foreign, confidence=0.1),
             "remove": lambda tx: tx.remove(foreign),
-            "purge": lambda tx: tx.purge(foreign),
+            "purge": lambda tx: tx.erasure.memory(foreign),
         }
         with pytest.raises(NotFound):
             write(store, verbs[verb])
@@ -185,7 +194,7 @@ class ScopesContract:
         self, store: Store
     ) -> None:
         anns, bobs = put(store, fact("tea"), fact("tea", scope=BOB))
-        store.add_vectors(ALL, MODEL, {anns.seq: unit(1), bobs.seq: unit(1)})
+        store.vectors.add(ALL, MODEL, {anns.seq: unit(1), bobs.seq: unit(1)})
         for scopes, expected in (((ANN, BOB), [anns.seq, bobs.seq]), ((ANN, ANN), [anns.seq])):
             where = Filter(scopes)
             assert [seq for seq, _ in store.by_text(where, ["tea"], 10)] == expected
@@ -203,7 +212,7 @@ class FilterContract:
 
     def test_archived_twins_do_not_crowd_out_the_active_one(self, store: Store) -> None:
         twins = put(store, *(fact("green tea") for _ in range(51)))
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in twins})
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1) for one in twins})
         put_away = twins[:25] + twins[26:]
         write(store, lambda tx: [tx.change(one, status="archived") for one in put_away])
         where = Filter((ANN,))
@@ -217,7 +226,7 @@ class FilterContract:
         *turns, wanted = put(
             store, *(turn("tea tea tea", "s", n) for n in range(40)), fact("tea, and much else")
         )
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in turns} | {wanted.seq: unit(2)})
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1) for one in turns} | {wanted.seq: unit(2)})
         where = Filter((ANN,), kinds=("fact",))
         assert [seq for seq, _ in store.by_text(where, ["tea"], 1)] == [wanted.seq]
         assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 1)] == [wanted.seq]
@@ -231,7 +240,7 @@ class FilterContract:
             *(fact("tea", metadata={"session": "s1"}) for _ in range(40)),
             fact("tea, and much else"),
         )
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in learned} | {wanted.seq: unit(2)})
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1) for one in learned} | {wanted.seq: unit(2)})
         where = Filter((ANN,), excluded_sessions=("s1",))
         assert [seq for seq, _ in store.by_text(where, ["tea"], 1)] == [wanted.seq]
         assert [seq for seq, _ in store.by_vector(where, MODEL, unit(1), 1)] == [wanted.seq]
@@ -300,7 +309,7 @@ class FilterContract:
             ),
             fact("tea held", status="held"),
         )
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in stored})
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1) for one in stored})
         write(store, lambda tx: mention_all(tx, "Joanna", stored))
         where = Filter((ANN,), **narrower)
         assert listed(store, **narrower) == expected
@@ -355,7 +364,7 @@ class FilterContract:
             fact("tea until", valid_until=at(20)),
             fact("tea between", valid_from=at(10), valid_until=at(20)),
         )
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in stored})
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1) for one in stored})
         expectations = {
             at(10) - 1: ["tea always", "tea until"],
             at(10): ["tea always", "tea between", "tea from", "tea until"],
@@ -402,7 +411,7 @@ class FilterContract:
 
     def test_as_of_serves_every_way_to_search(self, store: Store) -> None:
         one, two = put(store, fact("tea old"), fact("tea new", created=at(20)))
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1), two.seq: unit(1)})
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1), two.seq: unit(1)})
         write(store, lambda tx: mention_all(tx, "Joanna", [one, two]))
         set_status(store, one, "archived", when=at(20))
         for moment, expected in ((10, ["tea old"]), (20, ["tea new"])):

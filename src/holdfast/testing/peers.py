@@ -32,8 +32,8 @@ def lineages(store: Store, *things: tuple[str, str]) -> list[Lineage]:
     """What a store knows of things; of all that its journal speaks of, unless told."""
 
     def work(tx: Transaction) -> list[Lineage]:
-        return tx.lineages(
-            ANN, things or [(e.noun, e.target) for e in tx.journal(ANN, after=0, limit=1000)]
+        return tx.replication.lineages(
+            ANN, things or [(e.noun, e.target) for e in tx.events([ANN], order="oldest")]
         )
 
     return write(store, work)
@@ -42,7 +42,7 @@ def lineages(store: Store, *things: tuple[str, str]) -> list[Lineage]:
 def adopt(store: Store, source: Store, *things: tuple[str, str]) -> Adopted:
     """Lets a store take in what another one knows."""
     found = lineages(source, *things)
-    return write(store, lambda tx: tx.apply_changes(ANN, found), when=MUCH_LATER, verb="sync")
+    return write(store, lambda tx: tx.replication.apply(ANN, found), when=MUCH_LATER, verb="sync")
 
 
 class PeersContract:
@@ -132,30 +132,32 @@ class PeersContract:
     def test_an_entity_that_is_spoken_of_here_stays(self, store: Store, elsewhere: Store) -> None:
         tea = put_one(elsewhere, fact("Bob brought tea"))
         bob = Entity("ent_bob", ANN, "Bob", "person", LATER)
-        write(elsewhere, lambda tx: tx.put_entity(bob))
-        write(elsewhere, lambda tx: tx.mention(ANN, entity=bob.id, memory=tea.id))
+        write(elsewhere, lambda tx: tx.entities.put(bob))
+        write(elsewhere, lambda tx: tx.entities.mention(ANN, entity=bob.id, memory=tea.id))
         adopt(store, elsewhere)
         cup = put_one(store, fact("Bob brought a cup"))
-        write(store, lambda tx: tx.mention(ANN, entity=bob.id, memory=cup.id))
+        write(store, lambda tx: tx.entities.mention(ANN, entity=bob.id, memory=cup.id))
         purge(elsewhere, tea)
         adopt(store, elsewhere)
         adopt(elsewhere, store)
         for side in (store, elsewhere):
-            assert [(one.name, one.mentions) for one in side.entities([ANN])] == [("Bob", 1)]
+            assert [(one.name, one.mentions) for one in side.entities.list([ANN])] == [("Bob", 1)]
 
     def test_messages_of_two_records_become_one(self, store: Store, elsewhere: Store) -> None:
         session = Session("talk", ANN, LATER, LATER)
-        write(elsewhere, lambda tx: tx.put_session(session))
-        write(elsewhere, lambda tx: tx.add_messages(ANN, "talk", [{"n": 1}]), when=LATER)
+        write(elsewhere, lambda tx: tx.sessions.put(session))
+        write(elsewhere, lambda tx: tx.sessions.add_messages(ANN, "talk", [{"n": 1}]), when=LATER)
         adopt(store, elsewhere)
         self._talk(store, elsewhere)
-        write(store, lambda tx: tx.add_messages(ANN, "talk", [{"n": 3}]), when=LATER + 3)
-        write(elsewhere, lambda tx: tx.add_messages(ANN, "talk", [{"n": 2}]), when=LATER + 2)
+        write(store, lambda tx: tx.sessions.add_messages(ANN, "talk", [{"n": 3}]), when=LATER + 3)
+        write(
+            elsewhere, lambda tx: tx.sessions.add_messages(ANN, "talk", [{"n": 2}]), when=LATER + 2
+        )
         assert self._talk(store, elsewhere)
         assert self._talk(elsewhere, store)
         assert not self._talk(store, elsewhere)
         for side in (store, elsewhere):
-            assert [one.body for one in side.messages(ANN, "talk")] == [
+            assert [one.body for one in side.sessions.messages(ANN, "talk")] == [
                 {"n": 1},
                 {"n": 2},
                 {"n": 3},
@@ -163,51 +165,60 @@ class PeersContract:
 
     @staticmethod
     def _talk(store: Store, source: Store) -> bool:
-        theirs = source.messages(ANN, "talk")
-        return write(store, lambda tx: tx.take_messages(ANN, "talk", theirs, journal=True))
+        theirs = source.sessions.messages(ANN, "talk")
+        return write(
+            store, lambda tx: tx.replication.take_messages(ANN, "talk", theirs, journal=True)
+        )
 
     def test_how_far_another_journal_was_read_is_kept_by_scope_and_with_what_was_read(
         self, store: Store
     ) -> None:
         met = Met(7, "run_7", LATER)
-        assert write(store, lambda tx: (tx.sync_position(ANN, "peer"), tx.replica_id(ANN))) == (
+        assert write(
+            store, lambda tx: (tx.replication.position(ANN, "peer"), tx.replication.replica_id(ANN))
+        ) == (
             Met(),
             "",
         )
 
         def work(tx: Transaction) -> None:
-            tx.set_sync_position(ANN, "peer", met, own="me")
+            tx.replication.set_position(ANN, "peer", met, own="me")
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             write(store, work)
-        assert write(store, lambda tx: tx.sync_position(ANN, "peer")) == Met()
-        write(store, lambda tx: tx.set_sync_position(ANN, "peer", met, own="me"))
-        assert write(store, lambda tx: (tx.sync_position(ANN, "peer"), tx.replica_id(ANN))) == (
+        assert write(store, lambda tx: tx.replication.position(ANN, "peer")) == Met()
+        write(store, lambda tx: tx.replication.set_position(ANN, "peer", met, own="me"))
+        assert write(
+            store, lambda tx: (tx.replication.position(ANN, "peer"), tx.replication.replica_id(ANN))
+        ) == (
             met,
             "me",
         )
-        assert write(store, lambda tx: tx.sync_position(BOB, "peer")) == Met()
+        assert write(store, lambda tx: tx.replication.position(BOB, "peer")) == Met()
 
     def test_a_failure_to_sync_is_noted_until_it_is_taken_back(self, store: Store) -> None:
-        write(store, lambda tx: tx.note_sync(ANN, "elsewhere", "away"))
-        assert [(job.key, job.error) for job in store.jobs([ANN])] == [("elsewhere", "away")]
-        write(store, lambda tx: tx.note_sync(ANN, "elsewhere", ""))
-        assert store.jobs([ANN]) == []
+        write(store, lambda tx: tx.replication.note_error(ANN, "elsewhere", "away"))
+        assert [(job.key, job.error) for job in store.jobs.list([ANN])] == [("elsewhere", "away")]
+        write(store, lambda tx: tx.replication.note_error(ANN, "elsewhere", ""))
+        assert store.jobs.list([ANN]) == []
 
     def test_sessions_by_their_last_activity(self, store: Store) -> None:
 
         def work(tx: Transaction) -> None:
             for number in range(3):
-                tx.put_session(Session(f"s{number}", ANN, LATER, LATER + number))
+                tx.sessions.put(Session(f"s{number}", ANN, LATER, LATER + number))
 
         write(store, work)
-        assert [one.id for one in store.sessions([ANN], active_since=LATER + 1)] == ["s2", "s1"]
+        assert [one.id for one in store.sessions.list([ANN], active_since=LATER + 1)] == [
+            "s2",
+            "s1",
+        ]
 
     def test_taking_in_is_all_or_nothing(self, store: Store, elsewhere: Store) -> None:
         put_one(elsewhere, fact("green tea"))
         before = truth(store)
         found = lineages(elsewhere)
         with pytest.raises(ZeroDivisionError):
-            write(store, lambda tx: (tx.apply_changes(ANN, found), 1 / 0))
+            write(store, lambda tx: (tx.replication.apply(ANN, found), 1 / 0))
         assert truth(store) == before

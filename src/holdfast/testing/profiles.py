@@ -13,20 +13,20 @@ class ProfilesContract:
     """Profiles: one JSON object for each scope."""
 
     def test_nothing_is_set_at_first_and_what_is_put_is_all_there_is(self, store: Store) -> None:
-        assert store.profile(ANN) == {}
+        assert store.profiles.get(ANN) == {}
         write(
             store,
-            lambda tx: tx.put_profile(ANN, {"proactive_recall": True, "tone": "warm"}),
+            lambda tx: tx.profiles.put(ANN, {"proactive_recall": True, "tone": "warm"}),
         )
-        write(store, lambda tx: tx.put_profile(ANN, {"proactive_recall": False}))
-        assert store.profile(ANN) == {"proactive_recall": False}
-        assert store.profile(BOB) == {}
+        write(store, lambda tx: tx.profiles.put(ANN, {"proactive_recall": False}))
+        assert store.profiles.get(ANN) == {"proactive_recall": False}
+        assert store.profiles.get(BOB) == {}
 
     def test_a_transaction_sees_what_it_put(self, store: Store) -> None:
         def work(tx: Transaction) -> list[object]:
-            before = tx.profile(ANN)
-            tx.put_profile(ANN, {"tone": "warm"})
-            return [before, tx.profile(ANN)]
+            before = tx.profiles.get(ANN)
+            tx.profiles.put(ANN, {"tone": "warm"})
+            return [before, tx.profiles.get(ANN)]
 
         assert write(store, work) == [{}, {"tone": "warm"}]
 
@@ -34,20 +34,20 @@ class ProfilesContract:
         self, store: Store, again: Again
     ) -> None:
         other = again()
-        write(store, lambda tx: tx.put_profile(ANN, {**tx.profile(ANN), "tone": "warm"}))
+        write(store, lambda tx: tx.profiles.put(ANN, {**tx.profiles.get(ANN), "tone": "warm"}))
         write(
             other,
-            lambda tx: tx.put_profile(ANN, {**tx.profile(ANN), "proactive_recall": True}),
+            lambda tx: tx.profiles.put(ANN, {**tx.profiles.get(ANN), "proactive_recall": True}),
         )
-        assert store.profile(ANN) == {"tone": "warm", "proactive_recall": True}
+        assert store.profiles.get(ANN) == {"tone": "warm", "proactive_recall": True}
 
     def test_undo_takes_back_the_first_setting_and_a_later_one(self, store: Store) -> None:
         nothing = truth(store)
         first = run_id()
         second = run_id()
-        write(store, lambda tx: tx.put_profile(ANN, {"tone": "warm"}), run=first)
+        write(store, lambda tx: tx.profiles.put(ANN, {"tone": "warm"}), run=first)
         warm = truth(store)
-        write(store, lambda tx: tx.put_profile(ANN, {"tone": "brisk"}), run=second)
+        write(store, lambda tx: tx.profiles.put(ANN, {"tone": "brisk"}), run=second)
         undo(store, second)
         assert truth(store) == warm
         undo(store, first)
@@ -64,4 +64,4 @@ class ProfilesContract:
                     "profile", {**row, "settings": {"tone": "brisk"}}, journal=True
                 ),
             )
-        assert store.profile(ANN) == {"tone": "warm"}
+        assert store.profiles.get(ANN) == {"tone": "warm"}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ..errors import HoldfastError, InvalidInput, NotFound
+from ..storage.duplicates import same_content
 from ..storage.protocol import Filter, Store, Transaction
 from ..types import Kind, Memory, Triple
 from .scene import (
@@ -174,14 +175,14 @@ class MemoriesContract:
             memory("tea", kind="rule"),
         )
         set_status(store, gone, "archived")
-        assert write(store, lambda tx: list(tx.same_content([fact(' "tea" ')]).values())) == [
+        assert write(store, lambda tx: list(same_content(tx, [fact(' "tea" ')]).values())) == [
             oldest
         ]
-        assert write(store, lambda tx: tx.same_content([fact("coffee")])) == {}
+        assert write(store, lambda tx: same_content(tx, [fact("coffee")])) == {}
 
     def test_turns_have_no_twins(self, store: Store) -> None:
         put(store, turn("tea", "s", 0))
-        assert write(store, lambda tx: tx.same_content([fact("tea"), turn("tea", "s", 1)])) == {}
+        assert write(store, lambda tx: same_content(tx, [fact("tea"), turn("tea", "s", 1)])) == {}
 
     def surplus(
         self, store: Store, keep: int, kinds: Sequence[Kind] = ("turn",), *, spare: bool = False

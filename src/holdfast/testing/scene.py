@@ -143,7 +143,7 @@ def set_status(
 
 def purge(store: Store, one: Memory, *, run: str = "") -> None:
     """Purges a memory."""
-    write(store, lambda tx: tx.purge(one), run=run, verb="purge")
+    write(store, lambda tx: tx.erasure.memory(one), run=run, verb="purge")
 
 
 def undo(
@@ -232,9 +232,9 @@ def same_ranking(given: Sequence[tuple[int, float]], expected: Sequence[tuple[in
 def mention_all(tx: Transaction, name: str, memories: Sequence[Memory], *aliases: str) -> None:
     """An entity with its names, mentioned by these memories."""
     ident = f"entity_{name}"
-    tx.put_entity(Entity(ident, ANN, name, "person", START, aliases))
+    tx.entities.put(Entity(ident, ANN, name, "person", START, aliases))
     for one in memories:
-        tx.mention(ANN, entity=ident, memory=one.id)
+        tx.entities.mention(ANN, entity=ident, memory=one.id)
 
 
 def correct(tx: Transaction, old: Memory) -> None:
@@ -254,7 +254,7 @@ def tea_scene(store: Store) -> Memory:
 
     def work(tx: Transaction) -> None:
         tx.link(link(one, two))
-        tx.put_session(Session("s", ANN, START, START))
+        tx.sessions.put(Session("s", ANN, START, START))
         mention_all(tx, "Ann", [one, two], "Annie")
 
     write(store, work)

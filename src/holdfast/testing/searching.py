@@ -188,7 +188,7 @@ class VectorsContract:
 
     def test_opposites_and_empty_vectors_score_zero(self, store: Store) -> None:
         opposite, blank, same = put(store, fact("opposite"), fact("blank"), fact("same"))
-        store.add_vectors(
+        store.vectors.add(
             ALL, MODEL, {opposite.seq: -unit(1), blank.seq: unit(1) * 0, same.seq: unit(1)}
         )
         for _ in range(3):
@@ -198,7 +198,7 @@ class VectorsContract:
 
     def test_equal_vectors_come_in_insertion_order(self, store: Store) -> None:
         stored = put(store, *(fact(str(number)) for number in range(30)))
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1) for one in reversed(stored)})
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1) for one in reversed(stored)})
         for _ in range(3):
             ranked = store.by_vector(Filter((ANN,)), MODEL, unit(2), 10)
             assert [seq for seq, _ in ranked] == [one.seq for one in stored[:10]]
@@ -234,10 +234,10 @@ class VectorsContract:
         undo(writing, "run_remove")
         # It is back, but its vector has to be made again.
         agrees(without(vectors, second, third))
-        writing.add_vectors(ALL, MODEL, {third.seq: vectors[third.seq]})
+        writing.vectors.add(ALL, MODEL, {third.seq: vectors[third.seq]})
         agrees(without(vectors, second))
         set_status(writing, fourth, "archived")
-        writing.add_vectors(ALL, MODEL, {fourth.seq: unit(4242)})
+        writing.vectors.add(ALL, MODEL, {fourth.seq: unit(4242)})
         agrees(without(vectors, second, fourth))
         set_status(writing, fourth, "active")
         agrees(without(vectors, second) | {fourth.seq: unit(4242)})
@@ -270,7 +270,7 @@ class VectorsContract:
         for _ in range(2):
             store.by_vector(Filter((ANN,)), MODEL, unit(5), 10)
         seq = next(iter(vectors))
-        store.add_vectors(ALL, MODEL, {seq: unit(31)})
+        store.vectors.add(ALL, MODEL, {seq: unit(31)})
         expected = brute_force(vectors | {seq: unit(31)}, unit(5), 10)
         assert same_ranking(store.by_vector(Filter((ANN,)), MODEL, unit(5), 10), expected)
 
@@ -291,31 +291,31 @@ class VectorsContract:
         vectors = vectorised(store, 2)
         new = put(store, fact("x"), fact("y"))
         with pytest.raises(DimensionMismatchError):
-            store.add_vectors(
+            store.vectors.add(
                 ALL, MODEL, {one.seq: unit(1, size) for one, size in zip(new, lengths, strict=True)}
             )
-        assert store.vectors(ALL, MODEL, [one.seq for one in new]) == {}
-        assert store.coverage() == {MODEL: len(vectors)}
+        assert store.vectors.get(ALL, MODEL, [one.seq for one in new]) == {}
+        assert store.vectors.coverage() == {MODEL: len(vectors)}
 
     def test_mixed_lengths_of_a_new_model_leave_no_trace(self, store: Store) -> None:
         one, two = put(store, fact("x"), fact("y"))
         with pytest.raises(DimensionMismatchError):
-            store.add_vectors(ALL, MODEL, {one.seq: unit(1, 8), two.seq: unit(1, 16)})
-        assert (store.models([ANN]), store.coverage()) == ({}, {})
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1, 8)})
-        assert store.models([ANN]) == {MODEL: False}
+            store.vectors.add(ALL, MODEL, {one.seq: unit(1, 8), two.seq: unit(1, 16)})
+        assert (store.vectors.models([ANN]), store.vectors.coverage()) == ({}, {})
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1, 8)})
+        assert store.vectors.models([ANN]) == {MODEL: False}
 
     def test_vectors_come_back_as_they_were_stored(self, store: Store) -> None:
         vectors = vectorised(store, 3)
-        stored = store.vectors(ALL, MODEL, [*vectors, 999_999])
+        stored = store.vectors.get(ALL, MODEL, [*vectors, 999_999])
         assert stored.keys() == vectors.keys()
         assert all(np.array_equal(stored[seq], vectors[seq]) for seq in vectors)
-        assert store.vectors(ALL, "test:unknown", list(vectors)) == {}
+        assert store.vectors.get(ALL, "test:unknown", list(vectors)) == {}
 
     def test_named_memories_are_compared_however_far_they_are(self, store: Store) -> None:
         vectors = vectorised(store, 5)
         blank, bare, foreign = put(store, fact("blank"), fact("bare"), fact("of bob", scope=BOB))
-        store.add_vectors(ALL, MODEL, {blank.seq: np.zeros(16, np.float32), foreign.seq: unit(1)})
+        store.vectors.add(ALL, MODEL, {blank.seq: np.zeros(16, np.float32), foreign.seq: unit(1)})
         asked = -3 * unit(1)
         seqs = [*vectors, blank.seq, bare.seq, foreign.seq, 999_999]
         expected = {seq: float(vector @ -unit(1)) for seq, vector in vectors.items()} | {
@@ -323,23 +323,23 @@ class VectorsContract:
         }
         # The second time a scope is asked, its vectors may be kept at hand.
         for _ in range(3):
-            assert store.similarities([ANN], MODEL, asked, seqs) == pytest.approx(
+            assert store.vectors.similarities([ANN], MODEL, asked, seqs) == pytest.approx(
                 expected, abs=1e-5
             )
             store.by_vector(Filter((ANN,)), MODEL, asked, 1)
-        assert store.similarities([ANN], "test:unknown", asked, seqs) == {}
-        assert store.similarities([ANN], MODEL, unit(1, 8), seqs) == {}
+        assert store.vectors.similarities([ANN], "test:unknown", asked, seqs) == {}
+        assert store.vectors.similarities([ANN], MODEL, unit(1, 8), seqs) == {}
 
     def test_vectors_of_memories_that_are_gone_are_dropped(self, store: Store) -> None:
         one, two = put(store, fact("x"), fact("y"))
         purge(store, two)
-        store.add_vectors(ALL, MODEL, {one.seq: unit(1), two.seq: unit(2), 999_999: unit(3)})
-        assert set(store.vectors(ALL, MODEL, [one.seq, two.seq, 999_999])) == {one.seq}
+        store.vectors.add(ALL, MODEL, {one.seq: unit(1), two.seq: unit(2), 999_999: unit(3)})
+        assert set(store.vectors.get(ALL, MODEL, [one.seq, two.seq, 999_999])) == {one.seq}
 
     def test_models_coexist(self, store: Store) -> None:
         one, two = put(store, fact("x"), fact("y"))
-        store.add_vectors(ALL, "test:small", {one.seq: unit(1, 8), two.seq: unit(2, 8)})
-        store.add_vectors(ALL, "test:large", {one.seq: unit(2, 32)})
+        store.vectors.add(ALL, "test:small", {one.seq: unit(1, 8), two.seq: unit(2, 8)})
+        store.vectors.add(ALL, "test:large", {one.seq: unit(2, 32)})
         for _ in range(3):
             assert [
                 seq for seq, _ in store.by_vector(Filter((ANN,)), "test:small", unit(2, 8), 1)
@@ -347,27 +347,27 @@ class VectorsContract:
             assert [
                 seq for seq, _ in store.by_vector(Filter((ANN,)), "test:large", unit(1, 32), 5)
             ] == [one.seq]
-        assert store.models([ANN]) == {"test:small": True, "test:large": False}
-        assert store.dimensions([ANN, BOB]) == {"test:small": 8, "test:large": 32}
-        assert store.coverage([ANN]) == {"test:large": 1, "test:small": 2}
+        assert store.vectors.models([ANN]) == {"test:small": True, "test:large": False}
+        assert store.vectors.dimensions([ANN, BOB]) == {"test:small": 8, "test:large": 32}
+        assert store.vectors.coverage([ANN]) == {"test:large": 1, "test:small": 2}
 
     def test_dropping_a_model_forgets_its_vectors_only(self, store: Store) -> None:
         vectors = vectorised(store, 5)
-        store.add_vectors(ALL, "test:other", {seq: unit(seq) for seq in vectors})
+        store.vectors.add(ALL, "test:other", {seq: unit(seq) for seq in vectors})
         for _ in range(3):
             store.by_vector(Filter((ANN,)), MODEL, unit(1), 10)
-        assert (store.drop_vectors(MODEL), store.drop_vectors(MODEL)) == (5, 0)
+        assert (store.vectors.drop(MODEL), store.vectors.drop(MODEL)) == (5, 0)
         assert store.by_vector(Filter((ANN,)), MODEL, unit(1), 10) == []
-        assert store.models([ANN]) == {"test:other": True}
-        assert store.dimensions([ANN]) == {"test:other": 16}
-        assert len(store.without_vector(MODEL, 10)) == 5
+        assert store.vectors.models([ANN]) == {"test:other": True}
+        assert store.vectors.dimensions([ANN]) == {"test:other": 16}
+        assert len(store.vectors.missing(MODEL, 10)) == 5
 
     def test_dropping_a_model_in_one_scope_leaves_the_others(self, store: Store) -> None:
         ann, bob = put(store, fact("tea"), fact("tea", scope=BOB))
-        store.add_vectors(ALL, MODEL, {ann.seq: unit(1), bob.seq: unit(1)})
+        store.vectors.add(ALL, MODEL, {ann.seq: unit(1), bob.seq: unit(1)})
         for _ in range(3):
             store.by_vector(Filter((ANN,)), MODEL, unit(1), 10)
-        assert store.drop_vectors(MODEL, [ANN]) == 1
+        assert store.vectors.drop(MODEL, [ANN]) == 1
         assert store.by_vector(Filter((ANN,)), MODEL, unit(1), 10) == []
         assert [seq for seq, _ in store.by_vector(Filter((BOB,)), MODEL, unit(1), 10)] == [bob.seq]
 
@@ -375,9 +375,9 @@ class VectorsContract:
         (seq,) = vectorised(store, 1)
         for _ in range(3):
             store.by_vector(Filter((ANN,)), MODEL, unit(1), 10)
-        store.drop_vectors(MODEL)
-        store.add_vectors(ALL, MODEL, {seq: unit(1, 8)})
-        assert store.dimensions([ANN]) == {MODEL: 8}
+        store.vectors.drop(MODEL)
+        store.vectors.add(ALL, MODEL, {seq: unit(1, 8)})
+        assert store.vectors.dimensions([ANN]) == {MODEL: 8}
         for _ in range(3):
             assert [
                 found for found, _ in store.by_vector(Filter((ANN,)), MODEL, unit(1, 8), 10)
@@ -394,8 +394,8 @@ class VectorsContract:
             fact("fact 2", status="archived"),
         )
         expected = ["fact 2", "rule", "fact 1", "turn 2", "doc", "turn 1"]
-        assert [one.content for one in store.without_vector(MODEL, 10)] == expected
-        assert [one.content for one in store.without_vector(MODEL, 2, [ANN])] == expected[:2]
+        assert [one.content for one in store.vectors.missing(MODEL, 10)] == expected
+        assert [one.content for one in store.vectors.missing(MODEL, 2, [ANN])] == expected[:2]
 
     @pytest.mark.parametrize("step", [1, 2, 3, 100])
     def test_going_on_behind_the_last_one_gives_each_memory_once_in_order(
@@ -411,10 +411,10 @@ class VectorsContract:
             turn("bob 2", "s", 0, scope=BOB),
             fact("fact 3"),
         )
-        whole = [one.content for one in store.without_vector(MODEL, 100, ALL)]
+        whole = [one.content for one in store.vectors.missing(MODEL, 100, ALL)]
         found = list[str]()
         last = None
-        while waiting := store.without_vector(MODEL, step, ALL, after=last):
+        while waiting := store.vectors.missing(MODEL, step, ALL, after=last):
             found += [one.content for one in waiting]
             last = waiting[-1]
         assert found == whole and len(whole) == 7
@@ -427,49 +427,52 @@ class VectorsContract:
             fact("bob", scope=BOB),
         )
         steps = 0
-        while waiting := store.without_vector(MODEL, 3, [ANN]):
-            store.add_vectors(ALL, MODEL, {one.seq: unit(one.seq) for one in waiting})
+        while waiting := store.vectors.missing(MODEL, 3, [ANN]):
+            store.vectors.add(ALL, MODEL, {one.seq: unit(one.seq) for one in waiting})
             steps += 1
-            assert store.models([ANN]) == {MODEL: steps == 3}
-        assert (steps, store.models([ANN, BOB])) == (3, {MODEL: True})
+            assert store.vectors.models([ANN]) == {MODEL: steps == 3}
+        assert (steps, store.vectors.models([ANN, BOB])) == (3, {MODEL: True})
 
     def test_a_new_memory_makes_a_model_incomplete_until_it_is_embedded(self, store: Store) -> None:
         vectorised(store, 3)
         one = put_one(store, fact("new"))
-        assert (store.models([ANN]), store.without_vector(MODEL, 5)) == ({MODEL: False}, [one])
-        store.add_vectors(ALL, MODEL, {one.seq: unit(9)})
-        assert (store.models([ANN]), store.without_vector(MODEL, 5)) == ({MODEL: True}, [])
+        assert (store.vectors.models([ANN]), store.vectors.missing(MODEL, 5)) == (
+            {MODEL: False},
+            [one],
+        )
+        store.vectors.add(ALL, MODEL, {one.seq: unit(9)})
+        assert (store.vectors.models([ANN]), store.vectors.missing(MODEL, 5)) == ({MODEL: True}, [])
 
     @pytest.mark.parametrize("place", [0, 1, 2])
     def test_a_model_is_complete_when_the_last_one_that_waited_is_gone(
         self, store: Store, place: int
     ) -> None:
         stored = put(store, fact("a"), fact("b"), fact("c"))
-        store.add_vectors(
+        store.vectors.add(
             ALL, MODEL, {one.seq: unit(one.seq) for one in stored if one != stored[place]}
         )
-        assert store.models([ANN]) == {MODEL: False}
+        assert store.vectors.models([ANN]) == {MODEL: False}
         purge(store, stored[place])
-        assert (store.models([ANN]), store.without_vector(MODEL, 5)) == ({MODEL: True}, [])
+        assert (store.vectors.models([ANN]), store.vectors.missing(MODEL, 5)) == ({MODEL: True}, [])
 
     def test_what_comes_back_by_undo_waits_for_its_vector(self, store: Store) -> None:
         vectorised(store, 3)
         one = store.list(Filter((ANN,)), order="oldest")[0]
         write(store, lambda tx: tx.remove(one), run="run_remove")
         undo(store, "run_remove")
-        assert store.models([ANN]) == {MODEL: False}
-        assert [waiting.id for waiting in store.without_vector(MODEL, 5)] == [one.id]
+        assert store.vectors.models([ANN]) == {MODEL: False}
+        assert [waiting.id for waiting in store.vectors.missing(MODEL, 5)] == [one.id]
 
     def test_coverage_counts_active_memories(self, store: Store) -> None:
         vectors = vectorised(store, 3)
         set_status(store, store.get([ANN], list(vectors))[0], "archived")
-        assert store.coverage() == store.coverage([ANN]) == {MODEL: 2}
+        assert store.vectors.coverage() == store.vectors.coverage([ANN]) == {MODEL: 2}
 
     def test_repair_keeps_good_vectors_and_their_marks(self, store: Store) -> None:
         vectors = vectorised(store, 3)
         expected = brute_force(vectors, unit(5), 10)
         store.repair()
-        assert store.models([ANN]) == {MODEL: True}
+        assert store.vectors.models([ANN]) == {MODEL: True}
         assert same_ranking(store.by_vector(Filter((ANN,)), MODEL, unit(5), 10), expected)
 
 
@@ -477,7 +480,7 @@ def vectorised(store: Store, size: int, *, start: int = 0) -> dict[int, NDArray[
     """Stores facts with vectors and returns the vectors by number."""
     stored = put(store, *(fact(f"note {start + number}") for number in range(size)))
     vectors = {one.seq: unit(start + number) for number, one in enumerate(stored)}
-    store.add_vectors(ALL, MODEL, vectors)
+    store.vectors.add(ALL, MODEL, vectors)
     return vectors
 
 

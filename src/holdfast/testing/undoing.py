@@ -43,7 +43,7 @@ def _rewritten(tx: Transaction, old: Memory) -> None:
 
 
 def _capture(tx: Transaction, _: Memory) -> None:
-    tx.put_session(Session("fresh", ANN, START, START, agent="x"))
+    tx.sessions.put(Session("fresh", ANN, START, START, agent="x"))
     for position in range(3):
         tx.add(turn(f"turn {position}", "fresh", position))
 
@@ -54,13 +54,13 @@ def _twice(tx: Transaction, old: Memory) -> None:
 
 
 def _renamed(tx: Transaction, _: Memory) -> None:
-    tx.put_entity(Entity("entity_Ann", ANN, "Anne", "agent", START, ("Nan",), "a summary"))
+    tx.entities.put(Entity("entity_Ann", ANN, "Anne", "agent", START, ("Nan",), "a summary"))
 
 
 def _ended(tx: Transaction, _: Memory) -> None:
-    session = tx.session(ANN, "s")
+    session = tx.sessions.get(ANN, "s")
     assert session is not None
-    tx.put_session(replace(session, ended_at=at(5), end_reason="idle", metadata={"k": "v"}))
+    tx.sessions.put(replace(session, ended_at=at(5), end_reason="idle", metadata={"k": "v"}))
 
 
 def _linked(tx: Transaction, old: Memory) -> None:
@@ -206,14 +206,14 @@ class UndoContract:
             undo(store, "run_first")
         undo(store, "run_later")
         undo(store, "run_first")
-        assert [session.id for session in store.sessions([ANN])] == ["s"]
+        assert [session.id for session in store.sessions.list([ANN])] == ["s"]
 
     def test_an_entity_stays_while_memories_of_other_runs_mention_it(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         write(store, lambda tx: mention_all(tx, "Zoe", [one]), run="run_first")
         write(
             store,
-            lambda tx: tx.mention(ANN, entity="entity_Zoe", memory=two.id),
+            lambda tx: tx.entities.mention(ANN, entity="entity_Zoe", memory=two.id),
             run="run_later",
         )
         undo(store, "run_first")
@@ -234,7 +234,7 @@ class UndoContract:
         write(store, lambda tx: mention_all(tx, "Zoe", []))
         steps: dict[str, Callable[[Transaction], None]] = {
             "link": lambda tx: tx.link(link(one, two)),
-            "mention": lambda tx: tx.mention(ANN, entity="entity_Zoe", memory=two.id),
+            "mention": lambda tx: tx.entities.mention(ANN, entity="entity_Zoe", memory=two.id),
         }
         write(store, steps[verb], run="run_point")
         back = undo(store, "run_point")

@@ -111,7 +111,9 @@ def sessions(file: RoleFile, as_json: Json = False) -> None:
 
         found = of_agent(memory.hf, memory.role.name) if memory.exists else []
         counts = (
-            memory.hf.store.message_counts(memory.scope, [one.id for one in found]) if found else {}
+            memory.hf.store.sessions.message_counts(memory.scope, [one.id for one in found])
+            if found
+            else {}
         )
         rows = [
             {

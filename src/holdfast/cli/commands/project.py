@@ -159,7 +159,7 @@ def _scope(hf: Holdfast, *, own: bool) -> Scope:
     from ...projects.project_folder import project_around
 
     around = project_around(working_folder()).scope
-    return around if hf.store.sessions([around]) else chosen_place(hf, "project").scope
+    return around if hf.store.sessions.list([around]) else chosen_place(hf, "project").scope
 
 
 def _held(mine: Holdfast) -> str:

@@ -219,7 +219,8 @@ def list_jobs(store: Store = None, scope: Scopes = None, as_json: Json = False) 
     """
     with open_memory(store, scope, make=False) as hf:
         found = [
-            _as_it_stands(job, hf.clock()) for job in hf.store.jobs(hf.scopes if scope else None)
+            _as_it_stands(job, hf.clock())
+            for job in hf.store.jobs.list(hf.scopes if scope else None)
         ]
         if as_json:
             output.emit([_job_json(job) for job in found])

@@ -34,7 +34,9 @@ RETRY: Micros = 60_000_000
 
 def last_turn(store: Store, scope: Scope) -> Micros:
     """When such a process last had its turn in a scope; 0 when none ever had."""
-    return max((job.done_watermark for job in store.jobs((scope,)) if job.kind == TURN), default=0)
+    return max(
+        (job.done_watermark for job in store.jobs.list((scope,)) if job.kind == TURN), default=0
+    )
 
 
 def finish_here(folder: Path, transcript: str, *, event: str) -> None:
@@ -88,14 +90,14 @@ def finish(hf: Holdfast, transcript: str = "", *, extract: bool = True) -> dict[
     at = hf.clock()
     facts: dict[str, Any] = {"files": 0, "chunks": 0, "records": 0}
     if transcript:
-        hf.store.enqueue(scope, TRANSCRIPT, transcript, watermark=at)
-    hf.store.enqueue(scope, TURN, TURN, watermark=at)
+        hf.store.jobs.enqueue(scope, TRANSCRIPT, transcript, watermark=at)
+    hf.store.jobs.enqueue(scope, TURN, TURN, watermark=at)
     # Asked again after each turn: what was left meanwhile has raised the watermark of the turn.
     while turn := _claim(hf, scope, TURN):
         hf.follow_files()
         while job := _claim(hf, scope, TRANSCRIPT):
             _read(hf, job, facts, extract=extract)
-            hf.store.heartbeat(turn, now=hf.clock(), lease=LEASE)
+            hf.store.jobs.heartbeat(turn, now=hf.clock(), lease=LEASE)
         _done(hf, turn)
     return facts
 
@@ -104,7 +106,7 @@ def _claim(hf: Holdfast, scope: Scope, kind: str) -> Job | None:
     # Heavy, and hooks that recall load this file.
     from ...extraction.job_types import worker_name  # noqa: PLC0415
 
-    return hf.store.claim(
+    return hf.store.jobs.claim(
         [kind], scopes=(scope,), worker=worker_name(), now=hf.clock(), lease=LEASE
     )
 
@@ -128,8 +130,8 @@ def _read(hf: Holdfast, job: Job, facts: dict[str, Any], *, extract: bool) -> No
         Exception
     ) as error:  # one transcript that cannot be read must not keep the others from being read
         facts["error"] = describe_error(error)
-        hf.store.fail(job, error=describe_error(error), retry_at=hf.clock() + RETRY)
+        hf.store.jobs.fail(job, error=describe_error(error), retry_at=hf.clock() + RETRY)
 
 
 def _done(hf: Holdfast, job: Job) -> None:
-    hf.write("hook", lambda tx: tx.finish(job))
+    hf.write("hook", lambda tx: tx.jobs.finish(job))

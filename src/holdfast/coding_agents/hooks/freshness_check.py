@@ -74,7 +74,7 @@ class Files:
 
     def _files(self, place: RecordRoot) -> Mapping[str, KnownFile]:
         if place.scope not in self._known:
-            every = self._store.files(place.scope, root_of(self._store, place.root))
+            every = self._store.files.list(place.scope, root_of(self._store, place.root))
             self._known[place.scope] = {one.path: one for one in every}
         return self._known[place.scope]
 

@@ -206,7 +206,7 @@ def look_around(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) 
     facts["project"] = next((place.scope.key for place in places if place.name == "project"), None)
     store = open_store(settings.store or config.default_store(), replica=settings.replica)
     now = system_clock()
-    on = tuple(place for place in places if store.profile(place.scope).get("enabled", True))
+    on = tuple(place for place in places if store.profiles.get(place.scope).get("enabled", True))
     return Here(store, settings, on, now, Files(store, on)) if on else None
 
 

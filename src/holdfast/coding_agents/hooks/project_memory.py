@@ -29,7 +29,7 @@ def taught(store: Store, folder: Path, *, tokens: int) -> str:
     from ...projects.project_folder import project_around  # noqa: PLC0415
 
     project = project_around(folder)
-    on = project.enabled and store.profile(project.scope).get("enabled", True)
+    on = project.enabled and store.profiles.get(project.scope).get("enabled", True)
     return project.guidance(most=tokens - AROUND) if on else ""
 
 

@@ -14,8 +14,8 @@ from ...agents.role_memory import RoleMemory
 from ...errors import Conflict, HoldfastError
 from ...floats import Vector
 from ...storage.protocol import Author, KnownFile, Store, Transaction
+from ...storage.restore import HIGHEST_SEQ
 from ...storage.schema import MEMORIES, exported, memory_values
-from ...storage.transaction import HIGHEST_SEQ
 from ...types import Scope, Session, new_id
 from .histories import OldConversation, other_name
 from .read_rows import Database, OldMemory
@@ -46,7 +46,7 @@ def take_conversations(
         known = {}
         for one in conversations:
             name = _name(tx, scope, one)
-            if tx.session(scope, name) is None:
+            if tx.sessions.get(scope, name) is None:
                 _store_conversation(tx, scope, name, one)
                 new.append(one)
             else:
@@ -54,7 +54,7 @@ def take_conversations(
         return new, known
 
     new, known = store.write(_author(memory), work)
-    here = store.message_counts(scope, list(known))
+    here = store.sessions.message_counts(scope, list(known))
     for name, count in known.items():
         if here.get(name, 0) != count:
             remarks.note("Sessions that are here with other messages were left as they are", name)
@@ -63,7 +63,7 @@ def take_conversations(
 
 def _name(tx: Transaction, scope: Scope, conversation: OldConversation) -> str:
     """Its own id, unless another agent has a session of that id here."""
-    there = tx.session(scope, conversation.session)
+    there = tx.sessions.get(scope, conversation.session)
     if there is None or there.agent == conversation.agent:
         return conversation.session
     return other_name(conversation.session, conversation.agent)
@@ -72,7 +72,7 @@ def _name(tx: Transaction, scope: Scope, conversation: OldConversation) -> str:
 def _store_conversation(
     tx: Transaction, scope: Scope, name: str, conversation: OldConversation
 ) -> None:
-    tx.put_session(
+    tx.sessions.put(
         Session(
             name,
             scope,
@@ -133,8 +133,8 @@ def note_database(memory: RoleMemory, path: Path) -> None:
     """Notes that a database was taken in, so that nobody is asked to do it again."""
     noted = KnownFile(ROOT, str(path.expanduser().resolve()), "", 0, 0, "")
     store = memory.hf.store
-    if noted not in store.files(memory.scope, ROOT):
-        store.write(_author(memory), lambda tx: tx.put_files(memory.scope, [noted]))
+    if noted not in store.files.list(memory.scope, ROOT):
+        store.write(_author(memory), lambda tx: tx.files.put(memory.scope, [noted]))
 
 
 def take_vectors(memory: RoleMemory, database: Database, seqs: Mapping[int, int]) -> int:
@@ -166,9 +166,9 @@ def take_vectors(memory: RoleMemory, database: Database, seqs: Mapping[int, int]
 def _store_vectors(
     store: Store, scope: Scope, model: str, vectors: Mapping[int, Vector | None]
 ) -> int:
-    there = store.vectors([scope], model, list(vectors))
+    there = store.vectors.get([scope], model, list(vectors))
     new = {
         seq: vector for seq, vector in vectors.items() if vector is not None and seq not in there
     }
-    store.add_vectors([scope], model, new)
+    store.vectors.add([scope], model, new)
     return len(new)

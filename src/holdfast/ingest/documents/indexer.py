@@ -53,7 +53,7 @@ class Indexer:
         plan: bool = False,
     ) -> None:
         self.done = Indexed()
-        self.known = {file.path: file for file in store.files(scope, ROOT)}
+        self.known = {file.path: file for file in store.files.list(scope, ROOT)}
         self._store = store
         self._scope = scope
         self._author = author
@@ -63,7 +63,7 @@ class Indexer:
         # The files that are read from their start.
         self._anew: set[str] = set()
         self._by_path: dict[str, list[Session]] = {}
-        for session in store.sessions([scope]):
+        for session in store.sessions.list([scope]):
             if path := session.metadata.get("path"):
                 self._by_path.setdefault(path, []).append(session)
 
@@ -89,7 +89,7 @@ class Indexer:
 
     def finish(self, mark: KnownFile) -> None:
         """Leaves a mark that says that all there is was indexed."""
-        if mark not in self._store.files(self._scope, mark.root):
+        if mark not in self._store.files.list(self._scope, mark.root):
             self._seen(mark)
 
     def warn(self, name: str, reason: str) -> None:
@@ -106,7 +106,7 @@ class Indexer:
         """
 
         def work(tx: Transaction) -> Changed:
-            tx.drop_files(self._scope, ROOT, [name])
+            tx.files.drop(self._scope, ROOT, [name])
             return self._drop_pieces(tx, name) + (
                 self._drop_turns(tx, name) if turns else Changed()
             )
@@ -156,7 +156,7 @@ class Indexer:
         )
 
         def work(tx: Transaction) -> Changed:
-            tx.put_files(self._scope, [seen])
+            tx.files.put(self._scope, [seen])
             return self._drop_turns(tx, source.name) + upsert.replace(
                 tx, self._scope, key, found, kind="document", at=at
             )
@@ -186,7 +186,7 @@ class Indexer:
         seen = seen._replace(hash=mark + seen.hash)
 
         def work(tx: Transaction) -> Changed:
-            tx.put_files(self._scope, [seen])
+            tx.files.put(self._scope, [seen])
             # Of a note that has become a transcript.
             return self._drop_pieces(tx, source.name)
 
@@ -234,7 +234,7 @@ class Indexer:
             ):  # it says itself what is wrong with the store as a whole
                 raise error
             # Raises where nothing can be read any more.
-            self._store.session(self._scope, "")
+            self._store.sessions.get(self._scope, "")
 
     def _drop_pieces(self, tx: Transaction, name: str) -> Changed:
         return upsert.drop(tx, self._scope, key_of(name), kind="document")
@@ -254,7 +254,7 @@ class Indexer:
 
     def _seen(self, file: KnownFile) -> None:
         if not self._plan:
-            self._store.write(self._author, lambda tx: tx.put_files(self._scope, [file]))
+            self._store.write(self._author, lambda tx: tx.files.put(self._scope, [file]))
 
     def _write(self, work: Callable[[Transaction], Changed]) -> Changed:
         return Changed() if self._plan else self._store.write(self._author, work)

@@ -62,13 +62,13 @@ def put(tx: Transaction, told: SessionDocument, *, at: Micros) -> Changed:
     Raises Unsure where one of those that follow is known: it may be a copy, or repeat one before
     the cursor.
     """
-    known = tx.session(told.scope, told.id)
+    known = tx.sessions.get(told.scope, told.id)
     if known is None and not told.turns:
         return Changed()
     if told.transcript.continued:
         if any(tx.memory(turn.scope, turn.id) for turn in told.turns):
             raise Unsure
-        place = tx.next_position(told.scope, told.id)
+        place = tx.sessions.next_position(told.scope, told.id)
         follow = [
             turn.with_(position=position) for position, turn in enumerate(told.turns, start=place)
         ]
@@ -79,7 +79,7 @@ def put(tx: Transaction, told: SessionDocument, *, at: Micros) -> Changed:
         changed = upsert.replace(tx, told.scope, told.id, turns, kind="turn", at=at)
     if known is not None or changed.added:
         session = _session(told, known, at=at)
-        tx.put_session(session)
+        tx.sessions.put(session)
         _mark_as_read(tx, session, at=at)
     return changed + Changed(sessions=(told.id,)) if changed.added or changed.removed else changed
 
@@ -90,12 +90,12 @@ def drop(tx: Transaction, session: Session, name: str) -> Changed:
 
     The session stays, and so does what was learned from it, with the words it rests on.
     """
-    current = tx.session(session.scope, session.id)
+    current = tx.sessions.get(session.scope, session.id)
     if current is None or current.metadata.get("path") != name:
         return Changed()
     # Should the file come back, it is read from its beginning.
     unread = {key: value for key, value in current.metadata.items() if key != "cursor"}
-    tx.put_session(replace(current, metadata=unread))
+    tx.sessions.put(replace(current, metadata=unread))
     return upsert.drop(tx, session.scope, session.id, kind="turn")
 
 
@@ -245,8 +245,8 @@ def _mark_as_read(tx: Transaction, session: Session, *, at: Micros) -> None:
     What is worth knowing of it is extracted as records; learning facts from it besides would say
     everything twice.
     """
-    known = tx.progress(session.scope, session.id, SUMMARY)
+    known = tx.progress.get(session.scope, session.id, SUMMARY)
     outcome = (known.detail.get("outcome") if known else "") or INDEXED
     last = session.last_activity
     mark = Progress(session.scope, session.id, SUMMARY, last, at, {"outcome": outcome})
-    tx.put_progress(mark)
+    tx.progress.put(mark)

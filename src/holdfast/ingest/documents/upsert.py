@@ -87,7 +87,7 @@ def drop(tx: Transaction, scope: Scope, session: str, *, kind: Kind) -> Changed:
 
 
 def _indexed(tx: Transaction, scope: Scope, session: str, kind: Kind) -> Memories:
-    every = tx.in_session(scope, session)
+    every = tx.sessions.memories(scope, session)
     return [one for one in every if one.kind == kind and one.source == SOURCE]
 
 

@@ -95,11 +95,11 @@ class Reader:
         learned = learned_from(self.hf, session_id)
 
         def mark(tx: Transaction) -> bool:
-            session = tx.session(self.hf.scopes[0], session_id)
+            session = tx.sessions.get(self.hf.scopes[0], session_id)
             if session is None or session.ended_at is None:
                 # What is still going on is never done.
                 return False
-            known = tx.progress(session.scope, session.id, SUMMARY)
+            known = tx.progress.get(session.scope, session.id, SUMMARY)
             if not covers(known, session):
                 outcome = EXTRACTED if learned else NO_OUTPUT
                 read_to_end(tx, session, outcome, at=self.hf.clock())
@@ -115,7 +115,7 @@ class Reader:
             session_id: The conversation.
         """
         store = self.hf.store
-        session = store.session(self.hf.scopes[0], session_id)
+        session = store.sessions.get(self.hf.scopes[0], session_id)
         read = session is not None and covers(marks_of(store, session).get(SUMMARY), session)
         return {"session_id": session_id, "consolidated": read}
 

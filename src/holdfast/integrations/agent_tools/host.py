@@ -62,7 +62,7 @@ class Keeper:
     def user_message(self, text: str, session_id: str) -> Memory | None:
         """Store a user message unless it is blank. A new session ends the open ones."""
         self.session, scope, at = session_id, self.hf.scopes[0], self.hf.clock()
-        begins = self.hf.store.session(scope, session_id) is None
+        begins = self.hf.store.sessions.get(scope, session_id) is None
         stored = self.hf.capture(session_id, "user", text)
         if begins and stored is None:
             self.hf.write("capture", lambda tx: begin(tx, scope, session_id, at=at))
@@ -88,7 +88,7 @@ class Keeper:
         """Return the ended sessions that are not processed yet, except one. Open sessions are never
         pending.
         """
-        waiting = self.hf.store.unread(self.hf.scopes)
+        waiting = self.hf.store.sessions.unread(self.hf.scopes)
         return [session.id for session in waiting if session.id != exclude_session_id]
 
     def consolidate(self, session_id: str) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Keeper:
         Never raises: if the model fails, the session is retried later, and the summary has the
         reason.
         """
-        session = self.hf.store.session(self.hf.scopes[0], session_id)
+        session = self.hf.store.sessions.get(self.hf.scopes[0], session_id)
         if session is None or not is_unread(self.hf.store, session):
             return _consolidated(
                 session_id, skipped=True, summary="There is nothing in it that is yet to be read."

@@ -326,7 +326,7 @@ class Mem0:
             session_log.end(tx, scope, session, at=at, reason="added")
 
         view.write("capture", hear)
-        heard = view.store.session(scope, session)
+        heard = view.store.sessions.get(scope, session)
         assert heard is not None  # it was just written
         sink = SummarySink(view.store, reading_of(view), view.actor)
         learned = runner.read(view.store, heard, sink)

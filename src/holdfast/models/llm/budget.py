@@ -100,9 +100,11 @@ class Meter:
         with self._lock:
             if self.used + tokens > self.caps.per_run:
                 raise CapReached(self._told("run", self.used, self.caps.per_run))
-            if not self.store.spend(scope, now // DAY, Spent(1, tokens), most=self.caps.per_day):
+            if not self.store.spend.add(
+                scope, now // DAY, Spent(1, tokens), most=self.caps.per_day
+            ):
                 tomorrow = (now // DAY + 1) * DAY
-                used = self.store.spent([scope], now // DAY).tokens
+                used = self.store.spend.total([scope], now // DAY).tokens
                 raise CapReached(
                     self._told("day", used, self.caps.per_day, tomorrow), until=tomorrow
                 )
@@ -112,7 +114,7 @@ class Meter:
         tokens = count_tokens(answer)
         with self._lock:
             self.used += tokens
-            self.store.spend(scope, self.clock() // DAY, Spent(0, tokens))
+            self.store.spend.add(scope, self.clock() // DAY, Spent(0, tokens))
 
     def _told(self, which: str, used: int, most: int, until: Micros | None = None) -> str:
         when = f" Until {iso(until)[:16]}Z the model rests, or" if until else " For more at once,"

@@ -9,21 +9,19 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from functools import partial
 from typing import Any
 
-import numpy as np
 import psycopg
 from psycopg.pq import TransactionStatus
 
 from ...errors import StoreError
-from ...floats import Vector
 from ...types import Micros, Names, Scope, system_clock
 from ..damage import AFRESH
-from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
-from ..matrix_cache import top, unpack
+from ..filters import POSTGRES, Clause, invalid_now, marks
 from ..migrations_runner import pending
 from ..protocol import Author, Corpus, Filter, Finding, Places, Ranked, T, Transaction
 from ..schema import EVENTS, MEMORIES, Row, Rows, Statements, faults
-from ..scope_numbers import Reach, Read
 from ..sql_store import SQLStore
+from ..table_access import Reach
+from ..transaction import SQLTransaction
 from . import health, hnsw, schema
 from .connections import Connections, Trace
 from .driver_errors import explained, lost, without_password
@@ -37,8 +35,9 @@ from .scoped_session import (
     rows_of,
     seen,
 )
-from .transaction import PostgresTransaction, marked, take_turns
+from .transaction import PostgresRows, marked
 from .vacuum import scrub
+from .vector_table import PostgresVectors, passing
 from .vectors import teach_vectors
 
 # Where statements look into JSON: the alias, table and column.
@@ -61,7 +60,8 @@ class PostgresStore(SQLStore):
         Reads go to `replica`, the URL of a streaming replica, as soon as it has what this process
         wrote.
         """
-        super().__init__()
+        self._near = PostgresVectors(self)
+        super().__init__(self._near)
         self.location = without_password(url)
         self._clock = clock
         self._primary = Connections(url, self.location, configure=self._adapt)
@@ -77,7 +77,6 @@ class PostgresStore(SQLStore):
                 "changed. Bring them up to date with `holdfast store migrate`, when no older "
                 "version uses them."
             )
-        self._indexes = hnsw.NearIndexes(partial(self.read, ()))
         self._replica = Replica(replica, self._adapt) if replica else None
 
     def _look(self) -> schema.State:
@@ -220,15 +219,18 @@ class PostgresStore(SQLStore):
         return PostgresStatements(connection, sight, one_by_one=self._state.citus)
 
     def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
+        return self._write(author, lambda rows: work(SQLTransaction(rows)))
+
+    def _write(self, author: Author, work: Callable[[PostgresRows], T]) -> T:
         sight = self._sight(())
         numbers = dict(self._numbers)
 
         def attempt(connection: Connection) -> tuple[T, Trace | None]:
-            tx = PostgresTransaction(author, self._statements(connection, sight), numbers)
-            result = work(tx)
-            tx.close()
-            self._damages.learn(tx.damages, afresh=author.verb in AFRESH)
-            return result, tx.trace(sight)
+            rows = PostgresRows(author, self._statements(connection, sight), numbers)
+            result = work(rows)
+            rows.close()
+            self.damages.learn(rows.damages, afresh=author.verb in AFRESH)
+            return result, rows.trace(sight)
 
         return self._commit(sight, attempt)
 
@@ -257,6 +259,17 @@ class PostgresStore(SQLStore):
                 self._replica.must_have(connection, self._primary)
             return result
 
+    def read_by_index(self, number: int, sql: str, values: Sequence[Any]) -> Rows:
+        """Runs one SELECT that searches an approximate index of a scope."""
+
+        def attempt() -> Rows:
+            with self._primary.transaction(self._sight((number,)), begin=READING) as connection:
+                connection.execute(hnsw.SEARCHING)
+                return rows_of(connection, sql, values)
+
+        with explained(self.location):
+            return self._primary.again(attempt)
+
     # Scopes
 
     def find_scopes(self, scopes: Sequence[Scope]) -> Rows:
@@ -272,7 +285,7 @@ class PostgresStore(SQLStore):
     def make_scope(self, scope: Scope) -> None:
         if not self.numbers((scope,)):
             author = Author("store", "", 0, "scope")
-            self.write(author, lambda tx: tx.number(scope))  # type: ignore[attr-defined]
+            self._write(author, lambda rows: rows.number(scope))
 
     # Words
 
@@ -333,172 +346,32 @@ class PostgresStore(SQLStore):
             size, length / size if size else 0.0, {term: counted.get(term, 0) for term in terms}
         )
 
-    # Vectors
-
-    def pack(self, vector: Vector) -> Any:
-        return np.asarray(vector, np.float32) if self.has_extension else super().pack(vector)
-
-    def unpack(self, value: Any) -> Vector:
-        return np.asarray(value, np.float32) if self.has_extension else super().unpack(value)
-
-    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:
-        return execute(
-            "SELECT number, dimensions FROM models WHERE scope = ? AND identity = ?",
-            (scope, identity),
-        )
-
-    def scope_models(self, scope: int) -> Rows:
-        return self.read(
-            (scope,),
-            "SELECT d.identity, d.number, coalesce(e.seq, 0) FROM models d "
-            "LEFT JOIN embedded e ON e.scope = d.scope AND e.model = d.number WHERE d.scope = ?",
-            (scope,),
-        )
-
-    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
-        sql = "INSERT INTO models (scope, identity, dimensions) VALUES (?, ?, ?) RETURNING number"
-        return int(execute(sql, (scope, identity, dimensions))[0][0])
-
-    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:
-        within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
-        values = (identity, *(numbers or ()))
-        execute(
-            (
-                "UPDATE totals SET drops = drops + 1 WHERE scope IN (SELECT scope FROM models "
-                "WHERE "
-                f"identity = ?{within})"
-            ),
-            values,
-        )
-        execute(f"DELETE FROM models WHERE identity = ?{within}", values)
-
-    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
-        ((event, vector, drops),) = read(
-            "SELECT (SELECT coalesce(max(seq), 0) FROM events WHERE scope = ?), "
-            "(SELECT coalesce(max(number), 0) FROM vectors WHERE scope = ?), "
-            "(SELECT drops FROM totals WHERE scope = ?)",
-            (scope, scope, scope),
-        )
-        return event, vector, drops
-
-    def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        vector = np.asarray(vector, np.float32)
-        if not self.has_extension:
-            return self.nearest_cached(where, number, model, vector, limit)
-        if self._indexes.has(model):
-            found = self._nearest_by_index(where, number, model, vector, limit)
-            if len(found) == limit:
-                # fewer: a strict filter, for which the index gave up; or there are no more
-                return found
-        beside, values = _passing_vectors(where, number)
-        rows = self.read(
-            (number,),
-            # NaN, the distance to a vector of zeros, counts as at a right angle.
-            "SELECT v.seq, coalesce(nullif(v.vector <=> ?, 'NaN'), 1.0) AS distance FROM vectors "
-            "v "
-            f"WHERE v.scope = ? AND v.model = ? AND {beside} ORDER BY distance, v.seq LIMIT ?",
-            (vector, number, model, *values, limit),
-        )
-        return _similar(rows)
-
-    def _nearest_by_index(
-        self, where: Filter, number: int, model: int, vector: Vector, limit: int
-    ) -> Ranked:
-        beside, values = _passing_vectors(where, number)
-        near = f"v.vector::vector({len(vector)}) <=> ?"
-
-        def attempt() -> Rows:
-            with self._primary.transaction(self._sight((number,)), begin=READING) as connection:
-                connection.execute(hnsw.SEARCHING)
-                return rows_of(
-                    connection,
-                    # Scope and model are written out: the planner must know that the index holds
-                    # just those.
-                    f"SELECT v.seq, {near} AS distance FROM vectors v WHERE v.scope = "
-                    f"{int(number)} "
-                    f"AND v.model = {int(model)} AND {beside} ORDER BY {near} LIMIT ?",
-                    (vector, *values, vector, limit),
-                )
-
-        with explained(self.location):
-            return _similar(self._primary.again(attempt))
+    # Upkeep
 
     def tend(self) -> Names:
         if not self.has_extension:
             return []
         with self._primary.connect() as connection, explained(self.location):
             done = hnsw.build(connection, self._state.search_path)
-        self._indexes.forget()
+        self._near.indexes.forget()
         return done
-
-    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        beside, values = _passing_vectors(where, number)
-        rows = self.read(
-            (number,),
-            f"SELECT v.seq, v.vector FROM vectors v WHERE v.scope = ? AND v.model = ? AND {beside}",
-            (number, model, *values),
-        )
-        if not rows:
-            return []
-        return top(
-            np.array([seq for seq, _ in rows]),
-            unpack([packed for _, packed in rows]) @ vector,
-            limit,
-        )
-
-    def compare(
-        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
-    ) -> dict[int, float]:
-        asked = np.asarray(vector, np.float32)
-        stored = self._stored(number, model, seqs)
-        return {seq: float(np.asarray(one, np.float32) @ asked) for seq, one in stored.items()}
-
-    def _add_vectors(self, execute: Statements, numbers: Sequence[int], *rest: Any) -> None:
-        # Nobody else adds, drops or purges there meanwhile, and numbers rise in the order of
-        # commits.
-        take_turns(execute, numbers)
-        super()._add_vectors(execute, numbers, *rest)
-
-    # Upkeep
 
     def check(self) -> Iterator[Finding]:
         with self._moment(self._sight(None)) as connection:
             yield from health.check(
-                lambda sql: self._primary.stream(connection, sql, ()), self.unpack
+                lambda sql: self._primary.stream(connection, sql, ()), self.vector_index.unpack
             )
 
     def repair(self) -> None:
-        self.transact(None, lambda execute: health.repair(execute, self.unpack, at=self._clock()))
-        self._damages.clear()
-        self.forget_cache()
+        self.transact(
+            None, lambda execute: health.repair(execute, self.vector_index.unpack, at=self._clock())
+        )
+        self.damages.clear()
+        self.vector_index.forget_cache()
 
     def scrub(self, *, wait: float = 10.0) -> Places:
         with self._primary.connect() as connection, explained(self.location):
             return scrub(connection, wait)
-
-
-def _similar(rows: Rows) -> Ranked:
-    return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
-
-
-def _passing(where: Filter, numbers: Sequence[int], alias: str) -> Clause:
-    """What makes a row of a table with scope and seq belong to a memory that passes a narrow
-    filter.
-    """
-    condition, values = where_clause(where, numbers, POSTGRES)
-    this = f"m.scope = {alias}.scope AND m.seq = {alias}.seq"
-    return f"EXISTS (SELECT 1 FROM memories m WHERE {this} AND {condition})", values
-
-
-def _passing_vectors(where: Filter, number: int) -> Clause:
-    if where.narrow:
-        return _passing(where, (number,), "v")
-    # Few memories are put away or no longer valid, and indexes hold just those.
-    away = "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.status <> 'active'"
-    if where.valid_at is None:
-        return f"v.seq NOT IN ({away})", [number]
-    values = [number, number, where.valid_at, where.valid_at]
-    return f"v.seq NOT IN ({away} UNION ALL {invalid_now((number,))})", values
 
 
 def _passing_words(where: Filter, numbers: Sequence[int]) -> Clause:
@@ -506,7 +379,7 @@ def _passing_words(where: Filter, numbers: Sequence[int]) -> Clause:
     next to nothing.
     """
     if where.narrow:
-        return _passing(where, numbers, "p")
+        return passing(where, numbers, "p")
     if where.valid_at is None:
         return "true", []
     return f"p.seq NOT IN ({invalid_now(numbers)})", [*numbers, where.valid_at, where.valid_at]

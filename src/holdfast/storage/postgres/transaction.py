@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -11,18 +12,18 @@ import psycopg
 
 from ...errors import InvalidInput
 from ...types import Scope
-from ..filters import marks
-from ..journal import Indexed
+from ..filters import POSTGRES, marks
+from ..journal import Indexed, JournalledRows
 from ..protocol import Author
 from ..schema import Statements
-from ..transaction import RowTransaction
 from .connections import Trace
 from .scoped_session import PostgresStatements, Sight
 
 
-class PostgresTransaction(RowTransaction):
-    """See `Transaction` in protocol.py for what each method promises."""
+class PostgresRows(JournalledRows):
+    """The rows of a transaction on a server."""
 
+    dialect = POSTGRES
     keeps_seqs = False
 
     def __init__(
@@ -77,23 +78,19 @@ class PostgresTransaction(RowTransaction):
         if not self._journalled and self._appended is None:
             return None
         message = None if self._journalled else self._appended
-        return Trace(replace(sight, numbers=tuple(self._names)), self._author.run, message)
+        return Trace(replace(sight, numbers=tuple(self._names)), self.author.run, message)
 
-    def _write_journal(self) -> None:
+    def write_journal(self) -> None:
         self._journalled = self._journalled or bool(self._entries)
-        super()._write_journal()
+        super().write_journal()
 
-    def add_messages(self, scope: Scope, session: str, bodies: Sequence[Mapping[str, Any]]) -> int:
-        count = super().add_messages(scope, session, bodies)
-        if bodies:
-            self._appended = (self.number(scope), session, count - 1, self._author.at)
-        return count
+    def note_appended(self, number: int, session: str, position: int) -> None:
+        self._appended = (number, session, position, self.author.at)
 
-    def restore_row(
-        self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
-    ) -> bool:
+    @contextmanager
+    def storable(self, noun: str) -> Iterator[None]:
         try:
-            return super().restore_row(noun, row, journal=journal, seq=seq)
+            yield
         except (
             psycopg.IntegrityError,
             psycopg.DataError,
@@ -110,7 +107,7 @@ class PostgresTransaction(RowTransaction):
                     "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) ON CONFLICT DO "
                     "NOTHING RETURNING number"
                 ),
-                (scope.kind, scope.key, self._author.at),
+                (scope.kind, scope.key, self.author.at),
             )
             if not made:
                 # What this transaction read of the scope so far, nothing, is no longer so: it has

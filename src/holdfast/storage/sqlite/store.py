@@ -19,7 +19,6 @@ from weakref import WeakSet
 import apsw
 
 from ...errors import StoreClosed
-from ...floats import Vector, packed
 from ...types import Micros, Names, Scope, system_clock
 from .. import migrations_runner
 from ..damage import AFRESH
@@ -37,8 +36,8 @@ from ..protocol import (
     Transaction,
 )
 from ..schema import TABLES, Row, Rows, Statements
-from ..scope_numbers import Reach, Read
-from ..sql_store import PAGE, SQLStore
+from ..sql_store import SQLStore
+from ..table_access import Reach
 from .connection import (
     APPLICATION_ID,
     BUSY_MILLISECONDS,
@@ -52,9 +51,9 @@ from .connection import (
     use_log,
     vector_extension,
 )
-from .fts import ADD_TO_META, quoted, scope_prefix
+from .fts import quoted, scope_prefix
+from .vectors import SQLiteVectors
 
-_DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
 # For who only notes something on the way.
 MOMENT_MILLISECONDS = 250
 IN_MEMORY = ":memory:"
@@ -77,7 +76,7 @@ class SQLiteStore(SQLStore):
 
         `":memory:"` keeps everything in this process and writes nothing to disk.
         """
-        super().__init__()
+        super().__init__(SQLiteVectors(self))
         self.location = str(path)
         self._clock = clock
         self._lock = threading.RLock()
@@ -160,7 +159,7 @@ class SQLiteStore(SQLStore):
             self._inherited = [self._local, *self._connections]
             self._lock = threading.RLock()
             self._local = threading.local()
-            self.forget_cache()
+            self.vector_index.forget_cache()
             self._connections = WeakSet()
             self._writing = False
             self._writer = self._connect()
@@ -267,17 +266,18 @@ class SQLiteStore(SQLStore):
 
     def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
         # Who only asks need not wait for it.
-        from .transaction import SQLiteTransaction  # noqa: PLC0415
+        from ..transaction import SQLTransaction  # noqa: PLC0415
+        from .transaction import SQLiteRows  # noqa: PLC0415
 
-        def attempt(connection: apsw.Connection) -> tuple[T, SQLiteTransaction]:
-            tx = SQLiteTransaction(author, SQLiteStatements(connection), self._numbers)
-            result = work(tx)
-            tx.close()
-            return result, tx
+        def attempt(connection: apsw.Connection) -> tuple[T, SQLiteRows]:
+            rows = SQLiteRows(author, SQLiteStatements(connection), self._numbers)
+            result = work(SQLTransaction(rows))
+            rows.close()
+            return result, rows
 
-        result, tx = self._in_transaction(attempt)
-        self._damages.learn(tx.damages, afresh=author.verb in AFRESH)
-        for scope, number in tx.scopes_met():
+        result, rows = self._in_transaction(attempt)
+        self.damages.learn(rows.damages, afresh=author.verb in AFRESH)
+        for scope, number in rows.scopes_met():
             if scope not in self._numbers:
                 self._learn(number, *scope)
         return result
@@ -368,104 +368,6 @@ class SQLiteStore(SQLStore):
         }
         return Corpus(size, length / size if size else 0.0, frequency)
 
-    # Vectors
-
-    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:  # noqa: ARG002
-        return execute("SELECT number, dimensions FROM models WHERE identity = ?", (identity,))
-
-    def scope_models(self, scope: int) -> Rows:
-        return self.read(
-            (scope,),
-            "SELECT d.identity, d.number, coalesce(e.seq, 0) FROM models d "
-            "LEFT JOIN embedded e ON e.model = d.number AND e.scope = ?",
-            (scope,),
-        )
-
-    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:  # noqa: ARG002
-        sql = "INSERT INTO models (identity, dimensions) VALUES (?, ?) RETURNING number"
-        return int(execute(sql, (identity, dimensions))[0][0])
-
-    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:  # noqa: ARG002
-        execute(
-            (
-                "DELETE FROM models WHERE identity = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE "
-                "model = models.number)"
-            ),
-            (identity,),
-        )
-        execute(ADD_TO_META, ("vector_drops", "1"))
-
-    # The file's ends are quicker to read.
-    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:  # noqa: ARG002
-        ((event, vector, drops),) = read(
-            "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) "
-            "FROM vectors), "
-            "coalesce((SELECT value FROM meta WHERE key = 'vector_drops'), '')",
-            (),
-        )
-        return event, vector, drops
-
-    def nearest(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        return self.nearest_cached(where, number, model, vector, limit)
-
-    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
-        rows = (
-            None
-            if where.narrow or limit > PAGE
-            else self._scan_bare(where, number, model, vector, limit)
-        )
-        if rows is None:
-            condition, values = where_clause(where, (number,), SQLITE)
-            rows = self.read(
-                (number,),
-                f"SELECT v.seq, {_DISTANCE} FROM vectors v JOIN memories m ON m.seq = v.seq "
-                f"WHERE v.model = ? AND v.scope = ? AND {condition} ORDER BY distance, v.seq "
-                "LIMIT ?",
-                (packed(vector), model, number, *values, limit),
-            )
-        return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
-
-    def _scan_bare(
-        self, where: Filter, number: int, model: int, vector: Vector, limit: int
-    ) -> Rows | None:
-        """The nearest without a look at the memories of all the others; None when too many of the
-        nearest may not show.
-
-        Nearly all memories of a scope are active and valid, and reading them takes longer than
-        comparing.
-        """
-        more = 2 * limit
-        rows = self.read(
-            (number,),
-            f"SELECT v.seq, {_DISTANCE} FROM vectors v WHERE v.model = ? AND v.scope = ? "
-            "ORDER BY distance, v.seq LIMIT ?",
-            (packed(vector), model, number, more),
-        )
-        condition, values = where_clause(where, (number,), SQLITE)
-        among, seqs = self.dialect.among("m.seq", [seq for seq, _ in rows])
-        passing = {
-            seq
-            for (seq,) in self.read(
-                (number,),
-                f"SELECT m.seq FROM memories m WHERE {among} AND {condition}",
-                (*seqs, *values),
-            )
-        }
-        found = [row for row in rows if row[0] in passing][:limit]
-        return found if len(found) == limit or len(rows) < more else None
-
-    def compare(
-        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
-    ) -> dict[int, float]:
-        among, values = self.dialect.among("seq", seqs)
-        rows = self.read(
-            (number,),
-            "SELECT seq, 1.0 - coalesce(vec_distance_cosine(vector, ?), 1.0) FROM vectors "
-            f"WHERE model = ? AND scope = ? AND {among}",
-            (packed(vector), model, number, *values),
-        )
-        return dict(rows)
-
     # Upkeep
 
     def check(self) -> Iterator[Finding]:
@@ -478,7 +380,7 @@ class SQLiteStore(SQLStore):
         with translated(self.location), closing(self._connect()) as connection:
             # One moment for all checks, or a write in between would look like damage.
             connection.execute("BEGIN")
-            yield from check_sqlite(connection, self.unpack)
+            yield from check_sqlite(connection, self.vector_index.unpack)
 
     def repair(self) -> None:
         # As above.
@@ -486,12 +388,12 @@ class SQLiteStore(SQLStore):
 
         self._in_transaction(
             lambda connection: repair_sqlite(
-                connection, SQLiteStatements(connection), self.unpack, at=self._clock()
+                connection, SQLiteStatements(connection), self.vector_index.unpack, at=self._clock()
             )
         )
-        self._damages.clear()
+        self.damages.clear()
         # Vectors may have been dropped without a word in the journal.
-        self.forget_cache()
+        self.vector_index.forget_cache()
 
     def tend(self) -> Names:
         self._check_open()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import apsw
 
 from ...errors import InvalidInput
-from ..journal import Indexed
-from ..transaction import RowTransaction
+from ..filters import SQLITE
+from ..journal import Indexed, JournalledRows
 from .fts import ADD_TO_META, scope_prefix
 
 
-class SQLiteTransaction(RowTransaction):
-    """A transaction on the writing connection."""
+class SQLiteRows(JournalledRows):
+    """The rows of a transaction on the writing connection."""
+
+    dialect = SQLITE
 
     def new_seqs(self, count: int) -> Sequence[int]:
         # The transaction holds the lock of the file, so the next numbers are ours.
@@ -29,11 +31,10 @@ class SQLiteTransaction(RowTransaction):
             (active, terms, number),
         )
 
-    def restore_row(
-        self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
-    ) -> bool:
+    @contextmanager
+    def storable(self, noun: str) -> Iterator[None]:
         try:
-            return super().restore_row(noun, row, journal=journal, seq=seq)
+            yield
         except apsw.ConstraintError as error:
             raise InvalidInput(f"This {noun} cannot be stored: {error}.") from error
 

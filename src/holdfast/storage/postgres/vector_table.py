@@ -1,0 +1,175 @@
+"""Vectors in a Postgres database, compared by pgvector where the server has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...floats import Vector
+from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
+from ..matrix_cache import top, unpack
+from ..protocol import Filter, Ranked
+from ..schema import Rows, Statements
+from ..table_access import Reach, Read, StoreAccess
+from ..vector_index import SQLVectors
+from .hnsw import NearIndexes
+from .transaction import take_turns
+
+
+class VectorAccess(StoreAccess, Protocol):
+    """What the vectors of a server need besides."""
+
+    @property
+    def has_extension(self) -> bool:
+        """Whether vectors are compared by the server."""
+
+    def read_by_index(self, number: int, sql: str, values: Sequence[Any]) -> Rows:
+        """Runs one SELECT that searches an approximate index of a scope."""
+
+
+class PostgresVectors(SQLVectors):
+    """The vectors of a Postgres store."""
+
+    store: VectorAccess
+
+    def __init__(self, store: VectorAccess) -> None:
+        super().__init__(store)
+        self.indexes = NearIndexes(partial(store.read, ()))
+
+    def pack(self, vector: Vector) -> Any:
+        return np.asarray(vector, np.float32) if self.store.has_extension else super().pack(vector)
+
+    def unpack(self, value: Any) -> Vector:
+        return np.asarray(value, np.float32) if self.store.has_extension else super().unpack(value)
+
+    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:
+        return execute(
+            "SELECT number, dimensions FROM models WHERE scope = ? AND identity = ?",
+            (scope, identity),
+        )
+
+    def scope_models(self, scope: int) -> Rows:
+        return self.store.read(
+            (scope,),
+            "SELECT d.identity, d.number, coalesce(e.seq, 0) FROM models d "
+            "LEFT JOIN embedded e ON e.scope = d.scope AND e.model = d.number WHERE d.scope = ?",
+            (scope,),
+        )
+
+    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
+        sql = "INSERT INTO models (scope, identity, dimensions) VALUES (?, ?, ?) RETURNING number"
+        return int(execute(sql, (scope, identity, dimensions))[0][0])
+
+    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:
+        within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
+        values = (identity, *(numbers or ()))
+        execute(
+            (
+                "UPDATE totals SET drops = drops + 1 WHERE scope IN (SELECT scope FROM models "
+                "WHERE "
+                f"identity = ?{within})"
+            ),
+            values,
+        )
+        execute(f"DELETE FROM models WHERE identity = ?{within}", values)
+
+    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
+        ((event, vector, drops),) = read(
+            "SELECT (SELECT coalesce(max(seq), 0) FROM events WHERE scope = ?), "
+            "(SELECT coalesce(max(number), 0) FROM vectors WHERE scope = ?), "
+            "(SELECT drops FROM totals WHERE scope = ?)",
+            (scope, scope, scope),
+        )
+        return event, vector, drops
+
+    def nearest_of(
+        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+    ) -> Ranked:
+        vector = np.asarray(vector, np.float32)
+        if not self.store.has_extension:
+            return self.nearest_cached(where, number, model, vector, limit)
+        if self.indexes.has(model):
+            found = self._nearest_by_index(where, number, model, vector, limit)
+            if len(found) == limit:
+                # fewer: a strict filter, for which the index gave up; or there are no more
+                return found
+        beside, values = _passing_vectors(where, number)
+        rows = self.store.read(
+            (number,),
+            # NaN, the distance to a vector of zeros, counts as at a right angle.
+            "SELECT v.seq, coalesce(nullif(v.vector <=> ?, 'NaN'), 1.0) AS distance FROM vectors "
+            "v "
+            f"WHERE v.scope = ? AND v.model = ? AND {beside} ORDER BY distance, v.seq LIMIT ?",
+            (vector, number, model, *values, limit),
+        )
+        return _similar(rows)
+
+    def _nearest_by_index(
+        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+    ) -> Ranked:
+        beside, values = _passing_vectors(where, number)
+        near = f"v.vector::vector({len(vector)}) <=> ?"
+        rows = self.store.read_by_index(
+            number,
+            # Scope and model are written out: the planner must know that the index holds just
+            # those.
+            f"SELECT v.seq, {near} AS distance FROM vectors v WHERE v.scope = {int(number)} "
+            f"AND v.model = {int(model)} AND {beside} ORDER BY {near} LIMIT ?",
+            (vector, *values, vector, limit),
+        )
+        return _similar(rows)
+
+    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        beside, values = _passing_vectors(where, number)
+        rows = self.store.read(
+            (number,),
+            f"SELECT v.seq, v.vector FROM vectors v WHERE v.scope = ? AND v.model = ? AND {beside}",
+            (number, model, *values),
+        )
+        if not rows:
+            return []
+        return top(
+            np.array([seq for seq, _ in rows]),
+            unpack([packed for _, packed in rows]) @ vector,
+            limit,
+        )
+
+    def compare(
+        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
+    ) -> dict[int, float]:
+        asked = np.asarray(vector, np.float32)
+        stored = self.stored(number, model, seqs)
+        return {seq: float(np.asarray(one, np.float32) @ asked) for seq, one in stored.items()}
+
+    def insert(self, execute: Statements, numbers: Sequence[int], *rest: Any) -> None:
+        # Nobody else adds, drops or purges there meanwhile, and numbers rise in the order of
+        # commits.
+        take_turns(execute, numbers)
+        super().insert(execute, numbers, *rest)
+
+
+def _similar(rows: Rows) -> Ranked:
+    return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
+
+
+def passing(where: Filter, numbers: Sequence[int], alias: str) -> Clause:
+    """What makes a row of a table with scope and seq belong to a memory that passes a narrow
+    filter.
+    """
+    condition, values = where_clause(where, numbers, POSTGRES)
+    this = f"m.scope = {alias}.scope AND m.seq = {alias}.seq"
+    return f"EXISTS (SELECT 1 FROM memories m WHERE {this} AND {condition})", values
+
+
+def _passing_vectors(where: Filter, number: int) -> Clause:
+    if where.narrow:
+        return passing(where, (number,), "v")
+    # Few memories are put away or no longer valid, and indexes hold just those.
+    away = "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.status <> 'active'"
+    if where.valid_at is None:
+        return f"v.seq NOT IN ({away})", [number]
+    values = [number, number, where.valid_at, where.valid_at]
+    return f"v.seq NOT IN ({away} UNION ALL {invalid_now((number,))})", values

@@ -1,0 +1,118 @@
+"""Vectors in an SQLite file, compared by sqlite-vec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...floats import Vector, packed
+from ..filters import SQLITE, where_clause
+from ..protocol import Filter, Ranked
+from ..schema import Rows, Statements
+from ..table_access import Reach, Read
+from ..vector_index import PAGE, SQLVectors
+from .fts import ADD_TO_META
+
+_DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
+
+
+class SQLiteVectors(SQLVectors):
+    """The vectors of an SQLite store."""
+
+    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:  # noqa: ARG002
+        return execute("SELECT number, dimensions FROM models WHERE identity = ?", (identity,))
+
+    def scope_models(self, scope: int) -> Rows:
+        return self.store.read(
+            (scope,),
+            "SELECT d.identity, d.number, coalesce(e.seq, 0) FROM models d "
+            "LEFT JOIN embedded e ON e.model = d.number AND e.scope = ?",
+            (scope,),
+        )
+
+    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:  # noqa: ARG002
+        sql = "INSERT INTO models (identity, dimensions) VALUES (?, ?) RETURNING number"
+        return int(execute(sql, (identity, dimensions))[0][0])
+
+    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:  # noqa: ARG002
+        execute(
+            (
+                "DELETE FROM models WHERE identity = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE "
+                "model = models.number)"
+            ),
+            (identity,),
+        )
+        execute(ADD_TO_META, ("vector_drops", "1"))
+
+    # The file's ends are quicker to read.
+    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:  # noqa: ARG002
+        ((event, vector, drops),) = read(
+            "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) "
+            "FROM vectors), "
+            "coalesce((SELECT value FROM meta WHERE key = 'vector_drops'), '')",
+            (),
+        )
+        return event, vector, drops
+
+    def nearest_of(
+        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+    ) -> Ranked:
+        return self.nearest_cached(where, number, model, vector, limit)
+
+    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+        rows = (
+            None
+            if where.narrow or limit > PAGE
+            else self._scan_bare(where, number, model, vector, limit)
+        )
+        if rows is None:
+            condition, values = where_clause(where, (number,), SQLITE)
+            rows = self.store.read(
+                (number,),
+                f"SELECT v.seq, {_DISTANCE} FROM vectors v JOIN memories m ON m.seq = v.seq "
+                f"WHERE v.model = ? AND v.scope = ? AND {condition} ORDER BY distance, v.seq "
+                "LIMIT ?",
+                (packed(vector), model, number, *values, limit),
+            )
+        return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
+
+    def _scan_bare(
+        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+    ) -> Rows | None:
+        """The nearest without a look at the memories of all the others; None when too many of the
+        nearest may not show.
+
+        Nearly all memories of a scope are active and valid, and reading them takes longer than
+        comparing.
+        """
+        more = 2 * limit
+        rows = self.store.read(
+            (number,),
+            f"SELECT v.seq, {_DISTANCE} FROM vectors v WHERE v.model = ? AND v.scope = ? "
+            "ORDER BY distance, v.seq LIMIT ?",
+            (packed(vector), model, number, more),
+        )
+        condition, values = where_clause(where, (number,), SQLITE)
+        among, seqs = self.store.dialect.among("m.seq", [seq for seq, _ in rows])
+        passing = {
+            seq
+            for (seq,) in self.store.read(
+                (number,),
+                f"SELECT m.seq FROM memories m WHERE {among} AND {condition}",
+                (*seqs, *values),
+            )
+        }
+        found = [row for row in rows if row[0] in passing][:limit]
+        return found if len(found) == limit or len(rows) < more else None
+
+    def compare(
+        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
+    ) -> dict[int, float]:
+        among, values = self.store.dialect.among("seq", seqs)
+        rows = self.store.read(
+            (number,),
+            "SELECT seq, 1.0 - coalesce(vec_distance_cosine(vector, ?), 1.0) FROM vectors "
+            f"WHERE model = ? AND scope = ? AND {among}",
+            (packed(vector), model, number, *values),
+        )
+        return dict(rows)
