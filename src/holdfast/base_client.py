@@ -96,7 +96,7 @@ class BaseClient:
         self._files = FileBackedStore(
             store, opened, self._new_author, self.settings.max_content_bytes
         )
-        self.store: Store = self._files.as_store() if opened else store
+        self.store: Store = self._files if opened else store
         self.tiers = tiers if tiers is not None else _tiers(self.settings, clock, self.mode)
         self._uses = AccessCounter()
         self._written: set[Scope] = set()

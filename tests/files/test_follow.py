@@ -500,3 +500,17 @@ def test_a_view_of_other_scopes_follows_too(shop):
     shop.record("a")
     hf = shop.open()
     assert [one.id for one in hf.scoped(shop.place.scope).list()] == ["rec_a"]
+
+
+def test_looking_at_the_attributes_of_a_store_touches_no_file(shop, monkeypatch):
+    shop.record("a", "Use tea.")
+    hf = shop.open()
+    calls = []
+    names = [name for name in dir(hf.store) if not name.startswith("__")]
+    with monkeypatch.context() as watched:
+        for function in ("scandir", "stat", "listdir", "open"):
+            watched.setattr(os, function, lambda *args, **options: calls.append(args))
+        for name in names:
+            getattr(hf.store, name)
+    assert calls == []
+    assert contents(hf, "tea") == ["Use tea."], "the first read follows the files"

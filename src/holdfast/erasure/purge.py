@@ -63,7 +63,7 @@ def erase(
 ) -> Receipt:
     """Erase a target everywhere, and return what was done. NotFound if there is no such thing."""
     changes = Changes()
-    store = files.as_store()
+    store: Store = files
     before = len(files.deleted)
     try:
         if target.owner:

@@ -809,8 +809,9 @@ class Store(Protocol):
     processes.
     """
 
-    location: str
-    """Where it is, for people: a path or a URL without password."""
+    @property
+    def location(self) -> str:
+        """Where it is, for people: a path or a URL without password."""
 
     @property
     def entities(self) -> EntityReads:
