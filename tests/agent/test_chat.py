@@ -20,7 +20,6 @@ from holdfast.agents.agent_runner import RoleAgent, Watcher
 from holdfast.agents.conversation import Conversation
 from holdfast.agents.role import load_role
 from holdfast.agents.tui import chat
-from holdfast.agents.tui import chat_app as app_module
 from holdfast.agents.tui import panel as panel_module
 from holdfast.agents.tui.chat_app import HELP, NOT_SAVED, ChatApp
 from holdfast.agents.tui.panel import MemoryPanel
@@ -338,8 +337,17 @@ def test_a_turn_can_be_stopped_the_moment_it_begins(desk):
 
 
 def test_who_stops_a_turn_does_not_stop_the_next_one(desk, monkeypatch):
-    # Seconds: the second message has to be sent within them.
-    monkeypatch.setattr(app_module, "AGAIN", 4)
+    second_sent = asyncio.Event()
+
+    async def cancel(app):
+        """Stops the first turn, and looks again only when there is a second one."""
+        first = app._turn
+        while app._turn is first:
+            app.conversation.agent.cancel()
+            await asyncio.sleep(0.02)
+        await second_sent.wait()
+
+    monkeypatch.setattr(ChatApp, "_cancel", cancel)
     waiting = Waiting("Well, ")
     conversation = desk.conversation(model=waiting.model)
 
@@ -351,6 +359,7 @@ def test_who_stops_a_turn_does_not_stop_the_next_one(desk, monkeypatch):
         await seat.send("Second.")
         stopping = [worker for worker in seat.app.workers if worker.group == "stopping"]
         assert stopping and seat.app._turn is not None
+        second_sent.set()
         await seat.app.workers.wait_for_complete(stopping)
         waiting.go_on.set()
         await seat.settled()
