@@ -96,7 +96,7 @@ ONE_OF_EACH = (
     ("import", "all.jsonl", "--store", "two.db"),
     ("store", "copy", "two.db", "three.db"),
     ("store", "status"),
-    ("sync", "three.db"),
+    ("store", "sync", "three.db"),
     ("stats",),
     ("worker", "jobs"),
     ("worker", "plan"),

@@ -72,7 +72,7 @@ for command in (
     ["serve"],
     ["mcp", "--http"],
     ["run", "role.yaml", "-p", "hello"],
-    ["compose", "up", "role.yaml"],
+    ["agent", "compose", "up", "role.yaml"],
     ["recall", "tea", "--store", "postgresql://nobody@127.0.0.1:1/none"],
     ["store", "init", "postgresql://nobody@127.0.0.1:1/none"],
 ):
@@ -111,7 +111,7 @@ SAYS = {
     "serve": "server",
     "mcp --http": "mcp,server",
     "run role.yaml -p hello": "agent",
-    "compose up role.yaml": "agent",
+    "agent compose up role.yaml": "agent",
     "recall tea --store postgresql://nobody@127.0.0.1:1/none": "postgres",
     "store init postgresql://nobody@127.0.0.1:1/none": "postgres",
     "pydantic_ai": "llm",

@@ -128,7 +128,7 @@ def test_the_command_line_reaches_nothing_and_writes_only_into_its_own_folders(w
     for words in (
         ["remember", "My sister Ines lives in Lisbon"],
         ["capture", "--session", "monday", "--role", "user", "The spare key is under the blue pot"],
-        ["reembed"],
+        ["store", "reembed"],
         ["recall", "where does my sister live?"],
         ["entity", "list"],
         ["context", "where is the key?"],

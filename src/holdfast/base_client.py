@@ -90,7 +90,7 @@ class BaseClient:
         self.actor = actor
         self.last_run = ""
         self.remedy = ""
-        """The command that embeds these memories anew, where it is not `holdfast reembed`."""
+        """The command that embeds these memories anew, where it is not `holdfast store reembed`."""
         # An incognito memory reads nothing that is on the disk, records neither.
         opened = () if self.mode == "incognito" else tuple(places)
         self._files = FileBackedStore(
@@ -309,7 +309,7 @@ class BaseClient:
     def _check_on(self, scope: Scope) -> None:
         """Refused for a project, or an assistant, that is switched off."""
         if not self._is_on(scope):
-            own = " --assistant" if scope.kind == "assistant" else ""
+            own = " --personal" if scope.kind == "assistant" else ""
             raise Refused(
                 f"Memory of {scope} is off; nothing was written. Turn it on: holdfast project "
                 f"enable{own}"
@@ -426,7 +426,7 @@ def command_for(memory: BaseClient, *words: str) -> str:
     location = memory.store.location
     if location not in (":memory:", location_of(memory.settings.store or config.default_store())):
         said += ["--store", location]
-    if words[0] == "reembed":
+    if "reembed" in words:
         said += [part for scope in memory.scopes for part in ("--scope", str(scope))]
     return shlex.join(said)
 

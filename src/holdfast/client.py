@@ -567,7 +567,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         )
 
     def _remedy(self) -> str:
-        return self.remedy or command_for(self, "reembed", "--fresh")
+        return self.remedy or command_for(self, "store", "reembed", "--fresh")
 
     def stats(self) -> dict[str, Any]:
         """Counts, coverage and health: what is kept, which models serve, and what is not

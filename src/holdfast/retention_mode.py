@@ -4,7 +4,7 @@ A mode is one of these words:
 
     incognito   nothing is written to disk, and nothing that is there is read; `guest` is another word for it
     local       in a store of one's own
-    synced      like local, and kept equal to another store: `holdfast sync`
+    synced      like local, and kept equal to another store: `holdfast store sync`
 """
 
 from __future__ import annotations

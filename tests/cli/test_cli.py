@@ -29,16 +29,14 @@ COMMANDS = [
     "forget",
     "purge",
     "history",
-    "why",
+    "explain",
     "undo",
-    "log",
     "stats",
     "capture",
     "context",
     "export",
     "import",
     "doctor",
-    "reembed",
     "settings",
     "demo",
     "bench",
@@ -266,15 +264,15 @@ def test_what_changes_says_what_it_did_and_how_to_undo_it(cli, tea):
 
 def test_the_log_names_a_session_as_it_was_given(cli):
     cli("capture", "--session", "s 1", "Tea at four")
-    assert "\tcapture\tsession\ts 1\n" in cli("log").out
+    assert "\tcapture\tsession\ts 1\n" in cli("history").out
 
 
 @pytest.mark.parametrize("command", ["confirm", "archive", "forget"])
 def test_doing_it_twice_changes_nothing_and_says_so(cli, js, tea, command):
     cli(command, tea)
-    before = js("log")
+    before = js("history")
     assert "It was so already: nothing was changed." in cli(command, tea).out
-    assert js("log") == before
+    assert js("history") == before
 
 
 def test_a_memory_named_twice_is_forgotten_once(cli, js, tea):
@@ -309,18 +307,18 @@ def test_history_and_log_tell_who_did_what(js, cli, tea):
         ("remember", "cli:ann"),
         ("archive", "cli:ann"),
     ]
-    assert [event["verb"] for event in js("log")] == ["archive", "remember"]
-    assert len(js("log", "-n", "1")) == 1
+    assert [event["verb"] for event in js("history")] == ["archive", "remember"]
+    assert len(js("history", "-n", "1")) == 1
     assert "status: active → archived" in cli("history", tea).out
-    assert len(cli("log").out.splitlines()) == 2
+    assert len(cli("history").out.splitlines()) == 2
 
 
 def test_why_names_the_stage_and_needs_to_know_what_was_expected(js, cli, tea):
-    assert js("why", "green tea", "--expect", tea)["rank"] == 1
+    assert js("explain", "green tea", "--expect", tea)["rank"] == 1
     js("archive", tea)
-    assert js("why", "green tea", "--expect", "1")["dropped_by"] == "status"
-    assert "Stage 'status' dropped it" in cli("why", "green tea", "--expect", tea).out
-    assert cli("why", "green tea").code == 2
+    assert js("explain", "green tea", "--expect", "1")["dropped_by"] == "status"
+    assert "Stage 'status' dropped it" in cli("explain", "green tea", "--expect", tea).out
+    assert cli("explain", "green tea").code == 2
 
 
 def test_stats_count(js, cli, tea):
@@ -504,11 +502,11 @@ def test_doctor_exits_1_for_a_damaged_index_and_repair_mends_it(cli, tea, tmp_pa
 
 
 def test_reembed_tells_how_many_each_model_did(cli, js, tea, monkeypatch):
-    done = cli("reembed")
+    done = cli("store", "reembed")
     assert (done.code, "HOLDFAST_EMBEDDING_MODELS" in done.err) == (1, True)
     monkeypatch.setenv("HOLDFAST_EMBEDDING_MODELS", "fake")
-    assert js("reembed") == {"fake:bag-of-words": 1}
-    assert cli("reembed", "--fresh").out == "1 embedded by fake:bag-of-words.\n"
+    assert js("store", "reembed") == {"fake:bag-of-words": 1}
+    assert cli("store", "reembed", "--fresh").out == "1 embedded by fake:bag-of-words.\n"
 
 
 def test_settings_show_value_and_source(cli, js, monkeypatch):
@@ -582,7 +580,7 @@ def test_the_demo_tells_its_story_and_keeps_to_its_own_file(cli, js, tmp_path):
         ("history", "9"),
         ("undo", "run_missing"),
         ("undo",),
-        ("why", "x", "--expect", "9"),
+        ("explain", "x", "--expect", "9"),
         ("export", "--all"),
     ],
 )
@@ -650,8 +648,8 @@ def test_control_characters_in_a_memory_do_not_reach_the_terminal(cli):
         ("list",),
         ("show", "1"),
         ("history", "1"),
-        ("log",),
-        ("why", "tea", "--expect", "1"),
+        ("history",),
+        ("explain", "tea", "--expect", "1"),
     ):
         done = cli(*args)
         assert done.code == 0

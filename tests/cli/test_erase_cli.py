@@ -60,14 +60,14 @@ def test_purge_wants_to_know_what(cli, tea):
 
 def test_an_owner_is_purged_with_what_is_kept_apart(cli, js, tea, tmp_path):
     me = js("stats")["scopes"][0]
-    cli("feedback", "add", "s1", "negative")
-    cli("feedback", "add", "s1", "positive", "--scope", "user:else")
+    cli("session", "feedback", "add", "s1", "negative")
+    cli("session", "feedback", "add", "s1", "positive", "--scope", "user:else")
     log = open_audit(tmp_path / "memory.db")
     log.record(session="s1", level=2, path="rules", owner=me)
     done = js("purge", "--owner", me, "--yes")
     assert done["apart"] == {"feedback": 1, "safety events unlinked": 1}
     assert [one.owner for one in log.list()] == [None]
-    assert [one["owner"] for one in js("feedback", "list")] == ["user:else"]
+    assert [one["owner"] for one in js("session", "feedback", "list")] == ["user:else"]
     assert (js("list"), js("doctor")["findings"]) == ([], [])
     log.close()
 
@@ -78,22 +78,22 @@ def test_what_is_left_of_a_purge_is_finished(cli, tea):
 
 
 def test_the_log_of_safety_events_is_listed_extended_and_purged(cli, js, tmp_path):
-    assert cli("audit", "list").out == "Nothing is kept.\n"
+    assert cli("session", "audit", "list").out == "Nothing is kept.\n"
     assert not (tmp_path / "audit.db").exists()
     log = open_audit(tmp_path / "memory.db")
     old = log.record(session="s1", level=1, path="model", owner="user:ann")
     log.close()
-    assert js("audit", "list", "--owner", "user:bob") == []
-    assert js("audit", "list")[0]["id"] == old.id
-    assert js("audit", "extend", old.id, "--days", 10)["keep_until"]
-    assert js("audit", "purge", "--days", 0) == {"purged": 0}
-    assert cli("audit", "extend", "safety_none", "--days", 10).code == 1
+    assert js("session", "audit", "list", "--owner", "user:bob") == []
+    assert js("session", "audit", "list")[0]["id"] == old.id
+    assert js("session", "audit", "extend", old.id, "--days", 10)["keep_until"]
+    assert js("session", "audit", "purge", "--days", 0) == {"purged": 0}
+    assert cli("session", "audit", "extend", "safety_none", "--days", 10).code == 1
 
 
 def test_feedback_is_given_listed_and_purged(cli, js, tmp_path):
-    assert cli("feedback", "add", "s1", "splendid").code == 2
-    given = js("feedback", "add", "s1", "negative")
+    assert cli("session", "feedback", "add", "s1", "splendid").code == 2
+    given = js("session", "feedback", "add", "s1", "negative")
     assert (given["owner"], given["source"], given["label"]) == ("user:ann", "cli", "negative")
-    assert [one["id"] for one in js("feedback", "list", "--limit", 1)] == [given["id"]]
+    assert [one["id"] for one in js("session", "feedback", "list", "--limit", 1)] == [given["id"]]
     assert b"s1" not in (tmp_path / "feedback.db").read_bytes().replace(given["id"].encode(), b"")
-    assert cli("feedback", "purge", "--days", 0).out == "Erased 1.\n"
+    assert cli("session", "feedback", "purge", "--days", 0).out == "Erased 1.\n"

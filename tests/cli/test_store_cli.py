@@ -419,9 +419,9 @@ def test_every_command_explains_itself(cli):
 
 
 def test_tending_says_what_it_did(cli, filled, postgres_store_url):
-    assert cli("store", "tend", filled).out == "Merged the full-text index.\n"
-    assert cli("store", "tend", postgres_store_url).out == "There was nothing to do.\n"
-    assert json.loads(cli("store", "tend", postgres_store_url, "--json").out) == {"done": []}
+    assert cli("store", "optimize", filled).out == "Merged the full-text index.\n"
+    assert cli("store", "optimize", postgres_store_url).out == "There was nothing to do.\n"
+    assert json.loads(cli("store", "optimize", postgres_store_url, "--json").out) == {"done": []}
 
 
 def test_spreading_shows_its_plan_and_needs_citus(cli, filled, postgres_store_url):

@@ -1,4 +1,4 @@
-"""What is remembered and why, from the shell: consider, why-stored, session, profile."""
+"""What is remembered and why, from the shell: explain, session, profile."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def said(ask):
 def test_what_is_considered_is_shown_with_its_reason_and_what_is_dropped_without_its_words(
     ask, said
 ):
-    told = ask("consider", "s1", "--json")
+    told = ask("session", "extract", "s1", "--json")
     assert [(one["action"], one["quote"]) for one in told["decisions"]] == [
         ("commit_now", "My sister Ines lives in Lisbon"),
         ("drop", ""),
     ]
     assert told["problem"] is None
-    assert ask("consider", "s1") == "Nothing new to remember.\n"
+    assert ask("session", "extract", "s1") == "Nothing new to remember.\n"
 
 
 def test_why_a_memory_is_stored_is_told_with_its_quote_and_its_turn(ask, said):
-    ask("consider", "s1")
-    told = ask("why-stored", "3")
+    ask("session", "extract", "s1")
+    told = ask("explain", "3")
     for line in (
         "action       commit_now",
         "policy       rules_v1",
@@ -48,17 +48,17 @@ def test_why_a_memory_is_stored_is_told_with_its_quote_and_its_turn(ask, said):
         "rests on",
     ):
         assert line in told
-    whole = ask("why-stored", "3", "--json")
+    whole = ask("explain", "3", "--json")
     assert whole["decision"]["timing"] == "immediate"
     assert [turn["content"] for turn in whole["sources"]] == ["My sister Ines lives in Lisbon."]
 
 
 def test_why_a_turn_taught_nothing_is_told_too(ask, said):
-    ask("consider", "s1")
-    assert "not stored" in ask("why-stored", "2")
-    (dropped,) = ask("why-stored", "2", "--json")["dropped"]
+    ask("session", "extract", "s1")
+    assert "not stored" in ask("explain", "2")
+    (dropped,) = ask("explain", "2", "--json")["dropped"]
     assert (dropped["action"], dropped["kind"]) == ("drop", "rule")
-    assert ask("why-stored", "2", "--json")["decision"] is None
+    assert ask("explain", "2", "--json")["decision"] is None
 
 
 def test_a_session_is_listed_shown_and_ended_once(ask, said):
@@ -77,21 +77,24 @@ def test_a_session_is_listed_shown_and_ended_once(ask, said):
     assert kinds == ["turn", "turn", "fact"]
 
 
-@pytest.mark.parametrize("command", [("session", "show"), ("session", "end"), ("consider",)])
+@pytest.mark.parametrize(
+    "command", [("session", "show"), ("session", "end"), ("session", "extract")]
+)
 def test_a_session_that_is_not_there_is_said(ask, said, command):
     assert "No session 'nowhere'" in ask(*command, "nowhere", fails=True)
 
 
 def test_what_is_set_for_an_owner_is_shown_and_changed(ask):
-    assert ask("profile", "--json") == {"proactive_recall": False, "enabled": True}
+    assert ask("settings", "profile", "--json") == {"proactive_recall": False, "enabled": True}
     assert (
-        ask("profile", "--recall", "on", "--memory", "off") == "recall       on\nmemory       off\n"
+        ask("settings", "profile", "--recall", "on", "--memory", "off")
+        == "recall       on\nmemory       off\n"
     )
-    assert ask("profile", "--json") == {"proactive_recall": True, "enabled": False}
+    assert ask("settings", "profile", "--json") == {"proactive_recall": True, "enabled": False}
 
 
 def test_a_vocabulary_that_is_not_there_is_said(ask, said, monkeypatch):
     monkeypatch.setenv("HOLDFAST_VOCABULARY", "sofa")
     assert "There is no vocabulary 'sofa'. Use one of: couch, general" in ask(
-        "consider", "s1", fails=True
+        "session", "extract", "s1", fails=True
     )

@@ -139,7 +139,7 @@ def test_after_a_purge_other_runs_are_named(cli, words):
     done = cli("undo")
     assert done.code == 1
     assert (
-        "purged cannot come back. Nothing was undone. `holdfast log` lists the other runs"
+        "purged cannot come back. Nothing was undone. `holdfast history` lists the other runs"
         in done.err
     )
     assert "[" not in done.err

@@ -154,7 +154,7 @@ def test_a_file_that_is_no_role_is_refused_with_its_name(tmp_path, text, words):
 
 
 def test_a_missing_file_says_how_to_make_one(tmp_path):
-    with pytest.raises(InvalidInput, match="holdfast init --name"):
+    with pytest.raises(InvalidInput, match="holdfast agent init --name"):
         load_role(tmp_path / "role.yaml")
 
 

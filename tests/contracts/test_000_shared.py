@@ -136,7 +136,7 @@ def test_a_compose_file_runs_its_services_on_one_memory(process, write_role, cli
         "    writer: {role: writer.yaml, depends_on: [reader]}\n"
         f"  shared_memory: {{enabled: true, store_path: {shared}}}\n"
     )
-    run = process("compose", "up", tmp_path / "compose.yaml")
+    run = process("agent", "compose", "up", tmp_path / "compose.yaml")
     seen = write_role(
         f"{{store_path: {shared}, embeddings: {{provider: none}}}}", file="looker.yaml"
     )
@@ -160,4 +160,4 @@ def test_a_compose_file_runs_its_services_on_one_memory(process, write_role, cli
 @pytest.mark.parametrize("text", ["apiVersion: holdfast/v1\nkind: Agent\n", "nothing"])
 def test_a_file_that_is_no_composition_is_refused(cli, tmp_path, text):
     (tmp_path / "compose.yaml").write_text(text)
-    assert cli("compose", "up", tmp_path / "compose.yaml").code == 2
+    assert cli("agent", "compose", "up", tmp_path / "compose.yaml").code == 2

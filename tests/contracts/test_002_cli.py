@@ -101,7 +101,7 @@ def test_thirteen_sessions_go_in_and_a_memory_comes_out(machine):
     (project,) = machine.take_in()
     assert (project["sessions"], project["warnings"]) == (13, [])
     assert machine.js("project", "build", "--all")["read"] == 13
-    memory = machine("read", "memory://root/MEMORY.md").out
+    memory = machine("project", "read", "memory://root/MEMORY.md").out
     for known in (
         (
             "Use uv instead of pip-tools. Reason: it resolves the whole thing in two seconds. "
@@ -115,9 +115,9 @@ def test_thirteen_sessions_go_in_and_a_memory_comes_out(machine):
     for dropped in ("Walrus4711x", "Kubernetes", "great, thanks"):
         assert dropped not in memory
     assert "Run `docker build" not in memory
-    assert machine("read", "memory://root/skills/deploy-to-production/SKILL.md").out.startswith(
-        "---\nname: deploy-"
-    )
+    assert machine(
+        "project", "read", "memory://root/skills/deploy-to-production/SKILL.md"
+    ).out.startswith("---\nname: deploy-")
     assert not any("Walrus4711x" in turn for turn in machine.turns())
 
 
@@ -336,7 +336,7 @@ def test_one_file_that_fails_altogether_is_no_part(partly):
 
 def test_index_names_a_bad_session_too(partly):
     assert partly("project", "init").code == 0
-    done = partly("index", str(partly.bad.parent))
+    done = partly("project", "index", str(partly.bad.parent))
     assert done.code == PARTLY
     assert f"Failed: {partly.bad}: session" in done.err
     assert "Indexed 2 files" in done.out
@@ -487,13 +487,20 @@ def test_a_mistake_in_holdfast_yaml_is_named(machine):
 
 def test_op_20_files_by_their_urls(built):
     assert (
-        built("read", "memory://root").out == built("read", "memory://root/memory_summary.md").out
+        built("project", "read", "memory://root").out
+        == built("project", "read", "memory://root/memory_summary.md").out
     )
-    whole = built.js("read", "memory://root/MEMORY.md")
+    whole = built.js("project", "read", "memory://root/MEMORY.md")
     assert whole["text"].startswith("# Memory\n")
     assert (whole["type"], whole["size"]) == ("text/markdown", len(whole["text"].encode()))
-    assert built.js("read", "memory://root/skills/deploy/SKILL.md")["type"] == "text/markdown"
-    assert built.js("read", "memory://root/skills/deploy/scripts/run.sh")["type"] == "text/plain"
+    assert (
+        built.js("project", "read", "memory://root/skills/deploy/SKILL.md")["type"]
+        == "text/markdown"
+    )
+    assert (
+        built.js("project", "read", "memory://root/skills/deploy/scripts/run.sh")["type"]
+        == "text/plain"
+    )
 
 
 @pytest.mark.parametrize(
@@ -513,11 +520,11 @@ def test_op_20_files_by_their_urls(built):
 def test_op_21_urls_that_lead_nowhere(built, url, told):
     folder = Path(built.js("project", "stats")["folder"])
     (folder / "out.md").symlink_to(built.home)
-    done = built("read", url)
+    done = built("project", "read", url)
     assert (done.out, done.err) == ("", f"Error: {told}\n")
     assert done.code != 0
 
 
 def test_op_21_before_anything_was_built(machine):
-    done = machine("read", "memory://root")
+    done = machine("project", "read", "memory://root")
     assert done.err.startswith("Error: Memory artifacts are not available for this project yet.")

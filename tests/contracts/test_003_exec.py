@@ -1,4 +1,4 @@
-"""Seed 003, `holdfast exec`: any command with memory before and after it, and otherwise as if it
+"""Seed 003, `holdfast agent exec`: any command with memory before and after it, otherwise as if it
 ran alone.
 """
 
@@ -36,7 +36,7 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """The real command, in a folder."""
     return subprocess.run(
-        [sys.executable, "-m", "holdfast", "exec", *words],
+        [sys.executable, "-m", "holdfast", "agent", "exec", *words],
         cwd=folder,
         input=stdin,
         capture_output=True,
@@ -106,7 +106,7 @@ def test_a_signal_for_us_goes_on_to_the_command(here):
         "flush=True); s.pause()"
     )
     with subprocess.Popen(
-        [sys.executable, "-m", "holdfast", "exec", "--", sys.executable, "-c", code],
+        [sys.executable, "-m", "holdfast", "agent", "exec", "--", sys.executable, "-c", code],
         cwd=here.folder,
         stdout=subprocess.PIPE,
     ) as process:

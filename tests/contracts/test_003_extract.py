@@ -107,8 +107,8 @@ def written(repo: Repository) -> dict[str, Path]:
 def test_a_session_becomes_two_records_and_nothing_else(repo):
     """AF-17."""
     path = worked(repo).save()
-    assert repo("index", path).code == 0
-    done = repo("extract")
+    assert repo("project", "index", path).code == 0
+    done = repo("record", "extract")
     assert (done.code, done.err) == (0, "")
     files = written(repo)
     assert set(files) == {"decisions", "incidents"}
@@ -129,8 +129,8 @@ def test_a_session_becomes_two_records_and_nothing_else(repo):
 
 def test_a_record_says_where_it_comes_from_and_in_which_words(repo):
     path = worked(repo).save()
-    repo("index", path)
-    repo("extract")
+    repo("project", "index", path)
+    repo("record", "extract")
     said = frontmatter(written(repo)["decisions"])
     assert said["source"]["session"] == "0b5d"
     assert said["source"]["path"].startswith("~/.claude/projects/")
@@ -142,31 +142,31 @@ def test_a_record_says_where_it_comes_from_and_in_which_words(repo):
 
 
 def test_recall_finds_what_was_extracted(repo):
-    repo("index", worked(repo).save())
-    repo("extract")
+    repo("project", "index", worked(repo).save())
+    repo("record", "extract")
     assert "Decided: use Postgres" in repo.recalled("Postgres or SQLite?")[0]
 
 
 def test_extracting_twice_writes_nothing_twice(repo):
     """AF-18."""
-    repo("index", worked(repo).save())
-    assert len(repo.js("extract")["records"]) == 2
+    repo("project", "index", worked(repo).save())
+    assert len(repo.js("record", "extract")["records"]) == 2
     before = {file: file.read_bytes() for file in written(repo).values()}
-    again = repo.js("extract")
+    again = repo.js("record", "extract")
     assert (again["sessions"], again["skipped"], again["records"]) == (0, 1, [])
-    assert repo.js("extract", "0b5d")["skipped"] == 1
+    assert repo.js("record", "extract", "0b5d")["skipped"] == 1
     assert {file: file.read_bytes() for file in written(repo).values()} == before
 
 
 def test_the_same_said_in_another_session_is_known(repo):
     """AF-18."""
-    repo("index", worked(repo).save())
-    repo("extract")
+    repo("project", "index", worked(repo).save())
+    repo("record", "extract")
     other = Transcript(repo, "7c11").user(
         "We'll use Postgres instead of SQLite because we need concurrent writers."
     )
-    repo("index", other.save())
-    done = repo.js("extract")
+    repo("project", "index", other.save())
+    done = repo.js("record", "extract")
     assert [(one["decision"], one["note"]["category"]) for one in done["notes"]] == [
         ("known", "decisions")
     ]
@@ -175,16 +175,16 @@ def test_the_same_said_in_another_session_is_known(repo):
 
 def test_a_session_that_goes_on_adds_only_what_is_new(repo):
     session = worked(repo)
-    repo("index", session.save())
-    repo("extract")
-    repo("index", session.user("From now on run `make fmt` before every commit.").save())
-    done = repo.js("extract")
+    repo("project", "index", session.save())
+    repo("record", "extract")
+    repo("project", "index", session.user("From now on run `make fmt` before every commit.").save())
+    done = repo.js("record", "extract")
     assert [one["note"]["category"] for one in done["notes"]] == ["principles"]
 
 
 def test_a_plan_shows_the_words_and_writes_nothing(repo):
-    repo("index", worked(repo).save())
-    done = repo("extract", "--plan")
+    repo("project", "index", worked(repo).save())
+    done = repo("record", "extract", "--plan")
     assert (done.code, written(repo)) == (0, {})
     assert "+ decisions: Use Postgres instead of SQLite" in done.out
     assert (
@@ -199,10 +199,10 @@ def test_a_failure_is_told_and_the_index_and_other_sessions_are_there_all_the_sa
     repo, monkeypatch
 ):
     """AF-19."""
-    repo("index", worked(repo).save())
+    repo("project", "index", worked(repo).save())
     monkeypatch.setenv("HOLDFAST_MODEL", "openai:gpt-5-mini")
     monkeypatch.setenv("HOLDFAST_MODEL_KEY_ENV", "NO_SUCH_KEY")
-    failed = repo("extract")
+    failed = repo("record", "extract")
     assert failed.code == 1
     assert "Warning: 0b5d is read again the next time" in failed.err
     assert "NO_SUCH_KEY" in failed.err
@@ -210,42 +210,42 @@ def test_a_failure_is_told_and_the_index_and_other_sessions_are_there_all_the_sa
     monkeypatch.delenv("HOLDFAST_MODEL")
     monkeypatch.delenv("HOLDFAST_MODEL_KEY_ENV")
     assert any("dev extra" in text for text in repo.recalled("dev extra installed"))
-    assert len(repo.js("extract")["records"]) == 2
+    assert len(repo.js("record", "extract")["records"]) == 2
 
 
 def test_what_is_not_indexed_and_where_there_is_no_project(repo, cli, tmp_path, monkeypatch):
-    assert "No session is indexed yet" in repo("extract").out
-    unknown = repo("extract", "nosuch")
-    assert (unknown.code, "holdfast index PATH" in unknown.err) == (1, True)
+    assert "No session is indexed yet" in repo("record", "extract").out
+    unknown = repo("record", "extract", "nosuch")
+    assert (unknown.code, "holdfast project index PATH" in unknown.err) == (1, True)
     monkeypatch.chdir(tmp_path)
-    outside = cli("extract")
+    outside = cli("record", "extract")
     assert (outside.code, "holdfast project init" in outside.err) == (2, True)
 
 
 def test_a_record_can_be_committed_with_the_project(repo):
-    repo("index", worked(repo).save())
-    repo("extract")
+    repo("project", "index", worked(repo).save())
+    repo("record", "extract")
     repo.commit("What we learned")
     assert repo.git("status", "--porcelain") == ""
-    repo("extract")
+    repo("record", "extract")
     assert repo.git("status", "--porcelain") == ""
 
 
 def test_a_plan_says_what_the_model_was_asked_and_one_that_may_not_be_is_not(
     repo, provider, monkeypatch
 ):
-    repo("index", worked(repo).save())
+    repo("project", "index", worked(repo).save())
     monkeypatch.setenv("HOLDFAST_MODEL", "openai:reader")
     monkeypatch.setenv("HOLDFAST_MODEL_URL", provider.url)
     provider.script = ["[]"]
-    planned = repo("extract", "--plan")
+    planned = repo("record", "extract", "--plan")
     assert planned.err.startswith("The language model was asked once, ") and planned.err.endswith(
         " tokens.\n"
     )
     monkeypatch.setenv("HOLDFAST_MODEL_TOKENS_PER_DAY", "1")
-    refused = repo("extract")
+    refused = repo("record", "extract")
     assert refused.code == 1 and "model_tokens_per_day. Nothing is lost" in refused.err
     assert len(provider.chats) == 1
     monkeypatch.delenv("HOLDFAST_MODEL_TOKENS_PER_DAY")
     provider.script = ["[]"]
-    assert repo("extract").code == 0, "what was put off is read the next time"
+    assert repo("record", "extract").code == 0, "what was put off is read the next time"

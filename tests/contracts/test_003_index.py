@@ -99,7 +99,7 @@ def documents(repo: Repository, *options: str) -> list[dict]:
 
 def test_a_transcript_is_searchable_with_its_file_its_lines_and_its_time(repo):
     file = transcript(repo, *TALK)
-    done = repo.js("index", str(file))
+    done = repo.js("project", "index", str(file))
     assert (done["files"], done["chunks"], done["warnings"], done["sessions"]) == (
         1,
         2,
@@ -117,7 +117,7 @@ def test_a_transcript_is_searchable_with_its_file_its_lines_and_its_time(repo):
 def test_a_transcript_in_the_assistant_scope_is_refused(repo):
     """AF-11."""
     file = transcript(repo, *TALK)
-    done = repo("index", str(file), "--scope", "assistant")
+    done = repo("project", "index", str(file), "--scope", "assistant")
     assert done.code == 2
     assert "records only" in done.err and "Nothing was indexed" in done.err
     assert repo.js("recall", "cookie", "--scope", "assistant") == []
@@ -125,7 +125,7 @@ def test_a_transcript_in_the_assistant_scope_is_refused(repo):
 
 def test_outside_a_project_it_says_how_to_make_one(tmp_path, cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = cli("index", str(write(tmp_path, "a.md", "Words.")))
+    done = cli("project", "index", str(write(tmp_path, "a.md", "Words.")))
     assert done.code == 2
     assert "holdfast project init" in done.err
 
@@ -134,18 +134,18 @@ def test_a_folder_of_transcripts_gives_those_of_this_project(repo, tmp_path):
     transcript(repo, *TALK)
     other = Repository(tmp_path / "bakery", None)
     transcript(other, ("user", "Where is the sourdough?"), session="77aa")
-    done = repo.js("index", str(Path.home() / ".claude" / "projects"))
+    done = repo.js("project", "index", str(Path.home() / ".claude" / "projects"))
     assert done["sessions"] == ["0b5d"]
     assert not any("sourdough" in text for text in repo.recalled("Where is the sourdough?"))
 
 
 def test_a_session_that_goes_on_adds_its_new_turns_only(repo):
     file = transcript(repo, *TALK)
-    repo.js("index", str(file))
+    repo.js("project", "index", str(file))
     before = {one["id"] for one in documents(repo)}
     with file.open("a") as more:
         more.write(said(("user", "Keep the key in the vault then."), cwd=repo.folder, start=2))
-    done = repo.js("index")
+    done = repo.js("project", "index")
     assert (done["files"], done["chunks"], done["removed"]) == (1, 1, 0)
     assert before < {one["id"] for one in documents(repo)}
 
@@ -155,7 +155,7 @@ def test_what_recall_injected_is_not_indexed_as_somebodys_words(repo):
     block = repo("recall", "Which package manager, pnpm or npm?", "--format", "prompt").out
     assert "pnpm" in block
     file = transcript(repo, ("user", f"{block}\n\nAdd a date picker."), ("assistant", "Done."))
-    assert repo.js("index", str(file))["chunks"] == 2
+    assert repo.js("project", "index", str(file))["chunks"] == 2
     assert [one["content"] for one in documents(repo, "--kind", "turn")] == [
         "Done.",
         "Add a date picker.",
@@ -165,9 +165,9 @@ def test_what_recall_injected_is_not_indexed_as_somebodys_words(repo):
 def test_the_transcript_that_its_tool_deleted_stays_known(repo):
     file = transcript(repo, *TALK)
     note = write(repo.folder, "docs/note.md", "A note about carts.")
-    repo.js("index", str(file), str(note))
+    repo.js("project", "index", str(file), str(note))
     file.unlink(), note.unlink()
-    done = repo.js("index")
+    done = repo.js("project", "index")
     assert (done["removed"], done["changes"]) == (1, {str(file): "gone", "docs/note.md": "gone"})
     assert {one["kind"] for one in documents(repo)} == {"turn"}
 
@@ -177,7 +177,7 @@ def test_the_transcript_that_its_tool_deleted_stays_known(repo):
 
 def test_a_ticket_is_found_by_its_title_its_notes_and_its_status(repo):
     write(repo.folder, "tickets/12.md", TICKET)
-    repo.js("index", "tickets")
+    repo.js("project", "index", "tickets")
     for question in ("checkout times out", "SHOP-12", "drained connection pool", "payments"):
         hit = repo.js("recall", question)[0]
         assert (hit["kind"], hit["category"]) == ("document", "ticket")
@@ -201,7 +201,7 @@ def test_tickets_may_be_json_one_or_a_list(repo):
         for number in range(3)
     ]
     write(repo.folder, "tickets/several.json", json.dumps(several, indent=2))
-    assert repo.js("index", "tickets")["chunks"] == 4
+    assert repo.js("project", "index", "tickets")["chunks"] == 4
     hit = repo.js("recall", "wrong cookie path")[0]
     assert (hit["title"], hit["tags"]) == ("Cart is empty", ["status:done"])
     third = repo.js("recall", "About thing 2")[0]
@@ -210,27 +210,27 @@ def test_tickets_may_be_json_one_or_a_list(repo):
 
 def test_a_changed_ticket_is_replaced_and_another_branch_has_another(repo):
     file = write(repo.folder, "tickets/12.md", TICKET)
-    repo.js("index", "tickets")
+    repo.js("project", "index", "tickets")
     repo.commit("A ticket")
     ids = {one["id"] for one in documents(repo)}
     repo.git("checkout", "--quiet", "-b", "fix")
     file.write_text(TICKET.replace("blocked", "done").replace("nightly report", "weekly backup"))
-    done = repo.js("index")
+    done = repo.js("project", "index")
     assert (done["files"], done["unchanged"]) == (1, 0)
     assert any("weekly backup" in text for text in repo.recalled("weekly backup"))
     assert not any("nightly report" in text for text in repo.recalled("nightly report"))
     repo.commit("Done")
     repo.git("checkout", "--quiet", "main")
-    repo.js("index")
+    repo.js("project", "index")
     assert {one["id"] for one in documents(repo)} == ids
     assert any("nightly report" in text for text in repo.recalled("nightly report"))
 
 
 def test_a_deleted_ticket_is_forgotten(repo):
     file = write(repo.folder, "tickets/12.md", TICKET)
-    repo.js("index", "tickets")
+    repo.js("project", "index", "tickets")
     file.unlink()
-    done = repo("index")
+    done = repo("project", "index")
     assert done.code == 0 and "removed" in done.out
     assert documents(repo) == []
 
@@ -241,7 +241,7 @@ def test_a_deleted_ticket_is_forgotten(repo):
 def test_what_was_indexed_is_listed_for_people_and_for_git(repo):
     write(repo.folder, "tickets/12.md", TICKET)
     file = transcript(repo, *TALK)
-    repo.js("index", "tickets", str(file))
+    repo.js("project", "index", "tickets", str(file))
     lines = (repo.folder / ".holdfast" / "sources").read_text().splitlines()
     assert [line for line in lines if not line.startswith("#")] == ["tickets"]
     (elsewhere,) = default_store().parent.glob("projects/*/sources")
@@ -251,7 +251,7 @@ def test_what_was_indexed_is_listed_for_people_and_for_git(repo):
 
 def test_a_store_that_was_deleted_is_built_anew_by_the_next_command(repo):
     write(repo.folder, "tickets/12.md", TICKET)
-    repo.js("index", "tickets", str(transcript(repo, *TALK)))
+    repo.js("project", "index", "tickets", str(transcript(repo, *TALK)))
     questions = ("checkout times out", "cookie key", "payments")
     before = [[hit["id"] for hit in repo.js("recall", question)] for question in questions]
     for file in default_store().parent.glob("memory.db*"):
@@ -262,7 +262,7 @@ def test_a_store_that_was_deleted_is_built_anew_by_the_next_command(repo):
 
 def test_a_clone_knows_what_was_committed(repo, tmp_path, monkeypatch, cli):
     write(repo.folder, "tickets/12.md", TICKET)
-    repo.js("index", "tickets")
+    repo.js("project", "index", "tickets")
     repo.commit("A ticket")
     subprocess.run(
         ["git", "clone", "--quiet", repo.folder, tmp_path / "clone"], check=True, timeout=PATIENCE
@@ -280,12 +280,12 @@ def test_what_cannot_be_indexed_is_skipped_with_a_reason_and_the_rest_is_done(re
     write(repo.folder, "in/good.md", "Good words about carts.")
     write(repo.folder, "in/binary.md", b"\x00\x01\x02")
     write(repo.folder, "in/other.json", "{}")
-    done = repo("index", "in")
+    done = repo("project", "index", "in")
     assert done.code == 0
     assert "Indexed 1 file: 1 chunk added" in done.out
     assert "in/binary.md: it is a binary file" in done.err and "in/other.json" in done.err
-    assert repo("index", "in/binary.md").code == 1
-    missing = repo("index", "in/good.md", "nowhere.md")
+    assert repo("project", "index", "in/binary.md").code == 1
+    missing = repo("project", "index", "in/good.md", "nowhere.md")
     assert missing.code == 2 and "There is no nowhere.md. Nothing was indexed." in missing.err
 
 
@@ -294,13 +294,13 @@ def test_a_file_that_may_not_be_read_is_named(repo):
     file.chmod(0)
     if os.access(file, os.R_OK):
         pytest.skip("who may do anything may read anything")
-    done = repo("index", "secret.md")
+    done = repo("project", "index", "secret.md")
     assert done.code == 1 and "cannot be read" in done.err
 
 
 def test_secrets_never_reach_the_store(repo):
     write(repo.folder, "ops.md", "# Ops\n\nexport DB_PASSWORD=correct-horse-battery\n")
-    done = repo("index", "ops.md")
+    done = repo("project", "index", "ops.md")
     assert "ops.md: it holds a secret" in done.err
     files = [file for file in default_store().parent.rglob("*") if file.is_file()]
     assert not any(b"correct-horse" in file.read_bytes() for file in files)
@@ -309,33 +309,33 @@ def test_secrets_never_reach_the_store(repo):
 
 def test_a_memory_that_is_switched_off_takes_nothing_in(repo):
     write(repo.folder, "note.md", "Words.")
-    assert repo("profile", "--memory", "off", "--scope", "project").code == 0
-    done = repo("index", "note.md")
+    assert repo("settings", "profile", "--memory", "off", "--scope", "project").code == 0
+    done = repo("project", "index", "note.md")
     assert done.code == 1 and "off" in done.err
     assert not (repo.folder / ".holdfast" / "sources").exists()
 
 
 def test_a_plan_shows_what_would_be_done_and_does_nothing(repo):
     write(repo.folder, "tickets/12.md", TICKET)
-    done = repo("index", "tickets", "--plan")
+    done = repo("project", "index", "tickets", "--plan")
     assert done.out.splitlines()[0].split() == ["new", "tickets/12.md"]
     assert "Nothing was changed" in done.out
     assert documents(repo) == [] and not (repo.folder / ".holdfast" / "sources").exists()
 
 
 def test_nothing_to_follow_is_no_error(repo):
-    done = repo("index")
-    assert (done.code, done.err) == (0, "") and "holdfast index PATH" in done.out
+    done = repo("project", "index")
+    assert (done.code, done.err) == (0, "") and "holdfast project index PATH" in done.out
 
 
 def test_only_the_lists_take_back_what_was_indexed(repo):
     write(repo.folder, "tickets/12.md", TICKET)
-    repo.js("index", "tickets")
-    run = repo.js("log", "--scope", "project")[0]["run"]
+    repo.js("project", "index", "tickets")
+    run = repo.js("history", "--scope", "project")[0]["run"]
     done = repo("undo", run, "--scope", "project")
     assert done.code != 0 and "sources" in done.err
     (repo.folder / ".holdfast" / "sources").write_text("")
-    repo.js("index")
+    repo.js("project", "index")
     assert documents(repo) == []
 
 
@@ -374,7 +374,7 @@ def test_two_at_once_do_what_one_does(repo):
     both = [start(repo), start(repo)]
     assert [process.wait(timeout=PATIENCE) for process in both] == [0, 0]
     assert indexed(repo) == {f"tickets/{number:03}.md": 4 for number in range(30)}
-    assert repo.js("index")["unchanged"] == 30
+    assert repo.js("project", "index")["unchanged"] == 30
     assert repo("doctor").code == 0
 
 
@@ -405,7 +405,13 @@ def killed_when_it_has_begun(repo: Repository) -> int:
 
 @pytest.mark.parametrize("scope", ["user:bob", "assistant", "project:another"])
 @pytest.mark.parametrize(
-    "words", [["index", "notes"], ["index"], ["extract"], ["project", "build", "--plan"]]
+    "words",
+    [
+        ["project", "index", "notes"],
+        ["project", "index"],
+        ["record", "extract"],
+        ["project", "build", "--plan"],
+    ],
 )
 def test_a_set_scope_does_not_hide_the_project_from_its_own_commands(
     repo, monkeypatch, scope, words
@@ -419,6 +425,6 @@ def test_a_set_scope_does_not_hide_the_project_from_its_own_commands(
 def test_what_is_indexed_with_a_set_scope_belongs_to_the_project(repo, monkeypatch):
     write(repo.folder, "notes/pool.md", "The pool was drained by the nightly report.")
     monkeypatch.setenv("HOLDFAST_SCOPE", "user:bob")
-    assert repo("index", "notes").code == 0
+    assert repo("project", "index", "notes").code == 0
     monkeypatch.delenv("HOLDFAST_SCOPE")
     assert "drained" in repo("recall", "what drained the pool?").out

@@ -34,7 +34,7 @@ def repo(tmp_path, cli):
     made = Repository(tmp_path / "acme", cli)
     assert made("project", "init").code == 0
     made.add("Use pnpm, not npm: the lock file of npm broke CI twice", "--title", "Package manager")
-    made.add("Answer briefly", "--scope", "assistant", category="preferences")
+    made.add("Answer briefly", "--in", "personal", category="preferences")
     made.add("Invoices are rounded half to even", category="principles")
     return made
 
@@ -133,7 +133,7 @@ def test_past_sessions_and_tickets_are_in_the_brief_with_their_file_lines_and_ti
         "message": {"role": "user", "content": "pnpm install fails"},
     }
     (repo.folder / "s1.jsonl").write_text(json.dumps(talk) + "\n")
-    assert repo("index", "T-1.md", "s1.jsonl").code == 0
+    assert repo("project", "index", "T-1.md", "s1.jsonl").code == 0
     sources = {one["kind"]: (one["source"], one["scope"].split(":")[0]) for one in brief(repo)}
     assert sources["turn"] == ("s1.jsonl:1, 2026-03-18 12:00", "project")
     assert re.fullmatch(r"T-1\.md:5, \d{4}-\d\d-\d\d \d\d:\d\d", sources["document"][0])

@@ -82,7 +82,7 @@ def test_records_of_a_project_stay_there_and_ones_own_follow_into_every_project(
     repo, tmp_path, cli
 ):
     repo.add("Use pnpm, not npm")
-    repo.add("Prefers concise responses", "--scope", "assistant", category="preferences")
+    repo.add("Prefers concise responses", "--in", "personal", category="preferences")
     other = Repository(tmp_path / "other", cli)
     other("project", "init")
     assert other.listed() == {"Prefers concise responses"}
@@ -98,7 +98,7 @@ def test_outside_of_a_project_records_are_ones_own(tmp_path, cli, monkeypatch):
     done = cli("record", "add", "Prefers snake_case", "--category", "preferences", "--json")
     assert json.loads(done.out)["scope"] == "assistant:ann"
     assert "Prefers snake_case" in cli("recall", "snake_case").out
-    refused = cli("record", "add", "x", "--category", "decisions", "--scope", "project")
+    refused = cli("record", "add", "x", "--category", "decisions", "--in", "project")
     assert (refused.code, "project init" in refused.err) == (2, True)
 
 
@@ -122,7 +122,7 @@ def test_what_one_person_learns_a_clone_of_the_project_knows(repo, tmp_path, cli
 def test_a_record_is_a_file_of_its_category_listed_and_recalled(repo, category, place):
     """AF-01."""
     record = repo.add(
-        "Zebras sleep standing up", "--scope", place, "--title", "Zebra sleep", category=category
+        "Zebras sleep standing up", "--in", place, "--title", "Zebra sleep", category=category
     )
     file = Path(record["file"])
     root = repo.folder / ".holdfast" if place == "project" else default_store().parent / "assistant"
@@ -289,12 +289,12 @@ def test_list_shows_what_is_active_of_both_scopes_or_one_category(repo):
     """AF-07."""
     repo.add("Use pnpm, not npm")
     repo.add("Deploys on Tuesday", category="principles")
-    repo.add("Prefers concise responses", "--scope", "assistant", category="preferences")
+    repo.add("Prefers concise responses", "--in", "personal", category="preferences")
     gone = repo.add("Use yarn")
     repo("record", "archive", gone["id"])
     assert repo.listed() == {"Use pnpm, not npm", "Deploys on Tuesday", "Prefers concise responses"}
     assert repo.listed("--category", "decisions") == {"Use pnpm, not npm"}
-    assert repo.listed("--scope", "assistant") == {"Prefers concise responses"}
+    assert repo.listed("--in", "personal") == {"Prefers concise responses"}
     assert repo.listed("--archived") == {"Use yarn"}
     assert repo("record", "list", "--category", "rumours").code == 2
 
@@ -432,10 +432,10 @@ def test_every_change_says_how_to_take_it_back_and_undo_brings_the_file_back(rep
 
 def test_a_record_moves_between_the_project_and_its_owner(repo):
     record = repo.add("Prefers snake_case", category="preferences")
-    moved = repo.js("record", "move", record["id"], "assistant")
+    moved = repo.js("record", "move", record["id"], "personal")
     assert (moved["scope"], Path(record["file"]).exists()) == ("assistant:ann", False)
     assert frontmatter(Path(moved["file"]))["scope"] == "assistant"
-    assert repo.listed("--scope", "project") == set()
+    assert repo.listed("--in", "project") == set()
     assert repo("record", "move", record["id"], "moon").code == 2
 
 
@@ -470,7 +470,7 @@ def test_recall_covers_both_scopes_and_ones_own_memory_at_once(repo):
     project.
     """
     repo.add("Deploys need two reviews")
-    repo.add("Prefers short deploys", "--scope", "assistant", category="preferences")
+    repo.add("Prefers short deploys", "--in", "personal", category="preferences")
     repo("remember", "Deploys are announced in the morning")
     scopes = {hit["scope"].partition(":")[0] for hit in repo.js("recall", "deploys")}
     assert scopes == {"project", "assistant", "user"}
@@ -686,7 +686,7 @@ def test_many_commands_at_once_lose_nothing(repo):
 
 def test_a_deleted_index_is_rebuilt_and_gives_the_same_answers(repo):
     repo.add("Use pnpm, not npm", "--keyword", "node")
-    repo.add("Prefers concise responses", "--scope", "assistant", category="preferences")
+    repo.add("Prefers concise responses", "--in", "personal", category="preferences")
     gone = repo.add("Use yarn")
     repo("record", "archive", gone["id"])
     asked = ("pnpm", "concise responses", "node", "yarn")
@@ -713,7 +713,7 @@ def stable(records):
     ("option", "off", "on"),
     [
         ([], "Use pnpm, not npm", "Prefers npm scripts"),
-        (["--assistant"], "Prefers npm scripts", "Use pnpm, not npm"),
+        (["--personal"], "Prefers npm scripts", "Use pnpm, not npm"),
     ],
 )
 def test_memory_that_is_switched_off_is_neither_recalled_nor_written(repo, option, off, on):
@@ -721,7 +721,7 @@ def test_memory_that_is_switched_off_is_neither_recalled_nor_written(repo, optio
     records = {
         "Use pnpm, not npm": repo.add("Use pnpm, not npm"),
         "Prefers npm scripts": repo.add(
-            "Prefers npm scripts", "--scope", "assistant", category="preferences"
+            "Prefers npm scripts", "--in", "personal", category="preferences"
         ),
     }
     assert repo("project", "disable", *option).code == 0
@@ -731,7 +731,7 @@ def test_memory_that_is_switched_off_is_neither_recalled_nor_written(repo, optio
     file = Path(records[off]["file"])
     before = file.read_bytes()
     for command in (
-        ["add", "x", "--category", "decisions", "--scope", place],
+        ["add", "x", "--category", "decisions", "--in", place],
         ["update", records[off]["id"], "y"],
         ["reclassify", records[off]["id"], "principles"],
         ["move", records[on]["id"], place],
@@ -748,13 +748,13 @@ def test_memory_that_is_switched_off_is_neither_recalled_nor_written(repo, optio
     ("option", "gone", "left"),
     [
         ([], "Use pnpm", "Prefers pnpm"),
-        (["--assistant"], "Prefers pnpm", "Use pnpm"),
+        (["--personal"], "Prefers pnpm", "Use pnpm"),
     ],
 )
 def test_clear_asks_and_erases_that_scope_only(repo, option, gone, left):
     """AF-23."""
     repo.add("Use pnpm")
-    repo.add("Prefers pnpm", "--scope", "assistant", category="preferences")
+    repo.add("Prefers pnpm", "--in", "personal", category="preferences")
     repo("remember", "Uses pnpm at home")
     asked = repo("project", "clear", *option)
     assert (asked.code, "1 record" in asked.err) == (2, True)
@@ -783,7 +783,7 @@ def test_watch_tells_what_changes_and_survives_whatever_editors_and_git_do(
 ):
     file = Path(repo.add("Deploys go out on Mondays")["file"])
     monkeypatch.chdir(repo.folder)
-    screen = terminal("watch")
+    screen = terminal("record", "watch")
     screen.hear("Watching 1 record in")
     save_by_renaming(file, file.read_text().replace("Mondays", "Fridays"))
     screen.hear("changed")

@@ -20,16 +20,15 @@ from holdfast.cli.overview import WAYS
 
 PYPROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
 GROUPS = (
-    "audit",
-    "compose",
+    "agent",
     "entity",
-    "feedback",
     "hook",
     "memory",
     "project",
     "record",
     "session",
     "store",
+    "worker",
 )
 
 
@@ -86,12 +85,12 @@ def test_a_folder_with_nothing_to_index_is_named(cli, folder):
     """
     talk = Path(__file__).parents[1] / "transcripts" / "data" / "claude_code"
     cli("project", "init")
-    assert "Name files and folders" in cli("index").out
+    assert "Name files and folders" in cli("project", "index").out
     assert (
         "no session of this project is there. A session of another goes in by its file"
-        in cli("index", talk).out
+        in cli("project", "index", talk).out
     )
-    assert cli("index", next(talk.glob("*.jsonl"))).out.startswith("Indexed 1 file")
+    assert cli("project", "index", next(talk.glob("*.jsonl"))).out.startswith("Indexed 1 file")
 
 
 # What the page about mistakes says

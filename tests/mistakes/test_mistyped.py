@@ -44,11 +44,15 @@ PATHS = [
         ("The folder nowhere does not exist", "Nothing was written"),
     ),
     Mistake(
-        "run nowhere.yaml -p hello", 2, ("There is no file nowhere.yaml", "holdfast init --name")
+        "run nowhere.yaml -p hello",
+        2,
+        ("There is no file nowhere.yaml", "holdfast agent init --name"),
     ),
     Mistake("run . -p hello", 2, ("it is a folder, not a file", "Nothing was started")),
-    Mistake("publish nowhere/AGENTS.md", 2, ("holdfast project init",)),
-    Mistake("exec --file nowhere.md -- true", 2, ("there is no such file", "Nothing was run")),
+    Mistake("record publish nowhere/AGENTS.md", 2, ("holdfast project init",)),
+    Mistake(
+        "agent exec --file nowhere.md -- true", 2, ("there is no such file", "Nothing was run")
+    ),
 ]
 SCOPES = [
     Mistake("recall tea --scope alice", 2, ("'alice' is not a scope", "'user:alice'")),
@@ -111,7 +115,7 @@ COMMANDS = [
         2,
         ("Did you mean 'decisions'?", "procedures", "Nothing was written"),
     ),
-    Mistake("read memory://nowhere/MEMORY.md", 2, ("nowhere", "Supported: root")),
+    Mistake("project read memory://nowhere/MEMORY.md", 2, ("nowhere", "Supported: root")),
 ]
 TIMES = [
     Mistake(
@@ -131,7 +135,7 @@ IDS = [
         ("No memory 'fact_zz' in user:ann", "`holdfast list` shows which there are"),
     ),
     Mistake("forget 99", 1, ("No memory '99' in user:ann", "`holdfast list` shows")),
-    Mistake("undo run_0", 1, ("run_0", "holdfast log")),
+    Mistake("undo run_0", 1, ("run_0", "holdfast history")),
     Mistake("session end nosuch", 1, ("nosuch",)),
     Mistake("purge {id}", 2, ("Nobody can be asked here, so nothing was done", "--yes")),
     Mistake("purge", 2, ("Say what to erase", "Nothing was erased")),
@@ -159,8 +163,8 @@ def test_a_wrong_path(told, mistake):
         "list",
         "show 1",
         "history 1",
-        "why tea --expect 1",
-        "log",
+        "explain tea --expect 1",
+        "history",
         "context tea",
         "stats",
         "worker jobs",
@@ -170,11 +174,11 @@ def test_a_wrong_path(told, mistake):
         "session list",
         "entity list",
         "show 1 --forecast",
-        "why-stored 1",
+        "explain 1",
         "forget 1",
         "undo",
         "purge 1 --yes",
-        "reembed",
+        "store reembed",
         "worker decay",
     ],
 )

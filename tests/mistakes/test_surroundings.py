@@ -183,8 +183,12 @@ def test_an_import_that_is_interrupted_leaves_nothing_by_half_and_can_be_run_aga
 
 def test_a_full_screen_without_a_terminal_is_refused(cli, folder):
     assert cli("init", "--name", "assistant").code == 0
-    done = cli("chat", "role.yaml")
-    assert (done.code, "needs a terminal" in done.err, "holdfast run role.yaml -p" in done.err) == (
+    done = cli("agent", "chat", "role.yaml")
+    assert (
+        done.code,
+        "needs a terminal" in done.err,
+        "holdfast agent run role.yaml -p" in done.err,
+    ) == (
         2,
         True,
         True,

@@ -594,16 +594,16 @@ def test_a_sync_at_the_end_that_fails_is_seen_the_next_time_and_goes_once_it_wor
 def test_the_command_syncs_plans_and_says_what_it_did(cli: Any, tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours.db", tmp_path / "theirs.db"
     cli("remember", "Prefers green tea", "--store", ours)
-    planned = cli("sync", theirs, "--plan", "--store", ours)
+    planned = cli("store", "sync", theirs, "--plan", "--store", ours)
     assert f"Would receive nothing from {theirs}, send 1 memory" in planned.out
     assert f"There was no store at {theirs}; it would be made." in planned.out
-    made = cli("sync", theirs, "--store", ours).out
+    made = cli("store", "sync", theirs, "--store", ours).out
     assert "sent 1 memory" in made
     assert f"There was no store at {theirs}; it was made for this." in made
-    again = cli("sync", theirs, "--store", ours).out
+    again = cli("store", "sync", theirs, "--store", ours).out
     assert "Nothing to do" in again and "There was no store" not in again
-    assert '"sent": {}' in cli("sync", theirs, "--store", ours, "--json").out
-    missing = cli("sync", "--store", ours)
+    assert '"sent": {}' in cli("store", "sync", theirs, "--store", ours, "--json").out
+    missing = cli("store", "sync", "--store", ours)
     assert missing.code == 2
     assert "sync_with" in missing.err
 

@@ -118,7 +118,7 @@ class CommandLine:
         return [hit["content"] for hit in self._told("recall", question)]
 
     def why(self, question, id):
-        return self._told("why", question, "--expect", id)["explanation"]
+        return self._told("explain", question, "--expect", id)["explanation"]
 
     def correct(self, id, text):
         return self._told("correct", id, text)["id"]

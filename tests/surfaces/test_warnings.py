@@ -187,7 +187,7 @@ class TestAModelThatHasChanged:
             assert hf.recall("green tea")[0].memory.content == "Ann drinks green tea"
             (warning,) = hf.warnings()
             (problem,) = hf.stats()["problems"].values()
-        command = f"holdfast reembed --fresh --store {path} --scope {SCOPE}"
+        command = f"holdfast store reembed --fresh --store {path} --scope {SCOPE}"
         assert "6 numbers now" in warning and "have 4" in warning
         assert warning.endswith(command) and problem.endswith(command)
 
@@ -280,7 +280,7 @@ class TestADamagedMemory:
         assert "Bob drinks tea" in place.with_name("all.jsonl").read_text()
 
     @pytest.mark.parametrize(
-        "words", [("sync", "other.db"), ("store", "copy", "memory.db", "copy.db")]
+        "words", [("store", "sync", "other.db"), ("store", "copy", "memory.db", "copy.db")]
     )
     def test_what_moves_memories_says_that_it_was_not_all(
         self, damaged: tuple[Path, str], words: tuple[str, ...]

@@ -342,7 +342,7 @@ def _load(path: Path, kind: type[M]) -> M:
         data = YAML(typ="safe").load(path.read_text("utf-8"))
     except FileNotFoundError as error:
         raise InvalidInput(
-            f"There is no file {path}. `holdfast init --name NAME` writes one."
+            f"There is no file {path}. `holdfast agent init --name NAME` writes one."
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"Cannot read {path}: {reason(error)}. Nothing was started.") from error

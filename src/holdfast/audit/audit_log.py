@@ -146,7 +146,7 @@ class _TableAudit:
         rows = self._table.read(f"{_SELECT} WHERE id = ?", (id,))
         if not rows:
             raise NotFound(
-                f"There is no safety event {id!r}. `holdfast audit list` shows them.", id=id
+                f"There is no safety event {id!r}. `holdfast session audit list` shows them.", id=id
             )
         return SafetyEvent(*rows[0])
 

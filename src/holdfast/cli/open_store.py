@@ -176,14 +176,16 @@ def _index_again(hf: Holdfast) -> None:
 
 
 def scopes_meant(given: Sequence[str], places: Sequence[RecordRoot]) -> list[str]:
-    """The scopes that words mean where a command runs: `project` and `assistant` are those of the
-    places there.
+    """The scopes that words mean where a command runs: `project` and `personal` (or
+    `assistant`) are those of the places there.
 
     No words mean the person's own scope, and for reading also that of their records, and in a
     project what is known there. A repository of which past sessions were imported is such a project
     too, though it keeps no records.
     """
     known: dict[str, str] = {place.name: str(place.scope) for place in places}
+    if "assistant" in known:
+        known["personal"] = known["assistant"]
     kept = (
         [known["assistant"]]
         if "project" in known or any(place.records.is_dir() for place in places)

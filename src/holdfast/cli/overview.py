@@ -23,16 +23,26 @@ WAYS = (
     Way(
         "Remember and recall",
         'holdfast remember "I take my coffee black"',
-        "recall, list, why, correct, forget, undo, review",
+        "recall, list, explain, correct, forget, undo, review",
     ),
-    Way("Records in a project", "holdfast project init", "record add, record list, publish, watch"),
-    Way("Past sessions", "holdfast import --all", "project build, project context, index, extract"),
     Way(
-        "An agent of your own", "holdfast init --name assistant", "run, chat, memory list, compose"
+        "Records in a project",
+        "holdfast project init",
+        "record add, record list, record publish",
     ),
-    Way("Agents you have", "holdfast mcp install claude-code", "hook install, exec, context"),
-    Way("A page and a server", "holdfast serve --open", "serve keys, mcp, audit"),
-    Way("Upkeep", "holdfast doctor", "export, sync, worker run, purge, store"),
+    Way(
+        "Past sessions",
+        "holdfast import --all",
+        "project build, project index, record extract",
+    ),
+    Way(
+        "An agent of your own",
+        "holdfast agent init --name assistant",
+        "agent run, agent chat, agent memory",
+    ),
+    Way("Agents you have", "holdfast mcp install claude-code", "hook install, agent exec, context"),
+    Way("A page and a server", "holdfast serve --open", "serve keys, mcp"),
+    Way("Upkeep", "holdfast doctor", "export, worker run, store sync, purge"),
 )
 """What to do first, and what next; `holdfast COMMAND --help` explains each."""
 

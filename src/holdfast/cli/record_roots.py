@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import HoldfastError, InvalidInput, NotFound
 from ..records.roots import is_record
@@ -19,7 +19,7 @@ from .app import here, open_memory
 
 if TYPE_CHECKING:
     from ..client import Holdfast
-    from ..records.roots import RecordRoot
+    from ..records.roots import PlaceName, RecordRoot
 
 GUIDES = {
     "decisions": "what was chosen and why, and what was turned down",
@@ -29,7 +29,17 @@ GUIDES = {
     "preferences": "how it is liked best, and where that applies",
 }
 """What belongs in a record of each category."""
+WHERE = "project|personal"
 NO_PROJECT = "There is no project here or above. `holdfast project init` makes one."
+
+
+Where = Literal["project", "personal", "assistant"]
+"""Where records live, as people name it. `assistant` is the records' own word for `personal`."""
+
+
+def place_name(where: Where | None) -> PlaceName | None:
+    """The engine's name of a place for records."""
+    return "assistant" if where == "personal" else where
 
 
 @contextmanager

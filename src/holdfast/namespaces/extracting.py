@@ -42,7 +42,7 @@ class Extracting(BaseClient):
             raise NotFound(
                 (
                     f"No session {unknown[0]!r} in {project.scope}. Index its transcript first: "
-                    "holdfast index PATH"
+                    "holdfast project index PATH"
                 ),
                 id=unknown[0],
             )

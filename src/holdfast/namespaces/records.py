@@ -212,14 +212,13 @@ class Recording(BaseClient):
             raise Refused(
                 f"Run {run} is what was changed in the files of records. Change the files, for "
                 "example with git: the "
-                "memories follow. `holdfast log` lists other runs to undo."
+                "memories follow. `holdfast history` lists other runs to undo."
             )
         if INDEX in verbs:
             raise Refused(
                 f"Run {run} is what was indexed of files. Change the files, or take them off the "
-                "list in "
-                ".holdfast/sources, and run `holdfast index`. `holdfast log` lists other runs to "
-                "undo."
+                "list in .holdfast/sources, and run `holdfast project index`. `holdfast history` "
+                "lists other runs to undo."
             )
 
     def _change_record(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ..errors import InvalidInput
 from ..text.fences import REGION_BEGIN, REGION_END
 
-NOTE = "kept by `holdfast publish`: change the records, not this"
+NOTE = "kept by `holdfast record publish`: change the records, not this"
 _REPAIR = "Put the pair right, or delete what is left of it, and try again."
 # Instead of a number of line ends: there was no file.
 _NEW = "new"

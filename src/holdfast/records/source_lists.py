@@ -24,7 +24,7 @@ INDEX = "index"
 FOLLOWED = "lists"
 """Under what the files table keeps that the lists were followed to their end."""
 _HEAD = (
-    "# What `holdfast index` follows: a file, a folder or a glob a line, seen from the "
+    "# What `holdfast project index` follows: a file, a folder or a glob a line, seen from the "
     "project's folder.\n"
 )
 

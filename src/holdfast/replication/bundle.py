@@ -234,7 +234,7 @@ def _vector(number: int, line: str, into: Scope | None) -> tuple[RowKey, str, An
         raise InvalidInput(
             f"Line {number} is not a vector. The memories were imported, the vectors from here on "
             "were not. "
-            "Make them anew with `holdfast reembed`."
+            "Make them anew with `holdfast store reembed`."
         ) from error
 
 

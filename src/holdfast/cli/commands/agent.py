@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
 AGENT = "Run an agent"
 compose_app = typer.Typer(no_args_is_help=True, help="Run several agents together.")
-app.add_typer(compose_app, name="compose", rich_help_panel=AGENT)
+agent_app = typer.Typer(
+    no_args_is_help=True,
+    help="""Run agents that role files describe. `holdfast init`, `run` and `memory` are short for
+`agent init`, `agent run` and `agent memory`.
+
+Example: holdfast agent init --name assistant""",
+)
+app.add_typer(agent_app, name="agent", rich_help_panel=AGENT)
+agent_app.add_typer(compose_app, name="compose")
 
 RoleFile = Annotated[
     Path, typer.Argument(metavar="ROLE", help="Path of the role file, e.g. role.yaml.")
@@ -81,7 +89,9 @@ def _agent(
         agent.close()
 
 
-@app.command(rich_help_panel=AGENT)
+# InitRunner's own name for it, which its users type.
+@app.command(hidden=True)
+@agent_app.command()
 def init(
     name: Annotated[str, typer.Option("--name", help="What the agent is called.")],
     template: Annotated[
@@ -116,7 +126,7 @@ def init(
         environ=config.environment(),
         force=force,
     )
-    print(f"Wrote {output}. Talk with it: holdfast run {output} -i")
+    print(f"Wrote {output}. Talk with it: holdfast agent run {output} -i")
     if chosen == OFFLINE:
         print(
             "It answers from memory without a model. For one, change spec.model in the file.",
@@ -124,7 +134,9 @@ def init(
         )
 
 
-@app.command(rich_help_panel=AGENT)
+# As above.
+@app.command(hidden=True)
+@agent_app.command()
 def run(
     file: RoleFile,
     interactive: Annotated[
@@ -302,7 +314,7 @@ def _tell(line: str) -> None:
     print(plain(line), file=sys.stderr, flush=True)
 
 
-@app.command(rich_help_panel=AGENT)
+@agent_app.command()
 def chat(
     file: RoleFile,
     resume: Annotated[
@@ -317,7 +329,7 @@ def chat(
     """Talk with the agent on a full screen, with what it remembers beside the conversation."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InvalidInput(
-            "A full screen needs a terminal, and there is none here. Try: holdfast run "
+            "A full screen needs a terminal, and there is none here. Try: holdfast agent run "
             f"{file} -p "
             "'…'"
         )

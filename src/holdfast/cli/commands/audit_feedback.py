@@ -10,7 +10,8 @@ import typer
 
 from ... import config
 from .. import output
-from ..app import UPKEEP, Json, Scope, Store, app, json_time, when
+from ..app import Json, Scope, Store, json_time, when
+from .session import session_app
 
 if TYPE_CHECKING:
     from ...audit import SafetyEvent
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 audit_app = typer.Typer(help="The log of safety events: no user text, sessions as hashes, 90 days.")
 feedback_app = typer.Typer(help="Feedback on sessions: a label each, sessions as hashes, 180 days.")
-app.add_typer(audit_app, name="audit", rich_help_panel=UPKEEP, no_args_is_help=True)
-app.add_typer(feedback_app, name="feedback", rich_help_panel=UPKEEP, no_args_is_help=True)
+session_app.add_typer(audit_app, name="audit", no_args_is_help=True)
+session_app.add_typer(feedback_app, name="feedback", no_args_is_help=True)
 
 Owner = Annotated[str | None, typer.Option(metavar="KIND:KEY", help="Only of this owner.")]
 Limit = Annotated[int | None, typer.Option(help="At most so many.")]

@@ -12,10 +12,10 @@ from ... import config
 from ...errors import InvalidInput
 from ...text.terminal import counted
 from .. import output
-from ..app import UPKEEP, Json, Store, app, output_file, write_lines
+from ..app import Json, Store, app, output_file, write_lines
 
 
-@app.command(rich_help_panel=UPKEEP)
+@app.command(hidden=True)
 def bench(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="locomo or longmemeval.")],
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The data set's JSON file.")],

@@ -154,6 +154,6 @@ def _what_next(path: Path) -> str:
     return f"""
 The file is {path}. Try:
    holdfast recall "what should I cook for Priya?" --why {option}
-   holdfast log {option}
+   holdfast history {option}
    holdfast remember "I take my coffee black"          (your own memory, in your own file)
    holdfast --help"""

@@ -216,7 +216,8 @@ def _readable(file: str) -> Iterator[None]:
         raise InvalidInput(
             f"Cannot read {file}: it is a folder, not a file. Nothing was imported. Name a file "
             "in it, or say --all "
-            "for the past sessions on this machine; in a project, `holdfast index` takes whole "
+            "for the past sessions on this machine; in a project, `holdfast project index` takes "
+            "whole "
             "folders."
         )
     try:

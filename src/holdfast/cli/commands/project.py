@@ -28,7 +28,7 @@ app.add_typer(project_app, name="project", rich_help_panel=UPKEEP, no_args_is_he
 
 Own = Annotated[
     bool,
-    typer.Option("--assistant", help="Your own records instead, which count in every project."),
+    typer.Option("--personal", help="Your own records instead, which count in every project."),
 ]
 
 

@@ -14,7 +14,7 @@ import typer
 
 from ...text.terminal import counted, plain
 from .. import output
-from ..app import READING, Json, Store, app, open_memory, when
+from ..app import Json, Store, open_memory, when
 from ..open_store import working_folder
 from .project import project_app
 
@@ -162,7 +162,7 @@ def diagnose(store: Store = None, as_json: Json = False) -> None:
         print("\n".join(map(plain, told)) or f"All is well: {project.folder}")
 
 
-@app.command(rich_help_panel=READING)
+@project_app.command()
 def read(
     url: Annotated[
         str, typer.Argument(metavar="URL", help="memory://root, memory://root/MEMORY.md, …")

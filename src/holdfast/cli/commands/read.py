@@ -13,7 +13,18 @@ from ...text.reference import read_in
 from ...text.terminal import counted, plain
 from ...types import Event, Memory
 from .. import fast_recall, output
-from ..app import READING, Id, Json, Scopes, Store, app, open_memory, text_or_stdin, when
+from ..app import (
+    READING,
+    Id,
+    Json,
+    Scopes,
+    Store,
+    app,
+    complete_ids,
+    open_memory,
+    text_or_stdin,
+    when,
+)
 from ..forecast import DAYS, show_forecast
 from ..hints import tell_why
 
@@ -176,12 +187,36 @@ def _details(memory: Memory) -> list[tuple[str, object]]:
 
 
 @app.command(rich_help_panel=READING)
-def history(id_: Id, store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
-    """Show everything that happened to a memory, oldest first."""
+def history(
+    id_: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID]",
+            help="Id or number of a memory. Default: the journal of all.",
+            autocompletion=complete_ids,
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="How many entries of the journal.")
+    ] = 50,
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """Show the changes of one memory, oldest first. Without an id, show the journal: who changed
+    what, newest first.
+
+    Example: holdfast history 3
+    """
     with open_memory(store, scope, make=False) as hf:
-        events = hf.history(id_)
+        events = hf.log(limit=limit) if id_ is None else hf.history(id_)
         if as_json:
             output.emit([output.event_json(event) for event in events])
+            return
+        if id_ is None:
+            journal = [(when(e.at), e.run, e.actor, e.verb, e.noun, _target(e)) for e in events]
+            columns = ("when", "run", "by", "verb", "what", "text")
+            output.table(columns, journal, empty="Nothing has happened yet.")
             return
         rows = [(when(e.at), e.verb, e.actor, e.run, _changes(e.before, e.after)) for e in events]
         output.table(("when", "verb", "by", "run", "text"), rows, empty="No history.")
@@ -196,52 +231,6 @@ def _changes(before: object, after: object) -> str:
     return "; ".join(
         f"{name}: {before[name]} → {after[name]}" for name in after if name not in skipped
     )
-
-
-@app.command(rich_help_panel=READING)
-def why(
-    question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="The question that was asked.")
-    ],
-    expect: Annotated[
-        str, typer.Option("--expect", help="Id or number of the memory you expected.")
-    ],
-    limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="How many recall was asked for.")
-    ] = None,
-    store: Store = None,
-    scope: Scopes = None,
-    as_json: Json = False,
-) -> None:
-    """Explain why a memory was recalled, or at which stage it was dropped."""
-    with open_memory(store, scope, make=False) as hf:
-        found = hf.why(question, expect=expect, limit=limit)
-        if as_json:
-            output.emit(found.as_dict())
-            return
-        print(plain(found.explanation))
-        output.fields((stage.name, stage.detail) for stage in found.stages)
-
-
-@app.command(rich_help_panel=READING)
-def log(
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, help="How many entries at most.")
-    ] = 50,
-    store: Store = None,
-    scope: Scopes = None,
-    as_json: Json = False,
-) -> None:
-    """Show the journal: who changed what, newest first."""
-    with open_memory(store, scope, make=False) as hf:
-        events = hf.log(limit=limit)
-        if as_json:
-            output.emit([output.event_json(event) for event in events])
-            return
-        rows = [(when(e.at), e.run, e.actor, e.verb, e.noun, _target(e)) for e in events]
-        output.table(
-            ("when", "run", "by", "verb", "what", "text"), rows, empty="Nothing has happened yet."
-        )
 
 
 def _target(event: Event) -> str:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...errors import InvalidInput, meant
-from ...records.roots import PlaceName
 from ...text.terminal import plain
 from ...types import Memory
 from .. import output
@@ -20,12 +19,15 @@ from ..app import WRITING, Json, Store, app, parse_time, text_or_stdin, undo_com
 from ..editor import edit, edited
 from ..record_roots import (
     GUIDES,
+    WHERE,
+    Where,
     complete_categories,
     complete_records,
     file_of,
     headline,
     near,
     open_records,
+    place_name,
     place_of,
     record_json,
     record_of,
@@ -88,10 +90,12 @@ def add(
         str, typer.Option(help=f"One of: {', '.join(GUIDES)}.", autocompletion=complete_categories)
     ] = "",
     title: Title = None,
-    place: Annotated[
-        PlaceName | None,
+    where: Annotated[
+        Where | None,
         typer.Option(
-            "--scope", help="Whose it is. Default: the project's inside one, else your own."
+            "--in",
+            metavar=WHERE,
+            help="Where it goes. Default: the project inside one, else your own records.",
         ),
     ] = None,
     keyword: Keywords = None,
@@ -113,7 +117,7 @@ def add(
             body,
             category=category,
             title=title or headed,
-            place=place,
+            place=place_name(where),
             keywords=keyword or (),
             aliases=alias or (),
             source=source,
@@ -222,16 +226,14 @@ def reclassify(
 @record_app.command()
 def move(
     id_: Id,
-    place: Annotated[
-        PlaceName, typer.Argument(metavar="project|assistant", help="Whose it is from now on.")
-    ],
+    where: Annotated[Where, typer.Argument(metavar=WHERE, help="Where it belongs from now on.")],
     store: Store = None,
     as_json: Json = False,
 ) -> None:
     """Give a record of your own to the project, or one of the project to yourself."""
     with open_records(store) as hf:
-        record = hf.move_record(record_of(hf, id_).id, place)
-        _told(hf, record, f"Moved to {place}:", as_json=as_json)
+        record = hf.move_record(record_of(hf, id_).id, place_name(where) or "project")
+        _told(hf, record, f"Moved to {where}:", as_json=as_json)
 
 
 @record_app.command()
@@ -268,8 +270,9 @@ def list_(
         list[str] | None,
         typer.Option(help="Only this one; several times.", autocompletion=complete_categories),
     ] = None,
-    place: Annotated[
-        PlaceName | None, typer.Option("--scope", help="Only the project's, or only your own.")
+    where: Annotated[
+        Where | None,
+        typer.Option("--in", metavar=WHERE, help="Only the project's, or only your own."),
     ] = None,
     archived: Annotated[
         bool, typer.Option("--archived", help="Those that are not in use any more.")
@@ -281,7 +284,7 @@ def list_(
     for one in category or ():
         _check_category(one, effect="")
     with open_records(store) as hf:
-        found = hf.records(categories=category or (), place=place, archived=archived)
+        found = hf.records(categories=category or (), place=place_name(where), archived=archived)
         if as_json:
             output.emit([record_json(hf, record) for record in found])
             return

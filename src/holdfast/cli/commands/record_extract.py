@@ -1,4 +1,4 @@
-"""The extract command: indexed sessions of a project turned into records."""
+"""`record extract`: turn indexed sessions of a project into records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import typer
 
 from ...text.terminal import counted, plain, shorten
 from .. import output
-from ..app import WRITING, Json, Store, app, open_memory
+from ..app import Json, Store, open_memory
+from .record import record_app
 
 if TYPE_CHECKING:
     from ...records.session_notes import Extracted, Noted
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 MARKS = {"add": "+", "supersedes": "~", "conflicts": "!", "known": "=", "ignored": "-"}
 
 
-@app.command(rich_help_panel=WRITING)
+@record_app.command()
 def extract(
     sessions: Annotated[
         list[str] | None,
@@ -36,8 +37,10 @@ def extract(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Turn indexed sessions of a project into records: decisions, procedures, principles,
-    incidents, preferences.
+    """Extract records from indexed sessions: decisions, procedures, principles, incidents,
+    preferences. Each session is read once.
+
+    Example: holdfast record extract --plan
     """
     with open_memory(store, None, project=True) as hf, output.progress("reading sessions") as bar:
         before = hf.stats()["spend"]
@@ -95,7 +98,7 @@ def _tell_note(one: Noted, *, quoted: bool) -> None:
 
 def _summary(done: Extracted, *, plan: bool) -> str:
     if not (done.sessions or done.skipped or done.failures):
-        return "No session is indexed yet. Name transcripts: holdfast index PATH…"
+        return "No session is indexed yet. Name transcripts: holdfast project index PATH…"
     new = sum(one.decision not in ("known", "ignored") for one in done.notes)
     known = sum(one.decision == "known" for one in done.notes)
     records = counted(new, "record")

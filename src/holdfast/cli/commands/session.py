@@ -1,22 +1,21 @@
-"""Commands about what is remembered and why: decisions, conversations, what is set for an owner."""
+"""`session`: list conversations, extract memories from them, end them."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ...errors import NotFound
 from ...extraction.progress import FACTS, SUMMARY, covers, marks_of
-from ...text.terminal import counted, plain, shorten
+from ...text.terminal import counted, plain
 from .. import output
-from ..app import READING, WRITING, Id, Json, Scope, Store, app, json_time, open_memory, when
+from ..app import READING, Json, Scope, Store, app, json_time, open_memory, when
 
 if TYPE_CHECKING:
     from ...client import Holdfast
     from ...extraction.policy import JudgedCandidate
-    from ...retrieval.provenance import Stored
     from ...types import Memory, Session
 
 session_app = typer.Typer(
@@ -27,68 +26,16 @@ SessionId = Annotated[
     str,
     typer.Argument(metavar="SESSION", help="Id of a conversation; see `holdfast session list`."),
 ]
-Switch = Literal["on", "off"]
 
 
-@app.command("why-stored", rich_help_panel=READING)
-def why_stored(ref: Id, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
-    """Tell why a memory was stored: what was decided, by which policy, and on whose words it rests.
-
-    Of a turn it also tells what was not stored of it, and why.
-    """
-    with open_memory(store, scope, make=False) as hf:
-        found = hf.why_stored(ref)
-        if as_json:
-            output.emit(_stored_json(found))
-            return
-        memory = found.memory
-        output.fields(
-            (("id", memory.id), ("status", _status(memory)), ("text", shorten(memory.content, 400)))
-        )
-        if found.decision is None:
-            output.fields((("decision", found.summary),))
-        else:
-            told = found.decision
-            output.fields((("action", told.action), ("reason", told.reason), ("when", told.timing)))
-            output.fields((("policy", told.version),))
-        output.fields(("quote", f"“{quote}”") for quote in found.quotes)
-        for turn in found.sources:
-            who = turn.author or turn.role or turn.kind
-            print(
-                f"{'rests on':<12} {turn.id}  {when(turn.event_time)}  {plain(who)}: "
-                f"{shorten(turn.content, 300)}"
-            )
-        for one in found.dropped:
-            what = f" a {one.kind}" if one.kind else ""
-            print(plain(f"{'not stored':<12}{what} ({one.version}): {one.reason}"))
-
-
-def _status(memory: Memory) -> str:
-    return f"{memory.status}: {memory.status_reason}" if memory.status_reason else memory.status
-
-
-def _stored_json(found: Stored) -> dict[str, Any]:
-    return {
-        "id": found.memory.id,
-        "content": found.memory.content,
-        "status": found.memory.status,
-        "status_reason": found.memory.status_reason,
-        "decision": asdict(found.decision) if found.decision else None,
-        "quotes": list(found.quotes),
-        "sources": [output.memory_json(one) for one in found.sources],
-        "dropped": [asdict(one) for one in found.dropped],
-    }
-
-
-@app.command(rich_help_panel=WRITING)
-def consider(
+@session_app.command("extract")
+def extract_session(
     session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False
 ) -> None:
-    """Read what was said in a conversation since the last time, and decide what of it is
-    remembered, and when.
+    """Extract memories from a session's new turns. Certain ones are stored at once; the others are
+    held until the session ends, proposed for review, or dropped.
 
-    What is sure is stored at once; the rest is held until the conversation ends, waits for a
-    person, or is dropped.
+    Example: holdfast session extract monday
     """
     with open_memory(store, scope, make=False) as hf:
         judged = hf.consider(session)
@@ -196,35 +143,6 @@ def end_session(
         print(
             f"{counted(done.new, 'new memory')}, {counted(done.refused, 'held one')} not kept, "
             f"{summary}."
-        )
-
-
-@app.command(rich_help_panel=WRITING)
-def profile(
-    recall: Annotated[
-        Switch | None,
-        typer.Option("--recall", help="Whether memories are brought up without being asked for."),
-    ] = None,
-    memory: Annotated[
-        Switch | None, typer.Option("--memory", help="Whether anything is learned at all.")
-    ] = None,
-    store: Store = None,
-    scope: Scope = None,
-    as_json: Json = False,
-) -> None:
-    """Show what is set for whom the memories belong to, or set it."""
-    with open_memory(store, scope) as hf:
-        wanted = {"proactive_recall": recall, "enabled": memory}
-        changes = {name: switch == "on" for name, switch in wanted.items() if switch is not None}
-        told = hf.set_profile(**changes) if changes else hf.profile()
-        if as_json:
-            output.emit(told)
-            return
-        output.fields(
-            (
-                ("recall", "on" if told["proactive_recall"] else "off"),
-                ("memory", "on" if told["enabled"] else "off"),
-            )
         )
 
 

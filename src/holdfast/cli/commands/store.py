@@ -168,7 +168,7 @@ def copy(source: From, target: To, scope: Only = None, as_json: Json = False) ->
 
 
 @stores.command()
-def tend(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
+def optimize(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
     """Do the upkeep that keeps recall quick, such as an index for a scope that has grown large;
     safe at any time.
     """

@@ -123,7 +123,7 @@ def _read(hf: Holdfast, job: Job, facts: dict[str, Any], *, extract: bool) -> No
         # The reason may repeat what was said, which is not for a log.
         if indexed.failed:
             raise InvalidInput(
-                f"A session could not be stored. `holdfast index {job.key}` says why."
+                f"A session could not be stored. `holdfast project index {job.key}` says why."
             )
         _done(hf, job)
     except (

@@ -19,9 +19,7 @@ AFTER = ("PreCompact", "Stop", OVER)
 """Events after which the transcript is worth reading."""
 EVENTS = (START, PROMPT, *AFTER)
 """The events that we are installed for."""
-EXEC = (
-    "exec"  # no event of a host: `holdfast exec` does the same before a command, and is in no hurry
-)
+EXEC = "exec"  # no host event: `holdfast agent exec` does it before a command, without a deadline
 EMPTY = "{}"
 TIMEOUT = (
     3  # seconds that we ask a host to wait for a hook; Codex allows no more at the end of a session

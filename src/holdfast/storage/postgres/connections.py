@@ -266,7 +266,8 @@ class Connections:
         raise StoreError(
             f"The connection to {self.location} was lost while a change was being committed, and "
             "the server did not "
-            "come back to say whether it was. `holdfast log` shows it if it was; if not, make it "
+            "come back to say whether it was. `holdfast history` shows it if it was; if not, "
+            "make it "
             "again."
         )
 

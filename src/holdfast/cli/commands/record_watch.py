@@ -1,4 +1,4 @@
-"""Following the records while people and programs edit them."""
+"""`record watch`: follow records while people and programs edit them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ...errors import StoreError
 from ...text.terminal import counted, escaped, plain
 from ...types import Memory
-from ..app import UPKEEP, Json, Store, app, when
+from ..app import Json, Store, when
 from ..record_roots import every_record, headline, open_records, record_json
 from ..signals import ended_by_signals
+from .record import record_app
 
 if TYPE_CHECKING:
     from ...client import Holdfast
@@ -25,10 +26,11 @@ LOOK = 500
 Known = dict[str, Memory]
 
 
-@app.command("watch", rich_help_panel=UPKEEP)
+@record_app.command("watch")
 def watch_(store: Store = None, as_json: Json = False) -> None:
-    """Follow the records of this project and your own as their files change, and tell what did.
-    Ctrl-C ends it.
+    """Print each record of this project and your own as its file changes. Ctrl-C ends it.
+
+    Example: holdfast record watch --json
     """
     stop = threading.Event()
     with open_records(store) as hf, ended_by_signals(stop):

@@ -1,80 +1,21 @@
-"""Commands that look after the store."""
+"""`doctor`: check the store, the models and what is installed around them."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ... import config
-from ...errors import NotFound
 from ...models.embeddings import packs
-from ...text.terminal import counted, escaped, plain
-from ...types import Scope as ScopeType
+from ...text.terminal import plain
 from .. import output as show
-from ..app import UPKEEP, Json, Scope, Scopes, Store, app, open_memory, output_file, write_lines
+from ..app import UPKEEP, Json, Scope, Store, app, open_memory
 from ..open_store import doctor_of
 
 if TYPE_CHECKING:
     from ...storage import Findings
     from ..environment import Note
-
-
-@app.command(rich_help_panel=UPKEEP)
-def export(
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to; '-' is standard output."),
-    ] = "-",
-    all_: Annotated[bool, typer.Option("--all", help="Every scope in the store.")] = False,
-    history: Annotated[bool, typer.Option(help="With the journal.")] = True,
-    vectors: Annotated[bool, typer.Option("--vectors", help="With the vectors.")] = False,
-    format_: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="As a file of another memory instead: mem0, mcp-memory.",
-        ),
-    ] = None,
-    store: Store = None,
-    scope: Scopes = None,
-    as_json: Json = False,
-) -> None:
-    """Write a lossless bundle: one JSON object a line, with history. Or what another memory can
-    hold of it.
-    """
-    with open_memory(store, scope, make=False, quiet=True) as hf:
-        view = hf.scoped(*_every_scope(hf.store.scopes())) if all_ else hf
-        if format_:
-            from ...importers import written
-
-            lines = written(view, format_)
-        else:
-            lines = view.export(history=history, vectors=vectors)
-        if output == "-":
-            # A terminal is shown escapes; a pipe is given the very bytes that the last line has the
-            # hash of.
-            sys.stdout.writelines(map(escaped, lines) if sys.stdout.isatty() else lines)
-        else:
-            with show.progress("exporting") as bar:
-                count = write_lines(
-                    output_file(output), lines, progress=lambda: show.advance(bar, 1)
-                )
-        left_out = view.store.damaged(None if all_ else view.scopes)
-        if output != "-" and as_json:
-            show.emit({"file": output, "lines": count, "left_out": [str(one) for one in left_out]})
-        elif output != "-":
-            print(f"Exported {counted(count, 'line')} to {output}.")
-        show.left_out(left_out, doctor_of(view))
-
-
-def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:
-    if not scopes:
-        raise NotFound("There is nothing to export yet.")
-    return scopes
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -175,40 +116,3 @@ def _tell(location: str, findings: Findings, models: list[str], repair: str) -> 
             "into "
             "a new store."
         )
-
-
-@app.command(rich_help_panel=UPKEEP)
-def reembed(
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Drop the vectors there are and start over.")
-    ] = False,
-    store: Store = None,
-    scope: Scopes = None,
-    as_json: Json = False,
-) -> None:
-    """Give every memory a vector of every model in use; stop it any time, it goes on where it
-    stopped.
-    """
-    with open_memory(store, scope, make=False) as hf:
-        total = sum(
-            hf.store.counts(hf.scopes)[kind].get("active", 0) for kind in hf.store.counts(hf.scopes)
-        )
-        with show.progress("embedding", total * len(list(hf.tiers))) as bar:
-            done = hf.reembed(fresh=fresh, progress=lambda model, steps: show.advance(bar, steps))
-        if as_json:
-            show.emit(done)
-        else:
-            for model, count in done.items():
-                print(f"{count} embedded by {model}.")
-
-
-@app.command(rich_help_panel=UPKEEP)
-def settings(as_json: Json = False) -> None:
-    """List every setting, its value and where it comes from."""
-    found = config.origins()
-    if as_json:
-        show.emit({o.name: {"value": o.value, "source": o.source, "help": o.help} for o in found})
-        return
-    rows = [(o.name, str(o.value), o.source, o.help) for o in found]
-    show.table(("setting", "value", "from", "text"), rows, empty="")
-    print(f"\nSet one as HOLDFAST_<NAME> or in {config.config_file()}.", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""publish: the most useful records in a file that agents read."""
+"""`record publish`: the most useful records in a file that agents read."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...records.roots import PlaceName
 from ...text.terminal import counted, plain
 from .. import output
-from ..app import WRITING, Json, Store, app
-from ..record_roots import open_records
+from ..app import Json, Store
+from ..record_roots import WHERE, Where, open_records, place_name
+from .record import record_app
 
 if TYPE_CHECKING:
     from ...records.publish import Published
@@ -23,11 +23,11 @@ File = Annotated[
 ]
 
 
-@app.command(rich_help_panel=WRITING)
+@record_app.command()
 def publish(
     path: File,
-    place: Annotated[
-        PlaceName, typer.Option("--scope", help="The project's records, or your own.")
+    where: Annotated[
+        Where, typer.Option("--in", metavar=WHERE, help="The project's records, or your own.")
     ] = "project",
     plan: Annotated[
         bool, typer.Option("--plan", help="Show what would change, and write nothing.")
@@ -43,15 +43,16 @@ def publish(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Keep a region of a file equal to the most useful records.
+    """Write the most useful records into a managed region of a file that agents read. Nothing
+    outside the region changes.
 
-    Agents that read AGENTS.md or CLAUDE.md know them then from the start. Nothing outside of the
-    region is touched.
+    Example: holdfast record publish AGENTS.md
     """
     with open_records(store) as hf:
         if remove:
             done = hf.withdraw(path, force=force, plan=plan)
         else:
+            place = place_name(where) or "project"
             done = hf.publish(
                 path, place=place, max_bytes=max_bytes, tokens=tokens, force=force, plan=plan
             )

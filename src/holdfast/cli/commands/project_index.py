@@ -1,4 +1,4 @@
-"""The index command: past sessions, tickets and notes of a project made findable."""
+"""`project index`: make past sessions, tickets and notes of a project findable."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import typer
 
 from ...text.terminal import counted, plain
 from .. import output
-from ..app import WRITING, Json, Scope, Store, app, open_memory
+from ..app import Json, Scope, Store, open_memory
 from ..exit_codes import PARTLY
+from .project import project_app
 
 if TYPE_CHECKING:
     from ...ingest.documents import Indexed
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 MOST_WARNINGS = 20
 
 
-@app.command(rich_help_panel=WRITING)
+@project_app.command()
 def index(
     paths: Annotated[
         list[str] | None,
@@ -34,8 +35,10 @@ def index(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Make past sessions, tickets and notes of a project findable; only what has changed is
-    read.
+    """Index past sessions, tickets and notes of a project, so that recall finds them. Only changed
+    files are read again.
+
+    Example: holdfast project index notes/
     """
     with (
         open_memory(store, scope, index=False, project=True) as hf,
@@ -80,7 +83,7 @@ def _summary(done: Indexed, paths: Sequence[str], *, plan: bool) -> str:
                 f"Nothing to index in {', '.join(paths)}: {what}. A session of another goes in "
                 "by its file's name."
             )
-        return "Nothing is indexed yet. Name files and folders: holdfast index PATH…"
+        return "Nothing is indexed yet. Name files and folders: holdfast project index PATH…"
     files = counted(done.files, "file")
     unchanged = done.unchanged
     if plan:

@@ -1,4 +1,4 @@
-"""The command that keeps two stores equal."""
+"""`store sync`: keep two stores equal."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import typer
 
 from ...text.terminal import counted
 from .. import output
-from ..app import UPKEEP, Json, Scopes, Store, app, open_memory
+from ..app import Json, Scopes, Store, open_memory
 from ..open_store import doctor_of
+from .store import stores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ...replication.sync import Synced
 
 
-@app.command(rich_help_panel=UPKEEP)
+@stores.command()
 def sync(
     place: Annotated[
         str | None,
@@ -35,7 +36,11 @@ def sync(
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Keep two stores equal: each takes in what changed in the other since they last met."""
+    """Exchange changes with another store, in both directions. Each side gets what changed in the
+    other since the last sync.
+
+    Example: holdfast store sync /media/usb/memory.db --plan
+    """
     # Here, for the database loads with it.
     from ...storage.connect import is_server
 

@@ -15,8 +15,9 @@ from typing import Annotated
 import typer
 
 from ...errors import InvalidInput, reason
-from ..app import UPKEEP, app, text_or_stdin
+from ..app import text_or_stdin
 from ..open_store import folder_here
+from .agent import agent_app
 
 CONTEXT = "MEMORY_CONTEXT"
 CONTEXT_FILE = "MEMORY_CONTEXT_FILE"
@@ -25,9 +26,8 @@ NOT_RUN = 126
 NOT_FOUND = 127
 
 
-@app.command(
+@agent_app.command(
     "exec",
-    rich_help_panel=UPKEEP,
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 def exec_(

@@ -20,7 +20,7 @@ from ...types import KINDS, iso
 from .. import output as show
 from ..app import Json, app, output_file, write_lines
 from ..repl import history_file
-from .agent import AGENT, RoleFile, agent_packages, role_of
+from .agent import RoleFile, agent_app, agent_packages, role_of
 
 if TYPE_CHECKING:
     from ...agents.role_memory import RoleMemory
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 memory_app = typer.Typer(
     no_args_is_help=True, help="Look after what the agent of a role file remembers."
 )
-app.add_typer(memory_app, name="memory", rich_help_panel=AGENT)
+agent_app.add_typer(memory_app, name="memory")
+# InitRunner's own name for it, which its users type.
+app.add_typer(memory_app, name="memory", hidden=True)
 
 NO_STORE = "No memory store found."
 NOTHING = "No memories found."

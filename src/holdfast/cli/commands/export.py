@@ -1,0 +1,70 @@
+"""`export`: write memories to a file."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from ...errors import NotFound
+from ...text.terminal import counted, escaped
+from ...types import Scope as ScopeType
+from .. import output as show
+from ..app import UPKEEP, Json, Scopes, Store, app, open_memory, output_file, write_lines
+from ..open_store import doctor_of
+
+
+@app.command(rich_help_panel=UPKEEP)
+def export(
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to; '-' is standard output."),
+    ] = "-",
+    all_: Annotated[bool, typer.Option("--all", help="Every scope in the store.")] = False,
+    history: Annotated[bool, typer.Option(help="With the journal.")] = True,
+    vectors: Annotated[bool, typer.Option("--vectors", help="With the vectors.")] = False,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="As a file of another memory instead: mem0, mcp-memory.",
+        ),
+    ] = None,
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
+    """Write a lossless bundle: one JSON object a line, with history. Or what another memory can
+    hold of it.
+    """
+    with open_memory(store, scope, make=False, quiet=True) as hf:
+        view = hf.scoped(*_every_scope(hf.store.scopes())) if all_ else hf
+        if format_:
+            from ...importers import written
+
+            lines = written(view, format_)
+        else:
+            lines = view.export(history=history, vectors=vectors)
+        if output == "-":
+            # A terminal is shown escapes; a pipe is given the very bytes that the last line has the
+            # hash of.
+            sys.stdout.writelines(map(escaped, lines) if sys.stdout.isatty() else lines)
+        else:
+            with show.progress("exporting") as bar:
+                count = write_lines(
+                    output_file(output), lines, progress=lambda: show.advance(bar, 1)
+                )
+        left_out = view.store.damaged(None if all_ else view.scopes)
+        if output != "-" and as_json:
+            show.emit({"file": output, "lines": count, "left_out": [str(one) for one in left_out]})
+        elif output != "-":
+            print(f"Exported {counted(count, 'line')} to {output}.")
+        show.left_out(left_out, doctor_of(view))
+
+
+def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:
+    if not scopes:
+        raise NotFound("There is nothing to export yet.")
+    return scopes
