@@ -638,7 +638,8 @@ def test_every_command_explains_itself(cli, command):
     assert f"Usage: holdfast {command}" in done.out
     assert "--json" in done.out
     assert ESCAPE not in done.out
-    assert command in cli("--help").out
+    # `bench` is for people who work on Holdfast itself, so the overview does not show it.
+    assert (command in cli("--help").out) == (command != "bench")
 
 
 def test_control_characters_in_a_memory_do_not_reach_the_terminal(cli):

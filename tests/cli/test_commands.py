@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,6 +61,49 @@ def test_another_name_for_a_command_leads_to_it(cli, other: str, name: str) -> N
     known = dict(commands(root()))
     first, *rest = name.split()
     assert (f"{first} {rest[0]}" if hasattr(known[first], "commands") else first) in known
+
+
+def test_the_help_of_every_command_is_two_sentences_and_an_example() -> None:
+    top = root()
+    wrong = {name: found for name, one in commands(top) if (found := wrong_help(top, name, one))}
+    assert wrong == {}
+
+
+def wrong_help(top: Any, name: str, command: Any) -> str:
+    """What is wrong with the help of a command; nothing if it is fine."""
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    if len(paragraphs) != 2:
+        return f"{len(paragraphs)} paragraphs"
+    sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z`-])", " ".join(paragraphs[0].split()))
+    if len(sentences) != 2 or not all(one.endswith(".") for one in sentences):
+        return f"{len(sentences)} sentences"
+    if any(len(one.split()) > 30 for one in sentences):
+        return "a long sentence"
+    label, _, line = paragraphs[1].partition(" ")
+    if label != "Example:" or "\n" in line or not line.startswith(f"holdfast {name}"):
+        return f"no example: {line}"
+    try:
+        parsed(top, shlex.split(line)[1:])
+    except Exception as error:
+        return f"{line}: {error}"
+    return ""
+
+
+def parsed(group: Any, words: list[str]) -> None:
+    """Parse a command line with the real parser; a usage error fails the test."""
+    command, parent, name = group, None, "holdfast"
+    while hasattr(command, "commands"):
+        parent = command.make_context(name, list(words), parent=parent)
+        left = [*parent._protected_args, *parent.args]
+        if not left:
+            return
+        name, command, words = command.resolve_command(parent, left)
+    command.make_context(name, list(words), parent=parent)
+
+
+def test_a_list_of_commands_shows_the_first_sentence(cli) -> None:
+    listed = " ".join(cli("worker", "--help").out.replace("│", " ").split())
+    assert "once Run the jobs that are due, then stop. plan Show" in listed
 
 
 def test_scope_means_whose_memory_everywhere() -> None:

@@ -243,7 +243,18 @@ def _command(words: Sequence[str]) -> Any:
 @cache
 def _parser(*modules: str) -> Any:
     load_commands(*modules)
-    return typer.main.get_command(app)
+    command = typer.main.get_command(app)
+    _shorten_help(command)
+    return command
+
+
+def _shorten_help(group: Any) -> None:
+    """Set the line that lists of commands show: the first sentence of each command's help."""
+    for command in group.commands.values():
+        sentence, _, _ = " ".join((command.help or "").split()).partition(". ")
+        command.short_help = sentence.removesuffix(".") + "."
+        if hasattr(command, "commands"):
+            _shorten_help(command)
 
 
 def run(args: Sequence[str] | None = None) -> int:

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from ...agents.role import Role
 
 AGENT = "Run an agent"
-compose_app = typer.Typer(no_args_is_help=True, help="Run several agents together.")
+compose_app = typer.Typer(
+    no_args_is_help=True,
+    help="""Run several agents together. A compose file names the services.
+
+Example: holdfast agent compose up newsroom.yaml""",
+)
 agent_app = typer.Typer(
     no_args_is_help=True,
     help="""Run agents that role files describe. `holdfast init`, `run` and `memory` are short for
@@ -113,7 +118,11 @@ def init(
         bool, typer.Option("--force", help="Write over a file that is there.")
     ] = False,
 ) -> None:
-    """Write a role file that runs as it is."""
+    """Write a role file that runs as it is. The provider is the one whose API key is set, else
+    `offline`.
+
+    Example: holdfast agent init --name assistant --template memory
+    """
     with agent_packages():
         from ...agents.role import OFFLINE
         from ...agents.scaffold import write_role
@@ -171,8 +180,10 @@ def run(
     user_id: UserId = None,
     as_json: Json = False,
 ) -> None:
-    """Run the agent of a role file: in a conversation, for one prompt, by itself, or by its
-    triggers.
+    """Run the agent of a role file: in a conversation, for one prompt, autonomously, or by its
+    triggers. Its memory lasts between runs.
+
+    Example: holdfast agent run role.yaml -i --resume
     """
     role = role_of(file)
     _one_way(interactive=interactive, prompt=prompt, autonomous=autonomous, daemon=daemon)
@@ -326,7 +337,10 @@ def chat(
     memory_mode: MemoryMode = None,
     user_id: UserId = None,
 ) -> None:
-    """Talk with the agent on a full screen, with what it remembers beside the conversation."""
+    """Chat with the agent of a role file on a full screen. A panel shows what it remembers.
+
+    Example: holdfast agent chat role.yaml --resume
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InvalidInput(
             "A full screen needs a terminal, and there is none here. Try: holdfast agent run "
@@ -351,7 +365,10 @@ def chat(
 def up(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file of kind Compose.")],
 ) -> None:
-    """Run every service of a compose file in this process until it is stopped (Ctrl-C, SIGTERM)."""
+    """Run every service of a compose file in this process. Ctrl-C or SIGTERM stops them.
+
+    Example: holdfast agent compose up newsroom.yaml
+    """
     with agent_packages():
         from ...agents.compose import up as run_services
         from ...agents.daemon import stop_on_signals

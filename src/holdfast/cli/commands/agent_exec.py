@@ -53,11 +53,10 @@ def exec_(
         ),
     ] = None,
 ) -> int:
-    """Run a command with memory: MEMORY_CONTEXT and MEMORY_CONTEXT_FILE hold what helps with its
-    ticket.
+    """Run a command with recalled memory in MEMORY_CONTEXT and MEMORY_CONTEXT_FILE. Its input,
+    output, signals and exit code are passed through.
 
-    Its input, output, signals and exit code are its own. What goes wrong with memory is in
-    `holdfast hook log`.
+    Example: holdfast agent exec --ticket "Make refunds work" -- make test
     """
     about = _ticket(ticket, file)
     with _context(about) as variables:

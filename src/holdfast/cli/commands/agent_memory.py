@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from ...models.llm.chat import Complete
 
 memory_app = typer.Typer(
-    no_args_is_help=True, help="Look after what the agent of a role file remembers."
+    no_args_is_help=True,
+    help="""Manage the memory of a role file's agent. It is stored apart from your own memory.
+
+Example: holdfast agent memory list role.yaml""",
 )
 agent_app.add_typer(memory_app, name="memory")
 # InitRunner's own name for it, which its users type.
@@ -89,7 +92,10 @@ def list_(
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many at most.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """List what the agent remembers, newest first."""
+    """List what the agent of a role file remembers. The newest memory comes first.
+
+    Example: holdfast agent memory list role.yaml --type semantic
+    """
     with _memory(file) as memory:
         wanted = _checked(type_)
         found = memory.listed(type_=wanted, category=category, limit=limit) if memory.exists else []
@@ -105,8 +111,10 @@ def list_(
 
 @memory_app.command()
 def sessions(file: RoleFile, as_json: Json = False) -> None:
-    """List the conversations that are kept, the latest first; `run --resume` goes on with that
-    one.
+    """List the saved sessions of an agent, latest first. `agent run --resume` continues the first
+    of them.
+
+    Example: holdfast agent memory sessions role.yaml
     """
     with _memory(file) as memory:
         from ...agents.message_history import of_agent, preview
@@ -154,8 +162,10 @@ def clear(
     ] = False,
     force: Force = False,
 ) -> None:
-    """Clear conversations, memories, or both. `holdfast undo` brings memories back unless they were
-    purged.
+    """Clear an agent's sessions, memories or both. `undo` brings memories back unless --purge was
+    given.
+
+    Example: holdfast agent memory clear role.yaml --type episodic
     """
     with _memory(file) as memory:
         name = memory.role.name
@@ -235,7 +245,10 @@ def export(
         str, typer.Option("--output", "-o", metavar="FILE", help="'-' is standard output.")
     ] = "memories.json",
 ) -> None:
-    """Write all memories to a JSON file."""
+    """Write all memories of an agent to a JSON file. `agent memory import` reads it.
+
+    Example: holdfast agent memory export role.yaml -o memories.json
+    """
     with _memory(file) as memory:
         if not memory.exists:
             print(NO_STORE)
@@ -258,7 +271,10 @@ def import_(
     ],
     as_json: Json = False,
 ) -> None:
-    """Take exported memories in, all or none; importing twice equals once."""
+    """Import memories that `agent memory export` wrote. The import is atomic and idempotent.
+
+    Example: holdfast agent memory import role.yaml memories.json
+    """
     with _memory(file) as memory:
         memory.check()
         records = _read_json(source)
@@ -295,7 +311,10 @@ def _read_json(source: str) -> object:
 
 @memory_app.command()
 def consolidate(file: RoleFile, as_json: Json = False) -> None:
-    """Turn unread episodes into facts now, whatever the role says about when."""
+    """Turn an agent's episodes into facts now. The role's own schedule does not matter.
+
+    Example: holdfast agent memory consolidate role.yaml
+    """
     with _memory(file) as memory:
         if not memory.exists:
             print(NO_STORE)
@@ -321,8 +340,10 @@ def consolidate(file: RoleFile, as_json: Json = False) -> None:
 
 @memory_app.command()
 def reembed(file: RoleFile, as_json: Json = False) -> None:
-    """Embed every memory anew with the role's model: the way to change models. It can be stopped
-    and repeated.
+    """Embed every memory of an agent with the role's current model. It can be interrupted and run
+    again.
+
+    Example: holdfast agent memory reembed role.yaml
     """
     with _memory(file) as memory:
         if not memory.exists:
@@ -346,7 +367,11 @@ def import_db(
     file: RoleFile,
     as_json: Json = False,
 ) -> None:
-    """Take in an InitRunner database: memories with their ids and times, conversations, vectors."""
+    """Import an InitRunner database: memories with ids and times, sessions, vectors. The database
+    itself is only read.
+
+    Example: holdfast agent memory import-db old.db role.yaml
+    """
     with _memory(file, taking_in=True) as memory:
         with agent_packages():
             from ...importers.initrunner import import_database

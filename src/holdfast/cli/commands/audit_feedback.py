@@ -17,8 +17,18 @@ if TYPE_CHECKING:
     from ...audit import SafetyEvent
     from ...feedback import Feedback, Label
 
-audit_app = typer.Typer(help="The log of safety events: no user text, sessions as hashes, 90 days.")
-feedback_app = typer.Typer(help="Feedback on sessions: a label each, sessions as hashes, 180 days.")
+audit_app = typer.Typer(
+    help="""Manage the log of safety events: no user text, sessions as hashes. Events expire after
+90 days.
+
+Example: holdfast session audit list""",
+)
+feedback_app = typer.Typer(
+    help="""Manage feedback on sessions: one label each, sessions as hashes. Feedback expires
+after 180 days.
+
+Example: holdfast session feedback list""",
+)
 session_app.add_typer(audit_app, name="audit", no_args_is_help=True)
 session_app.add_typer(feedback_app, name="feedback", no_args_is_help=True)
 
@@ -35,7 +45,10 @@ def place_of(store: str | None) -> str | Path:
 def audit_list(
     owner: Owner = None, limit: Limit = None, store: Store = None, as_json: Json = False
 ) -> None:
-    """List safety events, newest first."""
+    """List safety events, newest first. They contain no user text, and sessions only as hashes.
+
+    Example: holdfast session audit list --limit 20
+    """
     from ...audit import open_audit
 
     _list(
@@ -51,7 +64,10 @@ def audit_purge(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Erase safety events that are old enough."""
+    """Erase safety events older than some days. Extended events stay until their own date.
+
+    Example: holdfast session audit purge --days 30
+    """
     from ...audit import open_audit
 
     _purged(open_audit(place_of(store)).purge(days=days), as_json=as_json)
@@ -64,7 +80,10 @@ def audit_extend(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Keep one safety event longer than the others."""
+    """Keep one safety event longer than the others. The days count from now.
+
+    Example: holdfast session audit extend safety_01 --days 365
+    """
     from ...audit import open_audit
 
     event = open_audit(place_of(store)).extend(id_, days=days)
@@ -77,7 +96,10 @@ def audit_extend(
 def feedback_list(
     owner: Owner = None, limit: Limit = None, store: Store = None, as_json: Json = False
 ) -> None:
-    """List feedback, newest first."""
+    """List feedback, newest first. Sessions are stored only as hashes.
+
+    Example: holdfast session feedback list --limit 20
+    """
     from ...feedback import open_feedback
 
     _list(
@@ -97,7 +119,10 @@ def feedback_add(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Say how a session was."""
+    """Rate a session as positive, negative or skip. Only a hash of the session is stored.
+
+    Example: holdfast session feedback add monday positive
+    """
     from ...feedback import open_feedback
 
     owner = scope or config.load().scope or f"user:{config.login()}"
@@ -113,7 +138,10 @@ def feedback_purge(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Erase feedback that is old enough."""
+    """Erase feedback older than some days. The default is 180 days.
+
+    Example: holdfast session feedback purge --days 30
+    """
     from ...feedback import open_feedback
 
     _purged(open_feedback(place_of(store)).purge(days=days), as_json=as_json)

@@ -35,8 +35,10 @@ def demo(
     store: Annotated[str | None, STORE_OPTION] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
 ) -> None:
-    """Watch it work: conversations in, questions answered with reasons, a correction, an undo, a
-    restart.
+    """Show Holdfast at work on a sample conversation: recall with reasons, a correction, an undo.
+    It uses a temporary store unless --store names one.
+
+    Example: holdfast demo
     """
     path = Path(store) if store else Path(tempfile.mkdtemp(prefix="holdfast-demo-")) / "memory.db"
     told = _Teller(silent=as_json)

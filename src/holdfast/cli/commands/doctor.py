@@ -27,11 +27,10 @@ def doctor(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Say what is missing here and how to get it, and check every promise the store makes.
+    """Check the store, the embedding models and the optional packages, and say how to fix what is
+    wrong. The exit code is 1 if the store or a bundled model is damaged.
 
-    Exit code 1 when something is wrong with the store or the models that ship with Holdfast; what
-    is only missing around it, an embedding model that does not answer among it, changes nothing
-    about that.
+    Example: holdfast doctor --repair
     """
     from ..environment import notes
 

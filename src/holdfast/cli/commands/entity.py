@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from ...types import Entity
 
 entity_app = typer.Typer(
-    no_args_is_help=True, help="The people, projects and places that memories mention."
+    no_args_is_help=True,
+    help="""Show and fix the people, projects and places that memories mention. Every change can
+be undone.
+
+Example: holdfast entity list""",
 )
 app.add_typer(entity_app, name="entity", rich_help_panel=READING)
 
@@ -39,7 +43,10 @@ def list_entities(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """List who and what is mentioned, most mentioned first."""
+    """List entities with their type and aliases. The most mentioned one comes first.
+
+    Example: holdfast entity list --type person
+    """
     with open_memory(store, scope, make=False) as hf:
         found = hf.entities(types=[type_] if type_ else (), limit=limit)
         if as_json:
@@ -63,8 +70,9 @@ def show_entity(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Tell everything about one of them: other names, since when it is mentioned, and the latest
-    memories that do.
+    """Show one entity: aliases, first and last mention. The latest memories that mention it follow.
+
+    Example: holdfast entity show Ines
     """
     with open_memory(store, scope, make=False) as hf:
         about = hf.about(name, limit=None)
@@ -102,7 +110,10 @@ def merge(
     store: Store = None,
     scope: Scope = None,
 ) -> None:
-    """Say that several are one and the same; `holdfast undo` takes it back."""
+    """Merge entities that are the same. `undo` separates them again.
+
+    Example: holdfast entity merge Ines "Ines Ferreira"
+    """
     with open_memory(store, scope, make=False) as hf:
         kept = hf.merge_entities(keep, *others)
         print(
@@ -121,7 +132,10 @@ def split(
     store: Store = None,
     scope: Scope = None,
 ) -> None:
-    """Give some names of an entity, and the memories with them, to one of their own."""
+    """Give some aliases of an entity to a new entity. The memories with these names go with them.
+
+    Example: holdfast entity split Ines "Ines Costa"
+    """
     with open_memory(store, scope, make=False) as hf:
         new = hf.split_entity(name, *names)
         print(plain(f"{new.name} is now apart from {name}. Undo with: {undo_command(hf)}"))
@@ -137,7 +151,10 @@ def rename(
     store: Store = None,
     scope: Scope = None,
 ) -> None:
-    """Call an entity something else; the old name stays as another one."""
+    """Rename an entity. The old name stays as an alias.
+
+    Example: holdfast entity rename Ines "Ines Ferreira"
+    """
     with open_memory(store, scope, make=False) as hf:
         renamed = hf.rename_entity(name, new_name, type=type_)
         print(plain(f"{name} is now {renamed.name}. Undo with: {undo_command(hf)}"))

@@ -36,8 +36,10 @@ def export(
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Write a lossless bundle: one JSON object a line, with history. Or what another memory can
-    hold of it.
+    """Write memories and their history as a lossless bundle, one JSON object per line. With
+    --format, write a file that another memory system reads.
+
+    Example: holdfast export --all -o backup.jsonl
     """
     with open_memory(store, scope, make=False, quiet=True) as hf:
         view = hf.scoped(*_every_scope(hf.store.scopes())) if all_ else hf

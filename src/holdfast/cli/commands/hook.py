@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from ...coding_agents.hooks.status import Installed
 
 hook_app = typer.Typer(
-    help="Memory for coding agents through their own hooks: recall before, index and extract after."
+    help="""Connect coding agents through their hooks. Holdfast recalls before a prompt, and
+indexes and extracts after a session.
+
+Example: holdfast hook install claude-code""",
 )
 app.add_typer(hook_app, name="hook", rich_help_panel=UPKEEP, no_args_is_help=True)
 
@@ -38,8 +41,9 @@ def install(
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Put our entries into a tool's own configuration. Shows what changes, asks, and touches
-    nothing else.
+    """Add Holdfast's hooks to a coding agent's configuration. It shows the change and asks first.
+
+    Example: holdfast hook install claude-code --project
     """
     from ...coding_agents.hooks.entries import HOOKS
     from ...coding_agents.programs import hook_target
@@ -60,7 +64,11 @@ def uninstall(
     ] = None,
     yes: Yes = False,
 ) -> None:
-    """Take our entries out of a tool's configuration again: exactly these, to the byte."""
+    """Remove Holdfast's hooks from a coding agent's configuration. Everything else in the file
+    stays, byte for byte.
+
+    Example: holdfast hook uninstall claude-code
+    """
     from ...coding_agents.hooks.entries import HOOKS
     from ...coding_agents.programs import LEVELS, hook_target
 
@@ -72,7 +80,10 @@ def uninstall(
 
 @hook_app.command()
 def status(as_json: Json = False) -> None:
-    """Tell what is installed where, what is not right with it, and when hooks last ran."""
+    """Show where hooks are installed and when they last ran. Problems are named with their fix.
+
+    Example: holdfast hook status --json
+    """
     from ...coding_agents.hooks.status import installed, last_runs, lateness
 
     every = installed(project_folder_here())
@@ -99,7 +110,11 @@ def log(
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Show what hooks did, newest first: times, lengths, ids, errors; never what was said."""
+    """Show what the hooks did, newest first. The log has times, lengths, ids and errors, never
+    text.
+
+    Example: holdfast hook log --limit 20
+    """
     from itertools import islice
 
     from ...coding_agents.hooks.log import entries
@@ -124,8 +139,10 @@ def run(
         bool, typer.Option("--project", help="Leave it to the person's own hook, if they have one.")
     ] = False,
 ) -> None:
-    """Answer a tool: its JSON on stdin, its JSON on stdout, within two seconds, with exit code 0,
-    whatever happens.
+    """Answer a coding agent's hook event: JSON on stdin, JSON on stdout. It takes at most two
+    seconds and always exits with 0.
+
+    Example: holdfast hook run UserPromptSubmit --tool claude-code
     """
     from ...coding_agents.hooks.handler import main
 

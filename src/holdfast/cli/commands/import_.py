@@ -76,14 +76,10 @@ def import_(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Take in a bundle, a transcript, an export of chats, the file of another memory, or all past
-    sessions here.
+    """Import a bundle, a transcript, a chat export, another memory's file, or all past sessions on
+    this machine. Imports are idempotent, and a bundle or session is imported atomically.
 
-    Importing twice equals once: what is known already is not read again. A bundle is taken in whole
-    or not at all; of sessions each is. A session goes to the project it was held in, unless --into
-    names a scope. One that cannot be stored is named, the others are taken in, and the exit code is
-    3. Of another memory's file all that is well-formed is taken in, in one run that `undo` takes
-    back.
+    Example: holdfast import --all --plan
     """
     from ...importers import BUNDLE, MemoryFile
 

@@ -53,11 +53,10 @@ def mcp(
     store: Store = None,
     scope: Scopes = None,
 ) -> None:
-    """Serve memory to MCP clients: ten tools, resources and prompts. `holdfast mcp install CLIENT`
-    sets a client up.
+    """Serve memory to MCP clients over standard input and output, or over HTTP. `mcp install` adds
+    it to a client's configuration.
 
-    By pipe, as clients start it, unless --http is given. Inside a project it covers that project's
-    memory too.
+    Example: holdfast mcp --http --port 8766
     """
     if context.invoked_subcommand is not None:
         return
@@ -113,8 +112,9 @@ def install(
     scope: Scopes = None,
     yes: Yes = False,
 ) -> None:
-    """Put our entry into a client's own configuration. Shows what changes, asks, and touches
-    nothing else.
+    """Add Holdfast to an MCP client's configuration. It shows the change and asks first.
+
+    Example: holdfast mcp install claude-code --yes
     """
     from ...coding_agents.mcp_entry import ServerEntry
     from ...coding_agents.programs import server_target
@@ -134,7 +134,11 @@ def uninstall(
     ] = None,
     yes: Yes = False,
 ) -> None:
-    """Take our entry out of a client's configuration again: exactly that, to the byte."""
+    """Remove Holdfast from an MCP client's configuration. Everything else in the file stays, byte
+    for byte.
+
+    Example: holdfast mcp uninstall claude-code
+    """
     from ...coding_agents.mcp_entry import ServerEntry
     from ...coding_agents.programs import server_levels, server_target
 
@@ -147,7 +151,10 @@ def uninstall(
 
 @mcp_app.command()
 def status(as_json: Json = False) -> None:
-    """Tell in which clients the memory is installed, and what is not right with it."""
+    """Show which MCP clients use Holdfast. Problems are named with their fix.
+
+    Example: holdfast mcp status --json
+    """
     from ...coding_agents.mcp_entry import entry_states
 
     every = entry_states(project_folder_here())

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from ...records.roots import RecordRoot
     from ...types import Scope
 
-project_app = typer.Typer(help="The memory of a project: a folder .holdfast, safe to commit.")
+project_app = typer.Typer(
+    help="""Manage the memory of a project: records, indexed sessions and files built from them.
+It lives in the folder .holdfast, safe to commit.
+
+Example: holdfast project init""",
+)
 app.add_typer(project_app, name="project", rich_help_panel=UPKEEP, no_args_is_help=True)
 
 Own = Annotated[
@@ -39,8 +44,10 @@ def init(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Give this project a memory: a folder .holdfast at its top, to be committed with it. Twice
-    equals once.
+    """Create the folder .holdfast at the top of this project, to be committed with it. Running it
+    again changes nothing.
+
+    Example: holdfast project init --name shop
     """
     from ...records.roots import folder_to_make, init_project
 
@@ -57,8 +64,9 @@ def init(
 
 @project_app.command()
 def status(store: Store = None, as_json: Json = False) -> None:
-    """Tell which records count here: the project's and your own, how many, and whether memory is
-    on.
+    """Show which records count here, the project's and your own. It also says whether memory is on.
+
+    Example: holdfast project status --json
     """
     with open_records(store) as hf:
         stands = {place.name: _standing(hf, place) for place in hf.places}
@@ -100,15 +108,20 @@ def _counted(counts: dict[str, int]) -> str:
 
 @project_app.command()
 def disable(own: Own = False, store: Store = None) -> None:
-    """Switch the memory of this project off: nothing of it is recalled, and nothing is written to
-    it.
+    """Switch the memory of this project off. Nothing is recalled from it or written to it until
+    `project enable`.
+
+    Example: holdfast project disable
     """
     _switch(store, own=own, on=False)
 
 
 @project_app.command()
 def enable(own: Own = False, store: Store = None) -> None:
-    """Switch the memory of this project on again."""
+    """Switch the memory of this project on again. With --personal, switch on your personal records.
+
+    Example: holdfast project enable --personal
+    """
     _switch(store, own=own, on=True)
 
 
@@ -129,8 +142,10 @@ def clear(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Erase the memory of this project and no other: records with their files, what was indexed,
-    what was built.
+    """Erase the memory of this project: records and their files, indexed and built content. No
+    other project is affected.
+
+    Example: holdfast project clear --yes
     """
     with open_records(store) as hf:
         mine = hf.scoped(_scope(hf, own=own))

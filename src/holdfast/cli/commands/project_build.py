@@ -43,8 +43,10 @@ def build(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Read past sessions that are to be read, then write MEMORY.md, memory_summary.md and
-    skills.
+    """Read past sessions that are due, then write MEMORY.md, memory_summary.md and skills. --plan
+    shows what it would read and cost.
+
+    Example: holdfast project build --plan
     """
     with project_here(store) as here:
         project = here.of_any_age() if all_ else here
@@ -99,8 +101,10 @@ def _tell_built(built: Built, project: Project) -> None:
 
 @project_app.command()
 def context(store: Store = None) -> None:
-    """Print what an agent is told of this project when it begins: the Memory Guidance block.
-    Nothing without memory.
+    """Print the Memory Guidance block that an agent gets at session start. It is empty if the
+    project has no memory.
+
+    Example: holdfast project context
     """
     with project_here(store) as project:
         if told := project.guidance():
@@ -109,7 +113,10 @@ def context(store: Store = None) -> None:
 
 @project_app.command()
 def view(store: Store = None) -> None:
-    """Show the memory injection payload, or why there is none."""
+    """Show the memory injection payload. If there is none, say why.
+
+    Example: holdfast project view
+    """
     from ...namespaces.project_view import NO_GUIDANCE
 
     with project_here(store) as project:
@@ -118,7 +125,10 @@ def view(store: Store = None) -> None:
 
 @project_app.command()
 def enqueue(store: Store = None) -> None:
-    """Have the files made again by the next build, though nothing may have changed."""
+    """Make the next build write the files again, even if nothing changed. Nothing is built now.
+
+    Example: holdfast project enqueue
+    """
     with project_here(store) as project:
         project.enqueue()
         print("Memory consolidation enqueued.")
@@ -126,7 +136,11 @@ def enqueue(store: Store = None) -> None:
 
 @project_app.command()
 def rebuild(store: Store = None, as_json: Json = False) -> None:
-    """Make the files again now."""
+    """Write the files of this project's memory again now. Sessions that were read are not read
+    again.
+
+    Example: holdfast project rebuild
+    """
     with project_here(store) as project:
         project.enqueue()
         built = project.build()
@@ -140,7 +154,11 @@ def rebuild(store: Store = None, as_json: Json = False) -> None:
 
 @project_app.command()
 def stats(store: Store = None, as_json: Json = False) -> None:
-    """Show how much was read and built, and what failed."""
+    """Show how many sessions were read and which files were built. Failures are listed with their
+    reason.
+
+    Example: holdfast project stats --json
+    """
     with project_here(store) as project:
         stands = project.standing()
         if as_json:
@@ -153,7 +171,10 @@ def stats(store: Store = None, as_json: Json = False) -> None:
 
 @project_app.command()
 def diagnose(store: Store = None, as_json: Json = False) -> None:
-    """Say why nothing was built, or not the latest."""
+    """Say why nothing was built, or why the files are not up to date. If all is well, say so.
+
+    Example: holdfast project diagnose
+    """
     with project_here(store) as project:
         told = project.diagnose()
         if as_json:
@@ -170,7 +191,10 @@ def read(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Print a file of this project's memory by its URL."""
+    """Print a file of this project's memory by its URL. The root URL is the summary.
+
+    Example: holdfast project read memory://root/MEMORY.md
+    """
     with project_here(store) as project:
         found = project.read(url)
         if as_json:

@@ -89,10 +89,10 @@ def purge(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Erase for good, from every table, index, log and file: memories, a session, or an owner.
+    """Erase memories, a session or an owner from every table, index, log and file. A receipt proves
+    what was erased without repeating it.
 
-    What was made of it goes, too. --plan shows everything first. The receipt proves what was erased
-    without telling it.
+    Example: holdfast purge --session monday --plan
     """
     what: dict[str, Any] = {"session": session, "owner": owner is not None, "sources": sources}
     with open_memory(store, owner or scope, make=False) as hf:

@@ -68,11 +68,10 @@ def recall(
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Find what helps to answer a question, or to do what a ticket asks for.
+    """Find the memories that help answer a question or do a task, best first. With --format, print
+    only what is relevant, ready for a prompt.
 
-    With --format, what has nothing to do with the question is left out, and nothing at all is
-    printed when nothing has. --json has every field of each memory, --format json what a prompt
-    needs of it.
+    Example: holdfast recall "how do I take my coffee?" -n 3
     """
     fast_recall.recall(
         question,
@@ -106,7 +105,10 @@ def list_(
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """List memories, newest first."""
+    """List memories, newest first. Filters narrow the list by kind, category, tag and status.
+
+    Example: holdfast list --kind fact --tag coffee
+    """
     with open_memory(store, scope, make=False) as hf:
         found = hf.list(
             kinds=kind or (),
@@ -258,7 +260,11 @@ def context(
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Print what to put before a model: a stable block and one for this prompt."""
+    """Print the text to put before a model. It has a stable block, which prompt caches keep, and a
+    block for this prompt.
+
+    Example: holdfast context "plan my week" --tokens 800
+    """
     with open_memory(store, scope, make=False) as hf:
         asked = text_or_stdin(prompt, what="prompt")
         found = hf.context(asked, session=session, tokens=tokens, kinds=kind or (), limit=limit)
@@ -270,7 +276,11 @@ def context(
 
 @app.command(rich_help_panel=READING)
 def stats(store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
-    """Show what is kept, which models serve, and what is not working."""
+    """Show how many memories there are, which models embed them and what the language model was
+    asked today. Problems are listed last.
+
+    Example: holdfast stats --json
+    """
     with open_memory(store, scope, make=False, quiet=True) as hf:
         found = hf.stats()
         if as_json:

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from ...client import Holdfast
 
 record_app = typer.Typer(
-    help="Records: what is known for good, as Markdown files of a project or of your own."
+    help="""Manage records: durable knowledge in Markdown files that people edit and commit. They
+belong to the project or to you.
+
+Example: holdfast record list""",
 )
 app.add_typer(record_app, name="record", rich_help_panel=WRITING, no_args_is_help=True)
 
@@ -109,7 +112,10 @@ def add(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Add a record to a category. Without a text or a pipe, your editor opens."""
+    """Add a record to a category. Without a text or a pipe, your editor opens.
+
+    Example: holdfast record add "Use pnpm, not npm" --category decisions --in project
+    """
     _check_category(category)
     with open_records(store) as hf:
         body, headed = _titled(_written(text, category))
@@ -171,10 +177,9 @@ def update(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Change what a record says, or what is said about it.
+    """Change the text or the fields of a record. With only an id, your editor opens its file.
 
-    What you give replaces what was there. With nothing but the id, your editor opens the whole
-    file.
+    Example: holdfast record update rec_01 --keyword pnpm
     """
     changes = {"title": title, "keywords": keyword, "aliases": alias, "confidence": confidence}
     wanted: dict[str, Any] = {name: value for name, value in changes.items() if value is not None}
@@ -216,7 +221,10 @@ def reclassify(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Move a record to another category; its id stays."""
+    """Move a record to another category. Its id stays the same.
+
+    Example: holdfast record reclassify rec_01 principles
+    """
     _check_category(category)
     with open_records(store) as hf:
         record = hf.reclassify(record_of(hf, id_).id, category)
@@ -230,7 +238,10 @@ def move(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Give a record of your own to the project, or one of the project to yourself."""
+    """Move a record between the project and your personal records. Its id stays the same.
+
+    Example: holdfast record move rec_01 personal
+    """
     with open_records(store) as hf:
         record = hf.move_record(record_of(hf, id_).id, place_name(where) or "project")
         _told(hf, record, f"Moved to {where}:", as_json=as_json)
@@ -238,21 +249,30 @@ def move(
 
 @record_app.command()
 def archive(ids: Ids, store: Store = None, as_json: Json = False) -> None:
-    """Take records out of recall; their files stay."""
+    """Archive records, so that recall skips them. Their files stay.
+
+    Example: holdfast record archive rec_01
+    """
     with open_records(store) as hf:
         _told_each(hf, ids, hf.archive, "Archived", as_json=as_json)
 
 
 @record_app.command()
 def unarchive(ids: Ids, store: Store = None, as_json: Json = False) -> None:
-    """Bring archived records back into recall."""
+    """Bring archived records back into recall. Their files stay where they are.
+
+    Example: holdfast record unarchive rec_01
+    """
     with open_records(store) as hf:
         _told_each(hf, ids, hf.restore, "Unarchived", as_json=as_json)
 
 
 @record_app.command()
 def delete(ids: Ids, store: Store = None, as_json: Json = False) -> None:
-    """Remove records with their files. All of them are there, or nothing is removed."""
+    """Delete records and their files. If one of them does not exist, nothing is deleted.
+
+    Example: holdfast record delete rec_01 rec_02
+    """
     with open_records(store) as hf:
         records = [record_of(hf, id_) for id_ in ids]
         hf.delete_record(*(record.id for record in records))
@@ -280,7 +300,10 @@ def list_(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """List the records that count here, the one changed last first: the project's and your own."""
+    """List the records of this project and your personal ones. The latest change comes first.
+
+    Example: holdfast record list --category decisions --in project
+    """
     for one in category or ():
         _check_category(one, effect="")
     with open_records(store) as hf:
@@ -297,7 +320,10 @@ def list_(
 
 @record_app.command()
 def get(id_: Id, store: Store = None, as_json: Json = False) -> None:
-    """Show a record whole: its text, and all that is known about it."""
+    """Show a record in full. Its fields and its file follow the text.
+
+    Example: holdfast record get rec_01
+    """
     with open_records(store) as hf:
         record = record_of(hf, id_)
         if as_json:

@@ -46,10 +46,10 @@ def verify(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Show whether what records cite still says what it said.
+    """Check whether the files and lines that records cite still say the same. The result is FRESH,
+    MOVED, STALE or UNVERIFIABLE.
 
-    FRESH stands where it did, MOVED is elsewhere now, STALE changed or is gone, UNVERIFIABLE cannot
-    be compared.
+    Example: holdfast record verify --update
     """
     with open_records(store) as hf:
         records = [record_of(hf, id_) for id_ in ids] if ids else hf.records()

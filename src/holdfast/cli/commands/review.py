@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from ...extraction.approval import Weighed
     from ...types import Memory
 
-review_app = typer.Typer(
-    help="Decide about memories that wait for you: one by one, with what is known beside them."
-)
+review_app = typer.Typer()
 app.add_typer(review_app, name="review", rich_help_panel=WRITING)
 
 KEYS = "a approve   e edit, then approve   r reject   s skip   q quit   ? help"
@@ -67,10 +65,10 @@ def review(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Walk through the memories that wait for you, each with the nearest one that is known.
+    """Review proposed memories one by one, beside what is already known. Each is approved, edited,
+    rejected or left for later.
 
-    Only a person decides: agents propose and never approve. What nobody decides on for 30 days is
-    put away.
+    Example: holdfast review --list
     """
     if context.invoked_subcommand is not None:
         return
@@ -264,7 +262,10 @@ def approve(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Approve memories that wait: they are remembered from now on."""
+    """Approve proposed memories. From then on they are recalled.
+
+    Example: holdfast review approve 7 8
+    """
     if text is not None and len(ids) > 1:
         raise InvalidInput("--text is for one id.")
     with open_memory(store, scope, make=False) as hf:
@@ -279,7 +280,10 @@ def reject(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Reject memories that wait: they are put away, and not proposed again in these words."""
+    """Reject proposed memories. They are archived, and the same text is not proposed again.
+
+    Example: holdfast review reject 7 --reason "no longer true"
+    """
     with open_memory(store, scope, make=False) as hf:
         _told_each(hf, ids, lambda id_: hf.reject(id_, reason), "Rejected", as_json=as_json)
 
@@ -323,8 +327,11 @@ class Block(NamedTuple):
 
 @review_app.command("edit-all")
 def edit_all(store: Store = None, scope: Scope = None) -> None:
-    """Decide about everything that waits in your editor: approve, reject or keep before each, and
-    the texts as you want them."""
+    """Review all proposed memories in your editor. Write approve, reject or keep before each, and
+    edit the texts as you like.
+
+    Example: holdfast review edit-all
+    """
     with open_memory(store, scope, make=False) as hf:
         hf.expire_proposals()
         waiting = {one.id: one for one in hf.proposals()}

@@ -28,7 +28,10 @@ PORT = 8765
 INSTALL = "`holdfast serve` needs {missing}. Install it with: pip install 'holdfast[server]'"
 serve_app = typer.Typer(invoke_without_command=True)
 keys_app = typer.Typer(
-    no_args_is_help=True, help="Keys of the HTTP API: each opens the memory of one owner."
+    no_args_is_help=True,
+    help="""Manage the keys of the HTTP API. Each key opens the memory of one owner.
+
+Example: holdfast serve keys add alice""",
 )
 app.add_typer(serve_app, name="serve", rich_help_panel=START)
 serve_app.add_typer(keys_app, name="keys")
@@ -63,10 +66,10 @@ def serve(
     store: Store = None,
     scope: Scope = None,
 ) -> None:
-    """Serve memory over HTTP, with a page to see, correct and forget what is known.
+    """Serve memory over HTTP, with a web page to inspect, correct and forget it. Without keys it
+    listens on this machine only.
 
-    Without keys it answers on this machine only. `holdfast serve keys add OWNER` makes a key for
-    one owner.
+    Example: holdfast serve --open
     """
     if context.invoked_subcommand is not None:
         return
@@ -129,7 +132,10 @@ def add_key(
     keys: KeysFile = None,
     as_json: Json = False,
 ) -> None:
-    """Make a key for one owner. It is shown this once; the file keeps only a hash."""
+    """Create an API key for one owner. It is shown once, and the file stores only a hash.
+
+    Example: holdfast serve keys add alice
+    """
     file = key_file(keys)
     user = _user(owner)
     key = file.add(user, at=system_clock())
@@ -155,7 +161,10 @@ def _user(owner: str) -> str:
 
 @keys_app.command("list")
 def list_keys(keys: KeysFile = None, as_json: Json = False) -> None:
-    """List the keys in force, without their secrets."""
+    """List the valid API keys and their owners. The secrets are not shown.
+
+    Example: holdfast serve keys list
+    """
     found = list(key_file(keys))
     if as_json:
         output.emit(
@@ -175,7 +184,10 @@ def revoke_key(
     keys: KeysFile = None,
     as_json: Json = False,
 ) -> None:
-    """End a key; a server that runs refuses it from then on."""
+    """Revoke an API key. A running server refuses it at once.
+
+    Example: holdfast serve keys revoke key_01
+    """
     revoked = key_file(keys).revoke(key, at=system_clock())
     if as_json:
         output.emit({"revoked": revoked.id, "owner": revoked.owner})

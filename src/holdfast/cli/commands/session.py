@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from ...types import Memory, Session
 
 session_app = typer.Typer(
-    no_args_is_help=True, help="Conversations: which there are, how they stand, and their end."
+    no_args_is_help=True,
+    help="""List and end sessions, and extract memories from them. Feedback and safety events of
+sessions are stored apart from memories.
+
+Example: holdfast session list""",
 )
 app.add_typer(session_app, name="session", rich_help_panel=READING)
 SessionId = Annotated[
@@ -77,7 +81,10 @@ def list_sessions(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """List conversations, the most recently active first."""
+    """List sessions with their state. The most recently active one comes first.
+
+    Example: holdfast session list --open
+    """
     with open_memory(store, scope, make=False) as hf:
         found = hf.sessions(open_only=open_only)[:limit]
         if as_json:
@@ -96,8 +103,9 @@ def list_sessions(
 def show_session(
     session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False
 ) -> None:
-    """Tell how a conversation stands: its turns, what is held, what was learned from it, its
-    summary.
+    """Show the state of a session. The memories that came from it follow.
+
+    Example: holdfast session show monday
     """
     with open_memory(store, scope, make=False) as hf:
         known = _known(hf, session)
@@ -128,8 +136,10 @@ def show_session(
 def end_session(
     session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False
 ) -> None:
-    """End a conversation and learn from it now: what was held is kept or put away, and it gets its
-    summary.
+    """End a session and extract from it now. Held candidates are kept or archived, and a summary is
+    written.
+
+    Example: holdfast session end monday
     """
     with open_memory(store, scope, make=False) as hf:
         _known(hf, session)

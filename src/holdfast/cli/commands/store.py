@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from ...storage.schema_status import Status
 
 stores = typer.Typer(
-    help=(
-        "Set up, migrate, look at, look after and copy whole stores: a file or a Postgres database."
-    )
+    help="""Create, migrate, inspect, sync and copy whole stores. A store is a SQLite file or a
+Postgres database.
+
+Example: holdfast store status""",
 )
 app.add_typer(stores, name="store", rich_help_panel=UPKEEP, no_args_is_help=True)
 
@@ -53,8 +54,9 @@ Only = Annotated[
 
 @stores.command()
 def init(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
-    """Make the tables of a store, and on a server the roles; what is there already stays as it
-    is.
+    """Create the tables of a store, and on Postgres its roles. What exists stays as it is.
+
+    Example: holdfast store init memory.db
     """
     from ...storage import open_store
 
@@ -82,8 +84,10 @@ def migrate(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Bring the tables of a store up to date, all or nothing; stop older versions of Holdfast that
-    use it first.
+    """Migrate the schema of a store, atomically. Stop older versions of Holdfast that use the store
+    first.
+
+    Example: holdfast store migrate memory.db --plan
     """
     where = _place(place, store)
     before = _existing(where)
@@ -103,8 +107,9 @@ def migrate(
 
 @stores.command()
 def status(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
-    """Show what a store is, what is in it, and whether its tables are up to date; changes
-    nothing.
+    """Show the location, size, content and schema version of a store. Nothing is changed.
+
+    Example: holdfast store status memory.db
     """
     now = _status(_place(place, store))
     if as_json:
@@ -137,8 +142,10 @@ def status(place: StoreArgument = None, store: Store = None, as_json: Json = Fal
 
 @stores.command()
 def copy(source: From, target: To, scope: Only = None, as_json: Json = False) -> None:
-    """Copy a store into another, with history and vectors, and compare both; stopped, it goes on
-    when run again.
+    """Copy a store with its history and vectors into another store, and compare both. An
+    interrupted copy resumes when run again.
+
+    Example: holdfast store copy memory.db backup.db
     """
     from ...replication.copy import copy_store
     from ...storage import open_store
@@ -169,8 +176,9 @@ def copy(source: From, target: To, scope: Only = None, as_json: Json = False) ->
 
 @stores.command()
 def optimize(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
-    """Do the upkeep that keeps recall quick, such as an index for a scope that has grown large;
-    safe at any time.
+    """Build or merge indexes that keep recall fast in large scopes. It is safe at any time.
+
+    Example: holdfast store optimize memory.db
     """
     from ...storage import open_store
 
@@ -195,7 +203,11 @@ def distribute(
     store: Store = None,
     as_json: Json = False,
 ) -> None:
-    """Spread the tables of a Postgres store over the machines of its Citus cluster, by scope."""
+    """Distribute the tables of a Postgres store over a Citus cluster, by scope. --plan shows the
+    statements first.
+
+    Example: holdfast store distribute postgresql://db.example.org/memory --plan
+    """
     where = _place(place, store)
     if not _is_server(where):
         raise InvalidInput(

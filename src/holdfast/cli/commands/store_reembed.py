@@ -20,8 +20,9 @@ def reembed(
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Give every memory a vector of every model in use; stop it any time, it goes on where it
-    stopped.
+    """Embed every memory with every model in use. It can be interrupted and resumes when run again.
+
+    Example: holdfast store reembed --fresh
     """
     with open_memory(store, scope, make=False) as hf:
         total = sum(

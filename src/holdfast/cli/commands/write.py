@@ -71,7 +71,10 @@ def remember(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Store a memory."""
+    """Store a memory. Without a text, read it from a pipe.
+
+    Example: holdfast remember "I take my coffee black" --tag coffee
+    """
     with open_memory(store, scope) as hf:
         memory = hf.remember(
             text_or_stdin(text, what="text"),
@@ -116,10 +119,10 @@ def capture(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Store turns of a conversation, verbatim.
+    """Store turns of a conversation verbatim. Without a text, read JSON lines with session, role
+    and text from a pipe.
 
-    One turn: holdfast capture --session s1 --role user "I moved to Lisbon".
-    Many: pipe JSON lines with session, role, text and optionally author, event_time.
+    Example: holdfast capture --session monday --role user "I moved to Lisbon"
     """
     with open_memory(store, scope) as hf:
         if text is None and not sys.stdin.isatty():
@@ -165,7 +168,10 @@ def correct(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Replace what a memory says; the old text is retired, not lost."""
+    """Replace the text of a memory. The old text stays in its history.
+
+    Example: holdfast correct 3 "I take my coffee with milk" --reason "changed my mind"
+    """
     with open_memory(store, scope, make=False) as hf:
         memory = hf.correct(id_, text_or_stdin(text, what="new text"), reason=reason)
         _told(hf, memory, f"Corrected {id_}; it is now", as_json=as_json)
@@ -173,28 +179,41 @@ def correct(
 
 @app.command(rich_help_panel=WRITING)
 def confirm(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
-    """Protect a memory: full confidence, no decay."""
+    """Confirm a memory. It gets full confidence and does not decay.
+
+    Example: holdfast confirm 3
+    """
     with open_memory(store, scope, make=False) as hf:
         _told(hf, hf.confirm(id_), "Confirmed", as_json=as_json)
 
 
 @app.command(rich_help_panel=WRITING)
 def archive(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
-    """Put a memory away: kept and listed, but no longer recalled."""
+    """Archive a memory. It stays in the store but is no longer recalled.
+
+    Example: holdfast archive 3
+    """
     with open_memory(store, scope, make=False) as hf:
         _told(hf, hf.archive(id_), "Archived", as_json=as_json)
 
 
 @app.command(rich_help_panel=WRITING)
 def restore(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
-    """Bring back a memory that is not active any more."""
+    """Make an archived, faded, forgotten or superseded memory active again. Its text and history
+    stay the same.
+
+    Example: holdfast restore 3
+    """
     with open_memory(store, scope, make=False) as hf:
         _told(hf, hf.restore(id_), "Restored", as_json=as_json)
 
 
 @app.command(rich_help_panel=WRITING)
 def forget(ids: Ids, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
-    """Forget memories; undo brings them back, purge erases for good."""
+    """Forget memories. `undo` brings them back, `purge` erases them for good.
+
+    Example: holdfast forget 3 4
+    """
     with open_memory(store, scope, make=False) as hf:
         forgotten = hf.forget(*ids)
         if as_json:
@@ -212,7 +231,10 @@ def undo(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Take back everything one run did, exactly."""
+    """Undo everything that one run changed. Without a run, undo the latest.
+
+    Example: holdfast undo run_01m7k84jyz3dr5dxc1
+    """
     with open_memory(store, scope, make=False) as hf:
         events = hf.undo(run)
         if as_json:
