@@ -136,7 +136,7 @@ def test_a_record_is_a_file_of_its_category_listed_and_recalled(repo, category, 
     )
     assert {"created", "updated", "status"} <= head.keys()
     assert body(file) == "Zebras sleep standing up"
-    assert repo.listed("--category", category, "--scope", place) == {"Zebras sleep standing up"}
+    assert repo.listed("--category", category, "--in", place) == {"Zebras sleep standing up"}
     assert repo.recalled("how do zebras sleep?") == ["Zebras sleep standing up"]
 
 

@@ -101,7 +101,7 @@ Scopes = Annotated[
     typer.Option(
         "--scope",
         metavar="KIND:KEY",
-        help="Whose memory; may be given several times. Default: user:<login>.",
+        help="Whose memory (repeatable). Default: user:<login>.",
         autocompletion=complete_scopes,
     ),
 ]
@@ -111,7 +111,8 @@ Id = Annotated[
     str, typer.Argument(metavar="ID", help="Id or number of a memory.", autocompletion=complete_ids)
 ]
 Ids = Annotated[
-    list[str], typer.Argument(metavar="ID…", help="Ids or numbers.", autocompletion=complete_ids)
+    list[str],
+    typer.Argument(metavar="ID…", help="Ids or numbers of memories.", autocompletion=complete_ids),
 ]
 
 

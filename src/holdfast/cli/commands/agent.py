@@ -64,7 +64,7 @@ MemoryMode = Annotated[
     typer.Option(
         "--memory-mode",
         metavar="MODE",
-        help="How long its memory lasts: incognito (or guest), local, synced.",
+        help="Memory mode: incognito (or guest), local, synced.",
     ),
 ]
 UserId = Annotated[
@@ -72,7 +72,7 @@ UserId = Annotated[
     typer.Option(
         "--user-id",
         metavar="ID",
-        help="Whose memory it is, in whichever session. Default: the role's.",
+        help="Owner of the memory, across sessions. Default: the role's.",
     ),
 ]
 
@@ -98,7 +98,7 @@ def _agent(
 @app.command(hidden=True)
 @agent_app.command()
 def init(
-    name: Annotated[str, typer.Option("--name", help="What the agent is called.")],
+    name: Annotated[str, typer.Option("--name", help="Name of the agent.")],
     template: Annotated[
         str, typer.Option("--template", help="memory, daemon or basic.")
     ] = "memory",
@@ -109,14 +109,12 @@ def init(
         ),
     ] = "",
     model: Annotated[
-        str, typer.Option("--model", help="Its model. Default: a usual one of the provider.")
+        str, typer.Option("--model", help="Its model. Default: one that suits the provider.")
     ] = "",
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to.")
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Output file.")
     ] = Path("role.yaml"),
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a file that is there.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a role file that runs as it is. The provider is the one whose API key is set, else
     `offline`.
@@ -149,19 +147,17 @@ def init(
 def run(
     file: RoleFile,
     interactive: Annotated[
-        bool, typer.Option("--interactive", "-i", help="Talk with it in the terminal.")
+        bool, typer.Option("--interactive", "-i", help="Start a conversation in the terminal.")
     ] = False,
     prompt: Annotated[
         str | None,
         typer.Option("--prompt", "-p", metavar="TEXT", help="Ask once; '-' is standard input."),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with its last conversation.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue its last session.")] = False,
     autonomous: Annotated[
         bool,
         typer.Option(
-            "--autonomous", "-a", help="Let it work on the prompt by itself until it is done."
+            "--autonomous", "-a", help="Work on the prompt autonomously until it is done."
         ),
     ] = False,
     max_steps: Annotated[
@@ -174,7 +170,7 @@ def run(
         bool, typer.Option("--daemon", help="Wait for the role's triggers and run when one fires.")
     ] = False,
     no_memory: Annotated[
-        bool, typer.Option("--no-memory", help="Without memory: nothing is read or kept.")
+        bool, typer.Option("--no-memory", help="Neither read nor write memory.")
     ] = False,
     memory_mode: MemoryMode = None,
     user_id: UserId = None,
@@ -328,11 +324,9 @@ def _tell(line: str) -> None:
 @agent_app.command()
 def chat(
     file: RoleFile,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with its last conversation.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue its last session.")] = False,
     no_memory: Annotated[
-        bool, typer.Option("--no-memory", help="Without memory: nothing is read or kept.")
+        bool, typer.Option("--no-memory", help="Neither read nor write memory.")
     ] = False,
     memory_mode: MemoryMode = None,
     user_id: UserId = None,

@@ -32,24 +32,29 @@ NOT_FOUND = 127
 )
 def exec_(
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND…", help="What to run, with its arguments.")
+        list[str], typer.Argument(metavar="-- COMMAND…", help="The command and its arguments.")
     ],
     ticket: Annotated[
         str | None,
         typer.Option(
-            "--ticket", metavar="TEXT", help="What is to be done: what memory is asked for."
+            "--ticket", metavar="TEXT", help="Task description, used as the recall query."
         ),
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option("--file", "-f", metavar="FILE", help="The same from a file; - is stdin."),
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="FILE",
+            help="Read the task description from a file; - is stdin.",
+        ),
     ] = None,
     transcript: Annotated[
         str | None,
         typer.Option(
             "--transcript",
             metavar="FILE",
-            help="What the command writes down of itself, to be learned from.",
+            help="Transcript that the command writes; it is indexed and extracted.",
         ),
     ] = None,
 ) -> int:

@@ -89,7 +89,7 @@ def list_(
     file: RoleFile,
     type_: Type = None,
     category: Annotated[str | None, typer.Option("--category", help="Only this category.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many at most.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of results.")] = 20,
     as_json: Json = False,
 ) -> None:
     """List what the agent of a role file remembers. The newest memory comes first.
@@ -146,9 +146,7 @@ def sessions(file: RoleFile, as_json: Json = False) -> None:
 @memory_app.command()
 def clear(
     file: RoleFile,
-    sessions_only: Annotated[
-        bool, typer.Option("--sessions-only", help="Only conversations.")
-    ] = False,
+    sessions_only: Annotated[bool, typer.Option("--sessions-only", help="Only sessions.")] = False,
     memories_only: Annotated[bool, typer.Option("--memories-only", help="Only memories.")] = False,
     what: Annotated[
         str | None,

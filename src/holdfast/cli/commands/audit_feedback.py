@@ -32,8 +32,8 @@ Example: holdfast session feedback list""",
 session_app.add_typer(audit_app, name="audit", no_args_is_help=True)
 session_app.add_typer(feedback_app, name="feedback", no_args_is_help=True)
 
-Owner = Annotated[str | None, typer.Option(metavar="KIND:KEY", help="Only of this owner.")]
-Limit = Annotated[int | None, typer.Option(help="At most so many.")]
+Owner = Annotated[str | None, typer.Option(metavar="KIND:KEY", help="Only this owner's.")]
+Limit = Annotated[int | None, typer.Option(help="Maximum number of entries.")]
 
 
 def place_of(store: str | None) -> str | Path:
@@ -60,7 +60,7 @@ def audit_list(
 
 @audit_app.command("purge")
 def audit_purge(
-    days: Annotated[int, typer.Option(help="Erase what is older, unless it was extended.")] = 90,
+    days: Annotated[int, typer.Option(help="Erase older events, unless they were extended.")] = 90,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
@@ -76,7 +76,7 @@ def audit_purge(
 @audit_app.command("extend")
 def audit_extend(
     id_: Annotated[str, typer.Argument(metavar="ID", help="Id of a safety event.")],
-    days: Annotated[int, typer.Option(help="How many days from now it is kept at least.")],
+    days: Annotated[int, typer.Option(help="Keep it for at least this many days.")],
     store: Store = None,
     as_json: Json = False,
 ) -> None:
@@ -112,7 +112,7 @@ def feedback_list(
 @feedback_app.command("add")
 def feedback_add(
     session: Annotated[
-        str, typer.Argument(metavar="SESSION", help="Which session; only its hash is kept.")
+        str, typer.Argument(metavar="SESSION", help="Id of the session; only its hash is stored.")
     ],
     label: Annotated[str, typer.Argument(metavar="LABEL", help="positive, negative or skip.")],
     scope: Scope = None,
@@ -134,7 +134,7 @@ def feedback_add(
 
 @feedback_app.command("purge")
 def feedback_purge(
-    days: Annotated[int, typer.Option(help="Erase what is older.")] = 180,
+    days: Annotated[int, typer.Option(help="Erase older feedback.")] = 180,
     store: Store = None,
     as_json: Json = False,
 ) -> None:

@@ -27,7 +27,7 @@ QUESTIONS = (
     "How much deposit does the old landlord owe me?",
 )
 SCOPE = "user:demo"
-STORE_OPTION = typer.Option("--store", metavar="PATH", help="Where to put the demo's file.")
+STORE_OPTION = typer.Option("--store", metavar="PATH", help="File for the demo's store.")
 
 
 @app.command(rich_help_panel=START)

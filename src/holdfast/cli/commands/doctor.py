@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @app.command(rich_help_panel=UPKEEP)
 def doctor(
     repair: Annotated[
-        bool, typer.Option("--repair", help="Mend what is damaged, rebuild the indexes first.")
+        bool, typer.Option("--repair", help="Rebuild the indexes and repair damaged rows.")
     ] = False,
     store: Store = None,
     scope: Scope = None,

@@ -38,7 +38,9 @@ def list_entities(
     type_: Annotated[
         str | None, typer.Option("--type", help="Only person, project, organization, location…")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Maximum number of results.")
+    ] = 50,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
@@ -64,7 +66,7 @@ def list_entities(
 def show_entity(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name, an alias or an id.")],
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, help="How many memories at most.")
+        int, typer.Option("--limit", "-n", min=1, help="Maximum number of memories.")
     ] = 10,
     store: Store = None,
     scope: Scope = None,
@@ -105,8 +107,10 @@ def show_entity(
 
 @entity_app.command()
 def merge(
-    keep: Annotated[str, typer.Argument(metavar="KEEP", help="The one that stays.")],
-    others: Annotated[list[str], typer.Argument(metavar="OTHER…", help="Those that are the same.")],
+    keep: Annotated[str, typer.Argument(metavar="KEEP", help="The entity to keep.")],
+    others: Annotated[
+        list[str], typer.Argument(metavar="OTHER…", help="Entities to merge into it.")
+    ],
     store: Store = None,
     scope: Scope = None,
 ) -> None:
@@ -125,9 +129,9 @@ def merge(
 
 @entity_app.command()
 def split(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The one that is several.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The entity to split.")],
     names: Annotated[
-        list[str], typer.Argument(metavar="ALIAS…", help="The names that belong to another.")
+        list[str], typer.Argument(metavar="ALIAS…", help="Aliases of the new entity.")
     ],
     store: Store = None,
     scope: Scope = None,
@@ -143,10 +147,10 @@ def split(
 
 @entity_app.command()
 def rename(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The one to rename.")],
-    new_name: Annotated[str, typer.Argument(metavar="NEW", help="What it is called from now on.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The entity to rename.")],
+    new_name: Annotated[str, typer.Argument(metavar="NEW", help="The new name.")],
     type_: Annotated[
-        str | None, typer.Option("--type", help="What it is: person, project, organization…")
+        str | None, typer.Option("--type", help="Its type: person, project, organization…")
     ] = None,
     store: Store = None,
     scope: Scope = None,

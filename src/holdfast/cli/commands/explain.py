@@ -33,7 +33,7 @@ def explain(
         typer.Option("--expect", metavar="ID", help="The memory that recall should have found."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="How many recall was asked for.")
+        int | None, typer.Option("--limit", "-n", min=1, help="The limit that recall was given.")
     ] = None,
     store: Store = None,
     scope: Scopes = None,

@@ -19,17 +19,17 @@ from ..open_store import doctor_of
 def export(
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to; '-' is standard output."),
+        typer.Option("--output", "-o", metavar="FILE", help="Output file; '-' is standard output."),
     ] = "-",
     all_: Annotated[bool, typer.Option("--all", help="Every scope in the store.")] = False,
-    history: Annotated[bool, typer.Option(help="With the journal.")] = True,
-    vectors: Annotated[bool, typer.Option("--vectors", help="With the vectors.")] = False,
+    history: Annotated[bool, typer.Option(help="Include the journal.")] = True,
+    vectors: Annotated[bool, typer.Option("--vectors", help="Include the vectors.")] = False,
     format_: Annotated[
         str | None,
         typer.Option(
             "--format",
             metavar="NAME",
-            help="As a file of another memory instead: mem0, mcp-memory.",
+            help="Write another memory system's format: mem0, mcp-memory.",
         ),
     ] = None,
     store: Store = None,

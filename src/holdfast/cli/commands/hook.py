@@ -107,7 +107,7 @@ def status(as_json: Json = False) -> None:
 
 @hook_app.command()
 def log(
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of entries.")] = 20,
     as_json: Json = False,
 ) -> None:
     """Show what the hooks did, newest first. The log has times, lengths, ids and errors, never
@@ -134,7 +134,9 @@ def run(
     event: Annotated[
         str, typer.Argument(metavar="EVENT", help="SessionStart, UserPromptSubmit, Stop…")
     ] = "",
-    tool: Annotated[str, typer.Option("--tool", help="Which tool asks; only for the log.")] = "",
+    tool: Annotated[
+        str, typer.Option("--tool", help="Name of the coding agent, for the log.")
+    ] = "",
     project: Annotated[
         bool, typer.Option("--project", help="Leave it to the person's own hook, if they have one.")
     ] = False,

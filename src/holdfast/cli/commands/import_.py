@@ -63,14 +63,18 @@ def import_(
     agent: Annotated[
         list[str] | None,
         typer.Option(
-            "--agent", help="Only of this agent; several times.", autocompletion=complete_agents
+            "--agent",
+            help="Only this agent's sessions (repeatable).",
+            autocompletion=complete_agents,
         ),
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only show what was found.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what was found. Import nothing.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     into: Annotated[
         str | None,
-        typer.Option("--into", metavar="KIND:KEY", help="Put it into this scope instead."),
+        typer.Option("--into", metavar="KIND:KEY", help="Import into this scope instead."),
     ] = None,
     store: Store = None,
     scope: Scope = None,

@@ -32,7 +32,7 @@ ClientName = Annotated[
 ]
 Graph = Annotated[
     bool,
-    typer.Option("--graph", help="The nine tools of the reference knowledge-graph server instead."),
+    typer.Option("--graph", help="Offer the nine tools of the reference knowledge-graph server."),
 ]
 mcp_app = typer.Typer(invoke_without_command=True)
 app.add_typer(mcp_app, name="mcp", rich_help_panel=START)
@@ -45,9 +45,11 @@ def mcp(
         bool, typer.Option("--http", help="Serve over HTTP instead of standard input and output.")
     ] = False,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; another one needs keys.")
+        str, typer.Option("--host", help="Address to listen on; other addresses need keys.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = PORT,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")
+    ] = PORT,
     keys: KeysFile = None,
     graph: Graph = False,
     store: Store = None,

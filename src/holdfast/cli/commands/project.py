@@ -33,14 +33,14 @@ app.add_typer(project_app, name="project", rich_help_panel=UPKEEP, no_args_is_he
 
 Own = Annotated[
     bool,
-    typer.Option("--personal", help="Your own records instead, which count in every project."),
+    typer.Option("--personal", help="Your personal records instead of the project's."),
 ]
 
 
 @project_app.command()
 def init(
     name: Annotated[
-        str, typer.Option(help="What the project is called. Default: the name of its folder.")
+        str, typer.Option(help="Name of the project. Default: the name of its folder.")
     ] = "",
     as_json: Json = False,
 ) -> None:

@@ -35,10 +35,11 @@ def project_here(store: str | None) -> Iterator[Project]:
 @project_app.command()
 def build(
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only show which sessions would be read, and which not.")
+        bool,
+        typer.Option("--plan", help="Show which sessions would be read and the estimated cost."),
     ] = False,
     all_: Annotated[
-        bool, typer.Option("--all", help="Sessions of any age, however many, the latest too.")
+        bool, typer.Option("--all", help="Read sessions of any age, without a limit.")
     ] = False,
     store: Store = None,
     as_json: Json = False,

@@ -27,10 +27,12 @@ def index(
     paths: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="PATH…", help="Files and folders; none: all that were indexed before."
+            metavar="PATH…", help="Files and folders. Default: everything indexed before."
         ),
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Only show what would be read.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what would be read. Change nothing.")
+    ] = False,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,

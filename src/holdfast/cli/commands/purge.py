@@ -56,33 +56,38 @@ NOUNS = {
 def purge(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="ID…", help="Ids or numbers.", autocompletion=complete_ids),
+        typer.Argument(
+            metavar="ID…", help="Ids or numbers of memories.", autocompletion=complete_ids
+        ),
     ] = None,
     session: Annotated[
-        str | None, typer.Option(help="A whole conversation, with all that was learned from it.")
+        str | None, typer.Option(help="A whole session, with everything learned from it.")
     ] = None,
     owner: Annotated[
         str | None,
         typer.Option(metavar="KIND:KEY", help="Everything of one owner, e.g. user:alice."),
     ] = None,
     sources: Annotated[
-        bool, typer.Option("--sources", help="Also what the memories were learned from.")
+        bool, typer.Option("--sources", help="Also erase the turns that the memories came from.")
     ] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Only show what would go and what would stay.")
+        bool,
+        typer.Option(
+            "--plan", help="Show what would be erased and what would stay. Change nothing."
+        ),
     ] = False,
     finish: Annotated[
         bool,
         typer.Option(
             "--finish",
-            help="Clean up what an earlier purge had to leave, because others were reading.",
+            help="Finish the cleanup that an earlier purge left because of other readers.",
         ),
     ] = False,
     receipt: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the receipt to this file, too.")
+        str | None, typer.Option(metavar="FILE", help="Also write the receipt to this file.")
     ] = None,
     wait: Annotated[
-        float, typer.Option(help="Seconds to wait for others at each step of cleaning up.")
+        float, typer.Option(help="Seconds to wait for other processes at each cleanup step.")
     ] = 10.0,
     yes: Yes = False,
     store: Store = None,

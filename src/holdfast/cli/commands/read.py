@@ -28,32 +28,33 @@ from ..app import (
 from ..forecast import DAYS, show_forecast
 from ..hints import tell_why
 
-Kinds = Annotated[
-    list[str] | None, typer.Option("--kind", help="Only this kind; may be given several times.")
-]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind (repeatable).")]
 Categories = Annotated[
-    list[str] | None, typer.Option("--category", help="Only this category; several times.")
+    list[str] | None, typer.Option("--category", help="Only this category (repeatable).")
 ]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag; several times.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only memories with this tag (repeatable).")
+]
 
 
 @app.command(rich_help_panel=READING)
 def recall(
     question: Annotated[
-        str | None, typer.Argument(metavar="QUESTION", help="Any text; nothing: read a pipe.")
+        str | None,
+        typer.Argument(metavar="QUESTION", help="The question. Default: read it from a pipe."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="How many at most.")
+        int | None, typer.Option("--limit", "-n", min=1, help="Maximum number of results.")
     ] = None,
     kind: Kinds = None,
     category: Categories = None,
     tag: Tags = None,
-    since: Annotated[str | None, typer.Option(help="Only what happened since.")] = None,
-    until: Annotated[str | None, typer.Option(help="Only what happened before.")] = None,
-    as_of: Annotated[str | None, typer.Option(help="Answer with what was known then.")] = None,
-    tokens: Annotated[
-        int | None, typer.Option(min=1, help="Stop before the hits outgrow this many tokens.")
+    since: Annotated[str | None, typer.Option(help="Only events since this time.")] = None,
+    until: Annotated[str | None, typer.Option(help="Only events before this time.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Answer with what was known at this time.")
     ] = None,
+    tokens: Annotated[int | None, typer.Option(min=1, help="Token budget for all hits.")] = None,
     why: Annotated[bool, typer.Option("--why", help="Show the reasons for each score.")] = False,
     format_: Annotated[
         str | None,
@@ -97,10 +98,12 @@ def list_(
     category: Categories = None,
     tag: Tags = None,
     status: Annotated[
-        list[str] | None, typer.Option(help="active, archived, superseded…; several times.")
+        list[str] | None, typer.Option(help="active, archived, superseded… (repeatable).")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 20,
-    after: Annotated[int | None, typer.Option(help="Go on behind this number.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Maximum number of results.")
+    ] = 20,
+    after: Annotated[int | None, typer.Option(help="Continue after this number.")] = None,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
@@ -199,7 +202,7 @@ def history(
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, help="How many entries of the journal.")
+        int, typer.Option("--limit", "-n", min=1, help="Maximum number of journal entries.")
     ] = 50,
     store: Store = None,
     scope: Scopes = None,
@@ -250,11 +253,11 @@ def context(
     prompt: Annotated[
         str | None, typer.Argument(metavar="PROMPT", help="What the model will be asked.")
     ] = None,
-    session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
-    tokens: Annotated[int | None, typer.Option(min=1, help="Budget for both blocks.")] = None,
+    session: Annotated[str | None, typer.Option(help="Id of the session it belongs to.")] = None,
+    tokens: Annotated[int | None, typer.Option(min=1, help="Token budget for both blocks.")] = None,
     kind: Kinds = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=0, help="How many memories at most for the prompt.")
+        int, typer.Option("--limit", "-n", min=0, help="Maximum number of memories for the prompt.")
     ] = 30,
     store: Store = None,
     scope: Scopes = None,

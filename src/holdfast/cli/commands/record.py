@@ -62,18 +62,19 @@ Ids = Annotated[
 Text = Annotated[
     str | None,
     typer.Argument(
-        metavar="TEXT", help="The text; '-': from a pipe; nothing: a pipe, or your editor."
+        metavar="TEXT", help="The text; '-' reads a pipe. Default: a pipe, or your editor."
     ),
 ]
 Title = Annotated[str | None, typer.Option(help="A short name for it.")]
 Keywords = Annotated[
-    list[str] | None, typer.Option("--keyword", help="A word to find it by; several times.")
+    list[str] | None, typer.Option("--keyword", help="A search keyword (repeatable).")
 ]
 Aliases = Annotated[
-    list[str] | None, typer.Option("--alias", help="Another name for it; several times.")
+    list[str] | None, typer.Option("--alias", help="Another name for it (repeatable).")
 ]
 Expires = Annotated[
-    str | None, typer.Option(metavar="DATE", help="Not recalled after that; the file stays.")
+    str | None,
+    typer.Option(metavar="DATE", help="Do not recall it after this time. The file stays."),
 ]
 Confidence = Annotated[
     float | None, typer.Option(min=0, max=1, help="How sure it is, from 0 to 1.")
@@ -81,7 +82,9 @@ Confidence = Annotated[
 Evidence = Annotated[
     list[str] | None,
     typer.Option(
-        "--evidence", metavar="FILE[:A-B]|URL|COMMIT", help="What it rests on; several times."
+        "--evidence",
+        metavar="FILE[:A-B]|URL|COMMIT",
+        help="A file or line that supports it (repeatable).",
     ),
 ]
 
@@ -170,7 +173,9 @@ def update(
     alias: Aliases = None,
     expires: Annotated[
         str | None,
-        typer.Option(metavar="DATE|never", help="Not recalled after that; the file stays."),
+        typer.Option(
+            metavar="DATE|never", help="Do not recall it after this time. The file stays."
+        ),
     ] = None,
     confidence: Confidence = None,
     evidence: Evidence = None,
@@ -288,15 +293,13 @@ def delete(ids: Ids, store: Store = None, as_json: Json = False) -> None:
 def list_(
     category: Annotated[
         list[str] | None,
-        typer.Option(help="Only this one; several times.", autocompletion=complete_categories),
+        typer.Option(help="Only this category (repeatable).", autocompletion=complete_categories),
     ] = None,
     where: Annotated[
         Where | None,
         typer.Option("--in", metavar=WHERE, help="Only the project's, or only your own."),
     ] = None,
-    archived: Annotated[
-        bool, typer.Option("--archived", help="Those that are not in use any more.")
-    ] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="Only archived records.")] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:

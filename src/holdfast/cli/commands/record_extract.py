@@ -24,14 +24,14 @@ def extract(
     sessions: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SESSION]…", help="Ids or files of indexed sessions; none: all that are new."
+            metavar="[SESSION]…", help="Ids or files of indexed sessions. Default: all new ones."
         ),
     ] = None,
     plan: Annotated[
         bool,
         typer.Option(
             "--plan",
-            help="Only show what would be written, with the words it rests on; a model is asked.",
+            help="Show what would be written, with quotes. The language model is asked.",
         ),
     ] = False,
     store: Store = None,

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 File = Annotated[
     str,
-    typer.Argument(metavar="AGENTS.md|CLAUDE.md|PATH", help="The file; made when it is not there."),
+    typer.Argument(
+        metavar="AGENTS.md|CLAUDE.md|PATH", help="The file. It is created if it does not exist."
+    ),
 ]
 
 
@@ -29,16 +31,14 @@ def publish(
     where: Annotated[
         Where, typer.Option("--in", metavar=WHERE, help="The project's records, or your own.")
     ] = "project",
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Show what would change, and write nothing.")
-    ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Show the diff. Write nothing.")] = False,
     max_bytes: Annotated[
         int | None, typer.Option(min=1, help="How large the region may be. Default: 8000.")
     ] = None,
-    tokens: Annotated[int | None, typer.Option(min=1, help="The same in tokens.")] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the region out again.")] = False,
+    tokens: Annotated[int | None, typer.Option(min=1, help="The same limit in tokens.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the region.")] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite what somebody wrote in the region.")
+        bool, typer.Option("--force", help="Overwrite manual edits in the region.")
     ] = False,
     store: Store = None,
     as_json: Json = False,

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 Ids = Annotated[
     list[str] | None,
-    typer.Argument(metavar="ID…", help="Ids; nothing: all.", autocompletion=complete_records),
+    typer.Argument(
+        metavar="ID…", help="Ids of records. Default: all.", autocompletion=complete_records
+    ),
 ]
 
 
@@ -30,7 +32,7 @@ Update = Annotated[
     bool,
     typer.Option(
         "--update",
-        help="Ask about each that is not fresh, and tie what still holds to what is there now.",
+        help="Ask about each stale citation, and re-anchor what still holds.",
     ),
 ]
 COLUMNS = ("id", "state", "cited", "now", "text")
@@ -41,7 +43,7 @@ def verify(
     ids: Ids = None,
     update: Update = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="With --update: ask nothing, all of them still hold.")
+        bool, typer.Option("--yes", help="With --update: do not ask, re-anchor all.")
     ] = False,
     store: Store = None,
     as_json: Json = False,

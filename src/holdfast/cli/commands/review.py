@@ -59,7 +59,7 @@ _WORDS = {
 def review(
     context: typer.Context,
     listed: Annotated[
-        bool, typer.Option("--list", help="Only show what waits; decide nothing.")
+        bool, typer.Option("--list", help="List what is waiting. Decide nothing.")
     ] = False,
     store: Store = None,
     scope: Scope = None,
@@ -256,7 +256,7 @@ def _carried_out(hf: Holdfast, screen: _Screen, proposed: Memory, key: str) -> b
 def approve(
     ids: Ids,
     text: Annotated[
-        str | None, typer.Option("--text", help="Remember these words instead; for one id.")
+        str | None, typer.Option("--text", help="Store this text instead (for one id).")
     ] = None,
     store: Store = None,
     scope: Scope = None,
@@ -275,7 +275,9 @@ def approve(
 @review_app.command()
 def reject(
     ids: Ids,
-    reason: Annotated[str, typer.Option("--reason", help="Why; kept with it.")] = "",
+    reason: Annotated[
+        str, typer.Option("--reason", help="The reason, stored with the memory.")
+    ] = "",
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,

@@ -48,16 +48,18 @@ KeysFile = Annotated[
 def serve(
     context: typer.Context,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; another one needs keys.")
+        str, typer.Option("--host", help="Address to listen on; other addresses need keys.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = PORT,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")
+    ] = PORT,
     keys: KeysFile = None,
     memory_mode: Annotated[
         str | None,
         typer.Option(
             "--memory-mode",
             metavar="MODE",
-            help="How long it lasts: incognito (or guest), local, synced.",
+            help="Memory mode: incognito (or guest), local, synced.",
         ),
     ] = None,
     open_: Annotated[

@@ -28,7 +28,7 @@ Example: holdfast session list""",
 app.add_typer(session_app, name="session", rich_help_panel=READING)
 SessionId = Annotated[
     str,
-    typer.Argument(metavar="SESSION", help="Id of a conversation; see `holdfast session list`."),
+    typer.Argument(metavar="SESSION", help="Id of a session; see `holdfast session list`."),
 ]
 
 
@@ -73,10 +73,10 @@ def _judged_json(judged: JudgedCandidate) -> dict[str, Any]:
 
 @session_app.command("list")
 def list_sessions(
-    open_only: Annotated[
-        bool, typer.Option("--open", help="Only those that have not ended.")
-    ] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")] = 50,
+    open_only: Annotated[bool, typer.Option("--open", help="Only open sessions.")] = False,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="Maximum number of results.")
+    ] = 50,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,

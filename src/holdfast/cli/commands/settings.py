@@ -38,10 +38,10 @@ def settings(context: typer.Context, as_json: Json = False) -> None:
 def profile(
     recall: Annotated[
         Switch | None,
-        typer.Option("--recall", help="Whether memories are brought up without being asked for."),
+        typer.Option("--recall", help="Proactive recall."),
     ] = None,
     memory: Annotated[
-        Switch | None, typer.Option("--memory", help="Whether anything is learned at all.")
+        Switch | None, typer.Option("--memory", help="Extraction of new memories.")
     ] = None,
     store: Store = None,
     scope: Scope = None,

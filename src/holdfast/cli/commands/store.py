@@ -40,13 +40,15 @@ StoreArgument = Annotated[
     typer.Argument(metavar="STORE", show_default=False, help=f"{_WHAT} Default: --store."),
 ]
 From = Annotated[str, typer.Argument(metavar="FROM", help=f"{_WHAT} It is only read.")]
-To = Annotated[str, typer.Argument(metavar="TO", help=f"{_WHAT} Made if it is not there.")]
+To = Annotated[
+    str, typer.Argument(metavar="TO", help=f"{_WHAT} It is created if it does not exist.")
+]
 Only = Annotated[
     list[str] | None,
     typer.Option(
         "--scope",
         metavar="KIND:KEY",
-        help="Only this one; may be given several times. Default: every scope.",
+        help="Only this scope (repeatable). Default: every scope.",
         autocompletion=complete_scopes,
     ),
 ]
@@ -79,7 +81,7 @@ def init(place: StoreArgument = None, store: Store = None, as_json: Json = False
 def migrate(
     place: StoreArgument = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say what would be done, and do nothing.")
+        bool, typer.Option("--plan", help="Show what would be done. Change nothing.")
     ] = False,
     store: Store = None,
     as_json: Json = False,
@@ -198,7 +200,7 @@ def optimize(place: StoreArgument = None, store: Store = None, as_json: Json = F
 def distribute(
     place: StoreArgument = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Print the statements, and run nothing.")
+        bool, typer.Option("--plan", help="Print the statements. Run nothing.")
     ] = False,
     store: Store = None,
     as_json: Json = False,

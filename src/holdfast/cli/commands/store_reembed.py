@@ -14,7 +14,7 @@ from .store import stores
 @stores.command()
 def reembed(
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Drop the vectors there are and start over.")
+        bool, typer.Option("--fresh", help="Drop all vectors and start over.")
     ] = False,
     store: Store = None,
     scope: Scopes = None,

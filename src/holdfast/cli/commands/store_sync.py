@@ -26,11 +26,11 @@ def sync(
         typer.Argument(
             metavar="PATH|URL",
             show_default=False,
-            help="The other store, made if need be. Default: sync_with.",
+            help="The other store, created if needed. Default: the setting sync_with.",
         ),
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say what would be done, and do nothing.")
+        bool, typer.Option("--plan", help="Show what would be done. Change nothing.")
     ] = False,
     store: Store = None,
     scope: Scopes = None,

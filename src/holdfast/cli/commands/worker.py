@@ -44,7 +44,7 @@ Scopes = Annotated[
     typer.Option(
         "--scope",
         metavar="KIND:KEY",
-        help="Only this scope; may be given several times. Default: every scope.",
+        help="Only this scope (repeatable). Default: every scope.",
         autocompletion=complete_scopes,
     ),
 ]

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 @worker_app.command()
 def decay(
     plan: Annotated[
-        bool, typer.Option("--plan", help="Show what would fade; change nothing.")
+        bool, typer.Option("--plan", help="Show what would fade. Change nothing.")
     ] = False,
     threshold: Annotated[
         float | None,
         typer.Option(
-            "--threshold", min=0.0, max=1.0, help="Below this a fact fades. Default: as set."
+            "--threshold",
+            min=0.0,
+            max=1.0,
+            help="Facts below this confidence fade. Default: the setting.",
         ),
     ] = None,
     store: Store = None,

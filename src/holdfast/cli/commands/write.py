@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 Text = Annotated[
     str | None,
-    typer.Argument(metavar="TEXT", help="What to remember; '-' or nothing: read it from a pipe."),
+    typer.Argument(
+        metavar="TEXT", help="The text to remember. Default, or '-': read it from a pipe."
+    ),
 ]
 
 
@@ -60,7 +62,7 @@ def remember(
     kind: Annotated[str, typer.Option(help=f"One of: {', '.join(KINDS)}.")] = "fact",
     category: Annotated[str, typer.Option(help="Any word, e.g. preferences.")] = "general",
     title: Annotated[str, typer.Option(help="A short name for it.")] = "",
-    tag: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag (repeatable).")] = None,
     author: Annotated[str, typer.Option(help="Who said it.")] = "",
     event_time: Annotated[str | None, typer.Option("--at", help="When it happened.")] = None,
     valid_from: Annotated[str | None, typer.Option(help="True from this time on.")] = None,
@@ -109,9 +111,9 @@ def _object(text: str) -> dict[str, Any]:
 def capture(
     text: Annotated[
         str | None,
-        typer.Argument(metavar="TEXT", help="One turn; nothing: JSON lines from a pipe."),
+        typer.Argument(metavar="TEXT", help="One turn. Default: JSON lines from a pipe."),
     ] = None,
-    session: Annotated[str | None, typer.Option(help="Which conversation.")] = None,
+    session: Annotated[str | None, typer.Option(help="Id of the session.")] = None,
     role: Annotated[str, typer.Option(help="user, assistant, tool…")] = "user",
     author: Annotated[str, typer.Option(help="Who said it.")] = "",
     event_time: Annotated[str | None, typer.Option("--at", help="When it was said.")] = None,
@@ -225,7 +227,7 @@ def forget(ids: Ids, store: Store = None, scope: Scope = None, as_json: Json = F
 @app.command(rich_help_panel=WRITING)
 def undo(
     run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Run to take back; nothing: the latest.")
+        str | None, typer.Argument(metavar="RUN", help="The run to undo. Default: the latest.")
     ] = None,
     store: Store = None,
     scope: Scope = None,
