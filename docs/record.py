@@ -32,9 +32,9 @@ HEARD = 10  # seconds until a key that does something has done it
 CTRL_D = "\x04"
 
 SESSION: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("holdfast init --name assistant --template memory", ()),
+    ("holdfast agent init --name assistant --template memory", ()),
     (
-        "holdfast run role.yaml -i",
+        "holdfast agent run role.yaml -i",
         (
             "My sister Ines drives the van to Lisbon in April.",
             "Always answer in one short sentence.",
@@ -43,8 +43,8 @@ SESSION: tuple[tuple[str, tuple[str, ...]], ...] = (
             CTRL_D,
         ),
     ),
-    ("holdfast run role.yaml -i --resume", ("When does Ines drive?", CTRL_D)),
-    ("holdfast memory list role.yaml", ()),
+    ("holdfast agent run role.yaml -i --resume", ("When does Ines drive?", CTRL_D)),
+    ("holdfast agent memory list role.yaml", ()),
 )
 
 

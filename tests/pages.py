@@ -169,7 +169,7 @@ def _plain(command: str) -> bool:
     words = shlex.shlex(command, posix=True, punctuation_chars=True)
     words.whitespace_split = True
     every = list(words)
-    ours = every[0] == "holdfast" and "exec" not in every[1:2]
+    ours = every[0] == "holdfast" and every[1:3] != ["agent", "exec"]
     return ours and not any(set(word) <= set("();<>|&") for word in every)
 
 

@@ -351,7 +351,9 @@ def many(repo: Repository, count: int) -> None:
 
 
 def start(repo: Repository) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-m", "holdfast", "index", "tickets"], cwd=repo.folder)
+    return subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "project", "index", "tickets"], cwd=repo.folder
+    )
 
 
 def indexed(repo: Repository) -> dict[str, int]:

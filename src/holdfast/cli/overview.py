@@ -23,7 +23,7 @@ WAYS = (
     Way(
         "Remember and recall",
         'holdfast remember "I take my coffee black"',
-        "recall, list, explain, correct, forget, undo, review",
+        "recall, explain, correct, forget, undo, review",
     ),
     Way(
         "Records in a project",
