@@ -71,17 +71,10 @@ def purge(
         bool, typer.Option("--sources", help="Also erase the turns that the memories came from.")
     ] = False,
     plan: Annotated[
-        bool,
-        typer.Option(
-            "--plan", help="Show what would be erased and what would stay. Change nothing."
-        ),
+        bool, typer.Option("--plan", help="Show what would be erased. Change nothing.")
     ] = False,
     finish: Annotated[
-        bool,
-        typer.Option(
-            "--finish",
-            help="Finish the cleanup that an earlier purge left because of other readers.",
-        ),
+        bool, typer.Option("--finish", help="Finish the cleanup that an earlier purge left.")
     ] = False,
     receipt: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write the receipt to this file.")
