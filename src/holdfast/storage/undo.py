@@ -89,7 +89,8 @@ class SQLUndo:
         )
         if not rows:
             raise NotFound(
-                f"No run {run!r} in {', '.join(map(str, scopes))}. `holdfast log` lists the runs."
+                f"No run {run!r} in {', '.join(map(str, scopes))}. "
+                "`holdfast history` lists the runs."
             )
         events = [event_from(row, self._rows.scope_of) for row in rows]
         self._staying = self._mentioned_by_others(events)
@@ -219,7 +220,7 @@ class SQLUndo:
             )
             raise Refused(
                 f"{what} was purged, and what was purged cannot come back. Nothing was undone. "
-                "`holdfast log` lists "
+                "`holdfast history` lists "
                 "the other runs: holdfast undo RUN"
             )
         if not later:
