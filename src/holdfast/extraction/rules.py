@@ -187,7 +187,6 @@ class _Told:
         return 0 if tag else last[0]
 
     # -- clauses
-    # -------------------------------------------------------------------------------------------------------
 
     def _stated(self) -> Iterator[Candidate]:
         before = ""
@@ -319,7 +318,6 @@ class _Told:
         return a_list or bool(self.language.begins("adds", words))
 
     # -- candidates
-    # ----------------------------------------------------------------------------------------------------
 
     def _candidate(self, clause: _Clause) -> Candidate | None:
         quote = self.text[clause.start : clause.end].strip(_EDGES)

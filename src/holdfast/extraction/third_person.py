@@ -36,14 +36,22 @@ NOBODY = "the user"
 _TOKEN = re.compile(
     r"""
       (?P<kept>
-        `[^`\n]+` | "[^"\n]*" | “[^”\n]*” | „[^“”\n]*[“”] | «[^»\n]*»   # code, quotations, titles
-      | (?<!\w)'(?=\w)[^'\n]{2,80}(?<=\w)'(?!\w)                          # 'My Way', not the kids' and parents' car
-      | (?<!\w)(?P<mark>[*_]{1,2})(?=\w)[^*_\n]*\s[^*_\n]*(?P=mark)(?!\w) # *My Way*; one word alone is only stressed
-      | \{[^{}\n]*\} | <[^<>\n]+> | \[[^\[\]\n]*\]                        # placeholders, tags, links, redactions
-      | [^\s,;()—–]*[@/\\_=<>{}\#$~|+^&%`][^\s,;()—–]*                    # addresses, paths, handles, formulas
-      | (?<!\w)--\w[\w-]* | (?<![\w-])-\w\b | \d\w*                       # options of commands; numbers
-      | \w+\([^()\n]*\)                                                   # a call
-      | \w+(?::\w+)+ | \w+(?:\.\w+)+\.?                                   # us:de, notes.txt, i.e.
+        # Code, quotations, titles.
+        `[^`\n]+` | "[^"\n]*" | “[^”\n]*” | „[^“”\n]*[“”] | «[^»\n]*»
+        # 'My Way', not the kids' and parents' car.
+      | (?<!\w)'(?=\w)[^'\n]{2,80}(?<=\w)'(?!\w)
+        # *My Way*; one word alone is only stressed.
+      | (?<!\w)(?P<mark>[*_]{1,2})(?=\w)[^*_\n]*\s[^*_\n]*(?P=mark)(?!\w)
+        # Placeholders, tags, links, redactions.
+      | \{[^{}\n]*\} | <[^<>\n]+> | \[[^\[\]\n]*\]
+        # Addresses, paths, handles, formulas.
+      | [^\s,;()—–]*[@/\\_=<>{}\#$~|+^&%`][^\s,;()—–]*
+        # Options of commands; numbers.
+      | (?<!\w)--\w[\w-]* | (?<![\w-])-\w\b | \d\w*
+        # A call.
+      | \w+\([^()\n]*\)
+        # us:de, notes.txt, i.e.
+      | \w+(?::\w+)+ | \w+(?:\.\w+)+\.?
       )
     | (?P<word>[^\W\d_][\w'’-]*)
     | [^\w"`“„«'*_{<\[@/\\=>}\#$~|+^&%-]+ | .

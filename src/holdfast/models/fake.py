@@ -28,7 +28,8 @@ class FakeEmbedder:
     too.
 
     >>> fake = FakeEmbedder()
-    >>> tea, also_tea, rain = fake.embed_documents(["Ann likes tea", "tea for Ann", "rain tomorrow"])
+    >>> texts = ["Ann likes tea", "tea for Ann", "rain tomorrow"]
+    >>> tea, also_tea, rain = fake.embed_documents(texts)
     >>> bool(tea @ also_tea > tea @ rain)
     True
     """

@@ -49,8 +49,10 @@ def is_blank(text: str) -> bool:
     """Whether nothing of `text` is seen: it is empty, or all of it is space, control, format or
     filler.
 
-    >>> is_blank("\\u200b\\u2060 \\ufeff"), is_blank("\\u0645\\u06cc\\u200c\\u062e\\u0648\\u0627\\u0647\\u0645")
-    (True, False)
+    >>> is_blank("\\u200b\\u2060 \\ufeff")
+    True
+    >>> is_blank("\\u0645\\u06cc\\u200c\\u062e\\u0648\\u0627\\u0647\\u0645")
+    False
     """
     return text.isspace() or not any(map(_is_seen, text))
 

@@ -218,7 +218,6 @@ def _reason_at(spans: Sequence[Part], start: int, end: int) -> str:
 
 
 # -- line by line
-# ------------------------------------------------------------------------------------------------------
 
 
 def _lines(text: str) -> list[_Line]:
@@ -387,7 +386,6 @@ def _fill(reasons: list[str], start: int, reason: str) -> None:
 
 
 # -- within lines
-# ------------------------------------------------------------------------------------------------------
 
 
 def _tagged(text: str) -> list[tuple[int, int]]:

@@ -29,7 +29,8 @@ _TIME = later(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?(?:Z|[+-]\d\d:\d\d)")
 _DAY = later(r"\d{4}-\d\d-\d\d")
 _ENTRY = later(r"([A-Za-z_][\w-]*):(?:[ ]+(\S.*))?")
 _PIECE = later(
-    r"""[ ]*(?:(?P<open>[\[{])|(?P<close>[\]}])|(?P<comma>,)|"(?P<double>[^"\\]*)"|'(?P<single>[^']*)'"""
+    r"""[ ]*(?:(?P<open>[\[{])|(?P<close>[\]}])|(?P<comma>,)"""
+    r"""|"(?P<double>[^"\\]*)"|'(?P<single>[^']*)'"""
     r"""|(?P<key>[A-Za-z_][\w-]*):(?=[ ])|(?P<plain>[^\s\[\]{},"'][^\[\]{},"]*))"""
 )
 _UNPRINTABLE = later("[\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")

@@ -39,15 +39,15 @@ _CORES = _listed("cores")
 _FOREIGN_CORES = tuple(name for name in _PASSWORDS + _OTHERS if not name.isascii())
 # What turns a mere key into a secret one, and what turns a key or token into a harmless one.
 _TELLING = words("""
-    api access auth secret private encryption signing master account service deploy consumer license admin shared
-    app application webhook client storage subscription hmac jwt ssh tls decryption encrypt sign project root
-    wifi wlan wpa network
+    api access auth secret private encryption signing master account service deploy consumer
+    license admin shared app application webhook client storage subscription hmac jwt ssh tls
+    decryption encrypt sign project root wifi wlan wpa network
 """)
 _HARMLESS = words("""
-    page next prev continuation csrf xsrf stop start end pad eos bos mask unk sep cls special sync cancel cancellation
-    public pub cache primary foreign sort partition idempotency row object index lookup translation routing i host
-    tests checks design syntax parse lexer current max min num per input output prompt completion total
-    unexpected invalid
+    page next prev continuation csrf xsrf stop start end pad eos bos mask unk sep cls special
+    sync cancel cancellation public pub cache primary foreign sort partition idempotency row
+    object index lookup translation routing i host tests checks design syntax parse lexer
+    current max min num per input output prompt completion total unexpected invalid
 """)
 # Names that stand alone; every other one names a token.
 _LONELY: dict[str, Name] = {"pass": "password", "pw": "password", "pin": "pin", "key": "key"}

@@ -167,8 +167,10 @@ def looks_drawn(tail: str) -> bool:
     """Whether no person would write this: figures in it, or large and small letters without the
     order of words.
 
-    >>> looks_drawn("k3Jd9sLq0aZx"), looks_drawn("GkwFDQoHqzXDVsC"), looks_drawn("Configuration-file_name")
-    (True, True, False)
+    >>> looks_drawn("k3Jd9sLq0aZx"), looks_drawn("GkwFDQoHqzXDVsC")
+    (True, True)
+    >>> looks_drawn("Configuration-file_name")
+    False
     """
     if len(set(tail)) < 5:  # xxxxxxxx, 00000000, ABABABAB
         return False

@@ -26,17 +26,20 @@ def words(text: str) -> tuple[str, ...]:
 # here".
 _FILLER_WORDS = frozenset(
     words("""
-    password passwd passwort passphrase passcode pass pwd pw kennwort contrasena contraseña clave senha parola
-    secret token key apikey api auth access credential credentials user username name value string text str
-    int bool boolean bytes number float object any none null nil undefined true false yes no on off default
-    empty unset unknown changeme change me changeit replace replaceme insert enter put set fill fixme todo tbd
-    here this that your my the our new old current confirm repeat again required optional requested hidden
-    masked redacted removed omitted encrypted hashed sensitive secretstr optionalstr example sample dummy fake
-    test testing demo placeholder foo bar baz qux foobar invalid incorrect wrong correct valid weak strong
-    expired missing needed secure safe unsafe stored saved sent same different client server private public
-    hash field input type env var variable config settings file path url id app prod dev local admin root self
-    args kwargs prompt ask generate generated auto random managed external keyring vault keychain basic bearer
-    digest length min max count limit and or is not a an to of for in by it if with was be must should see readme docs
+    password passwd passwort passphrase passcode pass pwd pw kennwort contrasena contraseña
+    clave senha parola secret token key apikey api auth access credential credentials user
+    username name value string text str int bool boolean bytes number float object any none null
+    nil undefined true false yes no on off default empty unset unknown changeme change me
+    changeit replace replaceme insert enter put set fill fixme todo tbd here this that your my
+    the our new old current confirm repeat again required optional requested hidden masked
+    redacted removed omitted encrypted hashed sensitive secretstr optionalstr example sample
+    dummy fake test testing demo placeholder foo bar baz qux foobar invalid incorrect wrong
+    correct valid weak strong expired missing needed secure safe unsafe stored saved sent same
+    different client server private public hash field input type env var variable config
+    settings file path url id app prod dev local admin root self args kwargs prompt ask generate
+    generated auto random managed external keyring vault keychain basic bearer digest length min
+    max count limit and or is not a an to of for in by it if with was be must should see readme
+    docs
 """)
 )
 _WORDS = re.compile(r"[^\W\d_]+|\d+")

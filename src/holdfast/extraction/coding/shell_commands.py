@@ -72,8 +72,10 @@ def wraps(later: str, earlier: str) -> bool:
     """Whether a later command is an earlier one with something before it: `uv run pytest` for
     `pytest`.
 
-    >>> wraps("uv run pytest -q", "pytest -q"), wraps("pnpm test", "npm test"), wraps("make test", "make lint")
-    (True, True, False)
+    >>> wraps("uv run pytest -q", "pytest -q"), wraps("pnpm test", "npm test")
+    (True, True)
+    >>> wraps("make test", "make lint")
+    False
     """
     if later == earlier:
         return False

@@ -1,5 +1,6 @@
-"""Names in Japanese, Chinese and Korean, told by what stands beside them: 田中さん, 王先生, 株式会社, 김민수
-씨.
+"""Names in Japanese, Chinese and Korean, told by what stands beside them.
+
+Examples: 田中さん, 王先生, 株式会社, 김민수 씨.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ _JAPANESE_COMPANY = (
 )
 _JAPANESE_PLACE = rf"([{_HAN}]{{2,5}}|[{_KATAKANA}]{{2,10}})(?:に住|在住|出身|へ引っ越|に引っ越)"
 # Who is meant by these is not said.
-_NOBODY_JA = "客|皆|神|王|奥|殿|娘|息子|母|父|兄|姉|弟|妹|祖父|祖母|子供|学生|看護師|隣|担当|何|誰|嬢|坊|旦那|新人|.*[屋者員]"
+_NOBODY_JA = (
+    "客|皆|神|王|奥|殿|娘|息子|母|父|兄|姉|弟|妹|祖父|祖母|子供|学生|看護師|隣|担当"
+    "|何|誰|嬢|坊|旦那|新人|.*[屋者員]"
+)
 _HONORIFICS = (
     "先生|女士|小姐|太太|老师|老師|教授|医生|醫生|经理|經理|博士|同学|同學|律师|律師|主任|师傅"
 )
@@ -80,7 +84,7 @@ def _japanese(text: str) -> Iterator[EntityMatch]:
 
 
 def _surname(run: str) -> str:
-    """The name at the end of a run of characters that may begin with other words: 昨日田中 is 田中."""
+    """The name at the end of a run that may begin with other words: 昨日田中 is 田中."""
     known = listed("surnames ja").sure
     for start in range(len(run)):
         if run[start:] in known:
@@ -115,9 +119,7 @@ def _chinese_people() -> tuple[str, str]:
 
 
 def _honoured(name: str, start: int, raw: str) -> EntityMatch:
-    """A person with an honorific, which is part of the name where that is but one character: 张先生,
-    林さん.
-    """
+    """A person with an honorific, which is part of a name of one character: 张先生, 林さん."""
     return EntityMatch(name if len(name) > 1 else raw, "person", start, start + len(raw), TOLD, raw)
 
 
