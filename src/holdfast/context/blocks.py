@@ -101,7 +101,9 @@ class Line(NamedTuple):
     @property
     def tail(self) -> str:
         """What stands after a text that is whole."""
-        return f" (source: {escape(self.source)})" if self.source else ""
+        if self.source:
+            return f" (source: {escape(self.source)})"
+        return ""
 
     @property
     def cut_tail(self) -> str:
@@ -134,7 +136,14 @@ def render_turn(turn: Memory, number: int | None = None) -> str:
     """A turn after who said it, for prompts about a conversation; numbered if answers name it."""
     labels = () if number is None else (str(number),)
     speaker = turn.author or turn.role or "somebody"
-    return render_line(Line(turn.content, bullet="", labels=labels, speaker=speaker))
+    return render_line(
+        Line(
+            turn.content,
+            bullet="",
+            labels=labels,
+            speaker=speaker,
+        )
+    )
 
 
 def _beginning(text: str, tokens: int) -> str:
@@ -151,7 +160,9 @@ def text_of(memory: Memory) -> str:
     title = memory.title.strip()
     text = memory.content.strip()
     starts_with_title = text.lstrip("# ").casefold().startswith(title.casefold())
-    return text if starts_with_title else f"{title}: {text}"
+    if starts_with_title:
+        return text
+    return f"{title}: {text}"
 
 
 def attribution_of(memory: Memory) -> tuple[str, ...]:
@@ -171,7 +182,9 @@ def source_of(memory: Memory, roots: Mapping[Scope, str] | None = None) -> str:
     file = memory.metadata.get("file")
     if isinstance(file, str):
         root = (roots or {}).get(memory.scope, "")
-        return f"{root}/{file}" if root else file
+        if root:
+            return f"{root}/{file}"
+        return file
     if place := read_in(memory):
         return f"{place}, {iso(memory.event_time)[:16].replace('T', ' ')}"
     return memory.id
@@ -262,7 +275,9 @@ def cut_middle_within(text: str, tokens: int) -> str:
             low = middle
         else:
             high = middle - 1
-    return cut_middle(text, low) if low > len(MARKER) else MARKER[: 4 * tokens]
+    if low > len(MARKER):
+        return cut_middle(text, low)
+    return MARKER[: 4 * tokens]
 
 
 # Blocks

@@ -165,17 +165,26 @@ def _snippet(hit: Hit, freshness: Freshness, roots: Roots) -> str:
 def _doubts(verdicts: Sequence[Verdict], *, before: str, after: str) -> str:
     """What is not fresh any more among what a memory cites; empty where all of it is."""
     doubts = "; ".join(str(verdict) for verdict in verdicts if verdict.state != "FRESH")
-    return f"{before}{doubts}{after}" if doubts else ""
+    if doubts:
+        return f"{before}{doubts}{after}"
+    return ""
 
 
 # A block for a prompt
 
 
-def _block(hits: Sequence[Hit], tokens: int | None, freshness: Freshness, roots: Roots) -> str:
+def _block(
+    hits: Sequence[Hit],
+    tokens: int | None,
+    freshness: Freshness,
+    roots: Roots,
+) -> str:
     # One token for the line end after the heading.
     budget = Budget(None if tokens is None else tokens - fence_tokens(LABEL, HEAD) - 1)
     lines = _fitting_lines([_line(hit, freshness, roots) for hit in hits], budget)
-    return fence_block("\n".join((HEAD, *lines)), label=LABEL) if lines else ""
+    if lines:
+        return fence_block("\n".join((HEAD, *lines)), label=LABEL)
+    return ""
 
 
 def _fitting_lines(lines: Sequence[Line], budget: Budget) -> list[str]:

@@ -115,7 +115,13 @@ def _summary(told: Mapping[str, Any], words: int) -> str:
     )
 
 
-def _found(engine: Engine, where: Filter, prompt: str, *, first_turn: bool) -> _Found:
+def _found(
+    engine: Engine,
+    where: Filter,
+    prompt: str,
+    *,
+    first_turn: bool,
+) -> _Found:
     semantic = replace(where, kinds=("fact",))
     hits = _fitting(prompt, recall(engine, Question(prompt, semantic, limit=CANDIDATES)).hits)
     facts = [hit.memory for hit in hits if not _replaced(engine.store, hit.memory)][:FACTS]
@@ -138,7 +144,9 @@ def _path(engine: Engine) -> str:
         return "token_recall_after_embed_error"
     if next(iter(engine.tiers), None) is None:
         return "token_recall"
-    return "hybrid_rrf" if engine.fusion == "rrf" else "hybrid"
+    if engine.fusion == "rrf":
+        return "hybrid_rrf"
+    return "hybrid"
 
 
 def _fitting(prompt: str, hits: Iterable[Hit]) -> list[Hit]:
@@ -207,7 +215,9 @@ def _arc_line(arc: Memory) -> str:
         else ""
     )
     line = fill("Last session ({label}): {summary}", label=label, summary=arc.content)
-    return line + fill(" [{values}]", values=values) if values else line
+    if values:
+        return line + fill(" [{values}]", values=values)
+    return line
 
 
 def _label(key: object) -> str:

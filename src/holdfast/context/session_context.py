@@ -76,7 +76,10 @@ def context(
 
 
 def _stable(
-    engine: Engine, where: Filter, session: str | None, tokens: int
+    engine: Engine,
+    where: Filter,
+    session: str | None,
+    tokens: int,
 ) -> tuple[str, list[Memory]]:
     then = _began(engine, where, session)
     at = replace(where, as_of=then, valid_at=then or where.valid_at)
@@ -132,7 +135,11 @@ def _recalled(hits: Iterable[Hit]) -> Iterator[Entry]:
 
 
 def _block(
-    sections: Sequence[Iterable[Entry]], *, label: str, tokens: int | None, last_first: bool = False
+    sections: Sequence[Iterable[Entry]],
+    *,
+    label: str,
+    tokens: int | None,
+    last_first: bool = False,
 ) -> tuple[str, list[Memory]]:
     """A fenced block of the entries that fit, and the memories in it; empty if none fits.
 

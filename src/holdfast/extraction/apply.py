@@ -89,7 +89,12 @@ def decided(
     return compared(matters, complete)
 
 
-def _of_its_sort(store: Store, scope: Scope, candidate: Candidate, but: Memories) -> Memories:
+def _of_its_sort(
+    store: Store,
+    scope: Scope,
+    candidate: Candidate,
+    but: Memories,
+) -> Memories:
     """The newest facts of a candidate's category besides those that share words with it: perhaps
     about the same.
     """
@@ -140,7 +145,11 @@ class DecisionWriter:
         if memory is None:
             return None
         held = self.tx.add(
-            memory.with_(status="held", status_at=self.at, status_reason=judged.verdict.reason)
+            memory.with_(
+                status="held",
+                status_at=self.at,
+                status_reason=judged.verdict.reason,
+            )
         )
         self._rests_on(held, [judged.candidate.source])
         return held
@@ -269,7 +278,9 @@ class DecisionWriter:
         if not isinstance(decision, Bump):
             return None
         fresh = self.tx.memory(decision.known.scope, decision.known.id)
-        return fresh if fresh is not None and fresh.status == "active" else None
+        if fresh is not None and fresh.status == "active":
+            return fresh
+        return None
 
     def _renew(self, known: Memory, confidence: float, turns: Iterable[str]) -> None:
         commit.renew(self.tx, known, confidence=confidence, at=self.at)
@@ -330,7 +341,14 @@ class DecisionWriter:
             return None
 
 
-def demote(tx: Transaction, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
+def demote(
+    tx: Transaction,
+    old: Memory,
+    new: Memory,
+    *,
+    at: Micros,
+    reason: str,
+) -> None:
     """Retires a fact because another has taken its place; should it come back, it is hardly sure
     and fades quickly.
     """
@@ -346,13 +364,28 @@ def demote(tx: Transaction, old: Memory, new: Memory, *, at: Micros, reason: str
         retire(tx, fresh, new, at=at, reason=reason)
 
 
-def retire(tx: Transaction, old: Memory, new: Memory, *, at: Micros, reason: str) -> None:
+def retire(
+    tx: Transaction,
+    old: Memory,
+    new: Memory,
+    *,
+    at: Micros,
+    reason: str,
+) -> None:
     """Takes a memory out of recall because another has taken its place; the two are linked."""
     fresh = tx.memory(old.scope, old.id)
     if fresh is not None and fresh.id != new.id:
         gone = "archived" if fresh.kind == "rule" else "superseded"
         told = f"replaced by {new.id}: {reason}"
-        commit.supersede(tx, fresh, new, at=at, reason=reason, told=told, status=gone)
+        commit.supersede(
+            tx,
+            fresh,
+            new,
+            at=at,
+            reason=reason,
+            told=told,
+            status=gone,
+        )
 
 
 @cache

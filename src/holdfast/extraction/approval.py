@@ -104,7 +104,9 @@ def proposer(memory: Memory) -> str:
 def grounds(memory: Memory) -> str:
     """Why a memory was proposed; empty where nobody said."""
     policy = memory.metadata.get("policy")
-    return str(policy.get("reason", "")) if isinstance(policy, Mapping) else ""
+    if isinstance(policy, Mapping):
+        return str(policy.get("reason", ""))
+    return ""
 
 
 # Proposing
@@ -124,7 +126,11 @@ def proposal(memory: Memory, *, by: str, reason: str = "") -> Memory:
         "proposed_by": by,
         "proposed_at": iso(memory.created_at),
     }
-    return memory.with_(status="proposed", status_at=memory.created_at, metadata=told)
+    return memory.with_(
+        status="proposed",
+        status_at=memory.created_at,
+        metadata=told,
+    )
 
 
 def said_before(store: Store, memory: Memory) -> Memory | None:
@@ -181,11 +187,9 @@ def _nearest(engine: recall_.Engine, memory: Memory) -> Memory | None:
         for hit in hits
         if _alike(memory, hit.memory) >= ALIKE or (hit.why.similarity or 0.0) >= AKIN
     ]
-    return (
-        max(close, key=lambda hit: _alike(memory, hit.memory), default=close[0]).memory
-        if close
-        else None
-    )
+    if close:
+        return max(close, key=lambda hit: _alike(memory, hit.memory), default=close[0]).memory
+    return None
 
 
 def _alike(one: Memory, other: Memory) -> float:
@@ -194,7 +198,13 @@ def _alike(one: Memory, other: Memory) -> float:
     return len(words & others) / (len(words | others) or 1)
 
 
-def edited(proposed: Memory, content: str, *, at: Micros, max_bytes: int) -> Memory | None:
+def edited(
+    proposed: Memory,
+    content: str,
+    *,
+    at: Micros,
+    max_bytes: int,
+) -> Memory | None:
     """The proposal in a person's words, as a new memory; None when they are its own.
 
     A triple belongs to the words it was read from, so it is left out.
@@ -285,7 +295,13 @@ def _retire(
     tx.link(Edge(by.scope, by.id, proposed.id, "supersedes", at, reason))
 
 
-def _settle(tx: Transaction, new: Memory, decision: Decision, *, at: Micros) -> None:
+def _settle(
+    tx: Transaction,
+    new: Memory,
+    decision: Decision,
+    *,
+    at: Micros,
+) -> None:
     """What becomes of a memory that the new one contradicts."""
     match decision:
         case Add() | Bump():
@@ -304,7 +320,13 @@ def _settle(tx: Transaction, new: Memory, decision: Decision, *, at: Micros) -> 
             tx.link(Edge(new.scope, new.id, old.id, "conflicts_with", at, reason))
 
 
-def admit(tx: Transaction, memory: Memory, decision: Decision, *, at: Micros) -> Memory:
+def admit(
+    tx: Transaction,
+    memory: Memory,
+    decision: Decision,
+    *,
+    at: Micros,
+) -> Memory:
     """Stores what a person has just said among what is known; the memory that says it from now on
     comes back.
     """
@@ -316,7 +338,13 @@ def admit(tx: Transaction, memory: Memory, decision: Decision, *, at: Micros) ->
     return new
 
 
-def reject(tx: Transaction, proposed: Memory, *, at: Micros, reason: str = "") -> Memory:
+def reject(
+    tx: Transaction,
+    proposed: Memory,
+    *,
+    at: Micros,
+    reason: str = "",
+) -> Memory:
     """Puts a proposal away for good: it is not proposed again in the same words."""
     check_waiting(proposed)
     told = f"{REJECTED}: {reason}" if reason else REJECTED
@@ -331,19 +359,27 @@ def stale(memories: Sequence[Memory], now: Micros, days: int = PROPOSAL_DAYS) ->
 
 
 def expire_stale(
-    store: Store, scopes: Sequence[Scope], author: Author, *, days: int = PROPOSAL_DAYS
+    store: Store,
+    scopes: Sequence[Scope],
+    author: Author,
+    *,
+    days: int = PROPOSAL_DAYS,
 ) -> Memories:
     """Puts away the proposals of these scopes that nobody decided on in time. Doing it twice equals
     once.
     """
     found = stale(waiting(store, scopes), author.at, days)
-    return (
-        store.write(author, lambda tx: expire(tx, found, at=author.at, days=days)) if found else []
-    )
+    if found:
+        return store.write(author, lambda tx: expire(tx, found, at=author.at, days=days))
+    return []
 
 
 def expire(
-    tx: Transaction, proposals: Sequence[Memory], *, at: Micros, days: int = PROPOSAL_DAYS
+    tx: Transaction,
+    proposals: Sequence[Memory],
+    *,
+    at: Micros,
+    days: int = PROPOSAL_DAYS,
 ) -> Memories:
     """Puts away proposals that nobody decided on in time; who does it again finds none."""
     fresh = [tx.memory(memory.scope, memory.id) for memory in proposals]

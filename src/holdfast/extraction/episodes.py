@@ -140,7 +140,12 @@ def parse(answer: str) -> Iterator[Insight]:
             yield Insight(category, content)
 
 
-def _facts(insights: Sequence[Insight], scope: Scope, author: Author, max_bytes: int) -> Memories:
+def _facts(
+    insights: Sequence[Insight],
+    scope: Scope,
+    author: Author,
+    max_bytes: int,
+) -> Memories:
     facts = []
     for insight in insights:
         draft = Draft(
@@ -158,7 +163,11 @@ def _facts(insights: Sequence[Insight], scope: Scope, author: Author, max_bytes:
 
 
 def _keep(
-    tx: Transaction, job: Job, episodes: Memories, facts: Memories, author: Author
+    tx: Transaction,
+    job: Job,
+    episodes: Memories,
+    facts: Memories,
+    author: Author,
 ) -> Consolidated:
     if any(tx.memory(one.scope, one.id) is None for one in episodes):
         # What the model made of it may repeat what was purged.

@@ -99,7 +99,9 @@ class Task:
         """
         complete = self.worker.complete
         meter = self.worker.meter
-        return complete if meter is None else meter.through(complete, self.job.scope)
+        if meter is None:
+            return complete
+        return meter.through(complete, self.job.scope)
 
     def heartbeat(self) -> None:
         """Keeps the job; to be called between steps. Raises Stopping or LeaseLost when there must
@@ -135,7 +137,11 @@ class Task:
                 while not over.wait(every):
                     self.heartbeat()
 
-        thread = threading.Thread(target=beat, name="holdfast-heartbeat", daemon=True)
+        thread = threading.Thread(
+            target=beat,
+            name="holdfast-heartbeat",
+            daemon=True,
+        )
         thread.start()
         try:
             yield

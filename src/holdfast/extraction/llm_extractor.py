@@ -98,7 +98,9 @@ def _advice(element: Mapping[str, Any]) -> Advice | None:
     if element.get("safety_conflict") is True:
         return Advice("drop", "following it would keep somebody from being looked after")
     action = line(element.get("action")).lower()
-    return Advice(action, line(element.get("reason"))) if action else None
+    if action:
+        return Advice(action, line(element.get("reason")))
+    return None
 
 
 def turn_with(

@@ -68,7 +68,9 @@ class Statement:
         opening = self.opens.match(clause)
         if not opening or (self.needs and not compiled(self.needs).search(clause)):
             return None
-        return None if self.unless and compiled(self.unless).search(clause) else opening
+        if self.unless and compiled(self.unless).search(clause):
+            return None
+        return opening
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,9 @@ class Language:
 
     def likely(self, clause: str) -> tuple[Statement, ...]:
         """The statements that a clause which begins like this one can be."""
-        return self.statements if self.first_person.match(clause) else self.of_others
+        if self.first_person.match(clause):
+            return self.statements
+        return self.of_others
 
     def warns(self, guard: str, text: str) -> bool:
         """Whether the guard of this name finds something anywhere in the text."""
@@ -125,7 +129,9 @@ class Language:
         """
         introduced = ":" in text or "：" in text or "\n" in text
         found = self.guards.get("material", NEVER).search(text) if introduced else None
-        return found.end() if found else len(text)
+        if found:
+            return found.end()
+        return len(text)
 
     def begins(self, guard: str, text: str) -> re.Match[str] | None:
         """The match when the text begins with what this guard looks for."""
@@ -168,7 +174,9 @@ def language(code: str) -> Language:
     pieces = {"kin": _any_of(kin), **cues.get("pieces", {})}
 
     def pattern(text: str) -> re.Pattern[str]:
-        return compiled(expanded(text, pieces)) if text else NEVER
+        if text:
+            return compiled(expanded(text, pieces))
+        return NEVER
 
     statements = tuple(statement_of(each, pieces) for each in cues["statement"])
     joints = cues.get("joints", {})

@@ -69,7 +69,9 @@ def state_of(memory: Memory, events: Events, actor: str = "") -> State:
     written = memory.kind in STATED and _by_person(
         _last(events, lambda event: event.before is None)
     )
-    return "written" if approved or written else "free"
+    if approved or written:
+        return "written"
+    return "free"
 
 
 def _last(events: Events, wanted: Callable[[Event], bool]) -> Event | None:
@@ -100,18 +102,19 @@ def state_of_run(events: Events, memories: Iterable[Memory]) -> State:
             and approval.undecided(known[event.target])
         ):
             return "rejected"
-    return (
-        "free"
-        if all(permissions.kind_of(event.actor) == "agent" for event in events)
-        else "written"
-    )
+    if all(permissions.kind_of(event.actor) == "agent" for event in events):
+        return "free"
+    return "written"
 
 
 # Refusing
 
 
 def check(
-    who: Who, verb: Verb, memory: Memory, journal: Callable[[Scope, str], Events]
+    who: Who,
+    verb: Verb,
+    memory: Memory,
+    journal: Callable[[Scope, str], Events],
 ) -> permissions.Ruling:
     """What becomes of a verb on a memory. NeedsPerson where it is refused."""
     if who.trusted and memory.status not in approval.WAITING:
@@ -168,7 +171,9 @@ def propose(tx: Transaction, proposed: Memory) -> Memory:
     state, twin = said_before(waiting)
     if state == "rejected" and twin is not None:
         raise refused("remember", state, twin.id)
-    return twin if twin is not None and twin.status == "proposed" else tx.add(proposed)
+    if twin is not None and twin.status == "proposed":
+        return twin
+    return tx.add(proposed)
 
 
 def _admitted(memory: Memory, twins: Memories, who: Who) -> Memory:
@@ -210,7 +215,9 @@ def said_before(twins: Memories) -> tuple[State, Memory | None]:
     expired = next(
         (one for one in twins if approval.proposer(one) and approval.undecided(one)), None
     )
-    return ("waiting", expired) if expired else ("new", None)
+    if expired:
+        return ("waiting", expired)
+    return ("new", None)
 
 
 # Looking at what was done
@@ -231,7 +238,12 @@ def guarded(work: Callable[[Transaction], T], who: Who) -> Callable[[Transaction
     return checked
 
 
-def _check_change(tx: Transaction, before: Memory | None, after: Memory | None, who: Who) -> None:
+def _check_change(
+    tx: Transaction,
+    before: Memory | None,
+    after: Memory | None,
+    who: Who,
+) -> None:
     verb = change_of(before, after)
     if verb is None:
         return
@@ -266,14 +278,16 @@ def change_of(before: Memory | None, after: Memory | None) -> Verb | None:
         return _status_change(before.status, after.status)
     if before.protected != after.protected:
         return "confirm"
-    return (
-        "correct"
-        if any(getattr(before, name) != getattr(after, name) for name in MEANING)
-        else None
-    )
+    if any(getattr(before, name) != getattr(after, name) for name in MEANING):
+        return "correct"
+    return None
 
 
 def _status_change(before: str, after: str) -> Verb | None:
     if after == "active":
-        return "approve" if before in approval.WAITING else "restore"
-    return "forget" if before in ("active", *approval.WAITING) else None
+        if before in approval.WAITING:
+            return "approve"
+        return "restore"
+    if before in ("active", *approval.WAITING):
+        return "forget"
+    return None

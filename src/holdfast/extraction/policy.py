@@ -136,7 +136,11 @@ class Policy:
         return Verdict(action, f"{candidate.category}: {reason}")
 
     def _clamped(
-        self, candidate: Candidate, turn: Memory, sentence: str, verdict: Verdict
+        self,
+        candidate: Candidate,
+        turn: Memory,
+        sentence: str,
+        verdict: Verdict,
     ) -> Verdict:
         words = self.vocabulary
         around = sentence if candidate.kind == "rule" else candidate.quote
@@ -170,7 +174,9 @@ def _doubt(rule: Candidate, turn: Memory) -> str:
         return f"out of {pasted} in a message"
     if is_shared(turn.scope):
         return f"for all who share {turn.scope}, asked for by {turn.author or 'somebody unnamed'},"
-    return f"of more than {LONGEST_RULE} characters" if len(rule.content) > LONGEST_RULE else ""
+    if len(rule.content) > LONGEST_RULE:
+        return f"of more than {LONGEST_RULE} characters"
+    return ""
 
 
 def needs_person(approval: str, kind: str) -> bool:
@@ -264,7 +270,9 @@ def within_limits(candidate: Candidate) -> Candidate:
 def short(reason: str) -> str:
     """A reason as it is kept: one line of at most 240 characters."""
     line = " ".join(reason.split())
-    return line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}..."
+    if len(line) <= LONGEST_REASON:
+        return line
+    return f"{line[: LONGEST_REASON - 3]}..."
 
 
 def _advised(advice: Advice) -> Verdict:
@@ -325,15 +333,15 @@ def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) ->
 def _forgets_a_topic(turn: Memory, words: Vocabulary) -> str:
     """What a turn asks to be forgotten; empty where it asks for no such thing."""
     asked = words.asked(turn.content)
-    return asked.topic if asked and asked.kind == "forget_topic" else ""
+    if asked and asked.kind == "forget_topic":
+        return asked.topic
+    return ""
 
 
 def _new_request(turn: Memory, words: Vocabulary, since: int) -> Request | None:
-    return (
-        words.request(turn.content)
-        if turn.role in PEOPLE and (turn.position or 0) > since
-        else None
-    )
+    if turn.role in PEOPLE and (turn.position or 0) > since:
+        return words.request(turn.content)
+    return None
 
 
 def asks_to_forget_all(turn: Memory, words: Vocabulary) -> bool:

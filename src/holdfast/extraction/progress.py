@@ -60,7 +60,13 @@ def covers(mark: Progress | None, session: Session) -> bool:
     return mark is not None and mark.position >= session.last_activity
 
 
-def read_to_end(tx: Transaction, session: Session, outcome: str, *, at: Micros) -> None:
+def read_to_end(
+    tx: Transaction,
+    session: Session,
+    outcome: str,
+    *,
+    at: Micros,
+) -> None:
     """Records that a session was read to its end.
 
     The position is the time of its last turn, not that of the reader: the clocks of two machines

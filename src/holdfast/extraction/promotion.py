@@ -61,7 +61,9 @@ class Held:
     @property
     def anchor(self) -> frozenset[str]:
         """The terms of its object; all of its terms where it has none."""
-        return frozenset(query_terms(self.triple.object)) if self.triple else self.terms
+        if self.triple:
+            return frozenset(query_terms(self.triple.object))
+        return self.terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,13 @@ def _weighed(cluster: Sequence[Held], transcript: Mapping[str, str], arc: str) -
     return Promotion(first, tuple(cluster[1:]), support, quotes, reason)
 
 
-def _enough(one: Held, support: int, told: int, *, prior: bool) -> str:
+def _enough(
+    one: Held,
+    support: int,
+    told: int,
+    *,
+    prior: bool,
+) -> str:
     """What suffices to keep a candidate; empty when it is not enough."""
     if support >= 2:
         return f"said in {support} turns"
@@ -173,9 +181,9 @@ def _enough(one: Held, support: int, told: int, *, prior: bool) -> str:
         return ""
     if prior:
         return "said once, and in an earlier session"
-    return (
-        "said once, and central to the session" if told >= ENOUGH_ARC and not one.repetition else ""
-    )
+    if told >= ENOUGH_ARC and not one.repetition:
+        return "said once, and central to the session"
+    return ""
 
 
 def _why_not(one: Held, support: int, told: int) -> str:

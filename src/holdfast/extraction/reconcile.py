@@ -117,7 +117,9 @@ def contradiction(new: Statement, old: Statement) -> str | None:
             f"{new.triple.predicate.replace('_', ' ').lower()} {new.triple.object}, no longer "
             f"{old.triple.object}"
         )
-    return "the opposite was said" if _opposite(new.content, old.content) else None
+    if _opposite(new.content, old.content):
+        return "the opposite was said"
+    return None
 
 
 def _replaces(new: Triple, old: Triple) -> bool:

@@ -129,7 +129,11 @@ class _Told:
     """One sentence of a turn, and what it says that lasts."""
 
     def __init__(
-        self, language: Language, sentence: Sentence, turn: Memory, following: str
+        self,
+        language: Language,
+        sentence: Sentence,
+        turn: Memory,
+        following: str,
     ) -> None:
         self.language = language
         self.sentence = sentence
@@ -184,7 +188,9 @@ class _Told:
             if self.language.begins("question", self.plain[each.start :])
         ]
         tag = not last or self.language.begins("asked", self.plain[last[0] :])
-        return 0 if tag else last[0]
+        if tag:
+            return 0
+        return last[0]
 
     # -- clauses
 
@@ -258,7 +264,13 @@ class _Told:
                 length, whole = opened
                 end = len(self.plain) if whole else segment.end
                 joined = bool(segment.start) and segment.word in self.language.soft
-                return _Clause(start, end, opened_to=start + length, whole=whole, joined=joined)
+                return _Clause(
+                    start,
+                    end,
+                    opened_to=start + length,
+                    whole=whole,
+                    joined=joined,
+                )
             lead = self.language.lead.match(self.plain, start, segment.end)
             if not lead or not lead[0]:
                 break
@@ -301,7 +313,9 @@ class _Told:
             # "I love the self-acceptance and love theme".
             return None
         fits = any(each.fits(rest) for each in self.language.likely(rest))
-        return _Clause(segment.start, segment.end, subject=subject) if fits else None
+        if fits:
+            return _Clause(segment.start, segment.end, subject=subject)
+        return None
 
     def _goes_on(self, clause: _Clause, segment: _Segment) -> bool:
         """Whether the segment belongs to the clause before it."""
@@ -347,7 +361,11 @@ class _Told:
         )
 
     def _made(
-        self, statement: Statement, opening: re.Match[str], clause: str, quote: str
+        self,
+        statement: Statement,
+        opening: re.Match[str],
+        clause: str,
+        quote: str,
     ) -> Candidate:
         return Candidate(
             content=self._content(clause, statement.category),
@@ -388,7 +406,9 @@ class _Told:
 
     def _content(self, clause: str, category: str) -> str:
         told = retell(clause, self.turn.author) if self.language.retold else clause.strip()
-        return _dated(told, self.turn.event_time) if category in ("plan", "decision") else told
+        if category in ("plan", "decision"):
+            return _dated(told, self.turn.event_time)
+        return told
 
     def _triple(self, statement: Statement, opening: re.Match[str], clause: str) -> Triple | None:
         """The clause as a triple, where it is clear: none when a "no" in it would be lost."""
@@ -408,7 +428,9 @@ class _Told:
 
     def _name_in(self, clause: str) -> str:
         found = self.language.naming.search(clause)
-        return next((name for name in found.groups() if name), "") if found else ""
+        if found:
+            return next((name for name in found.groups() if name), "")
+        return ""
 
     def _stated_of(self, predicate: str, opening: re.Match[str], clause: str) -> str:
         """What is said: after the opening, or after the speaker where the verb is part of it."""
@@ -482,5 +504,7 @@ def _days(span: Span) -> str:
     if whole_months and (first.month, last.month) == (1, 12) and first.year == last.year:
         return f"{first:%Y}"
     if whole_months:
-        return f"{first:%Y-%m}" if first.month == last.month else f"{first:%Y-%m} to {last:%Y-%m}"
+        if first.month == last.month:
+            return f"{first:%Y-%m}"
+        return f"{first:%Y-%m} to {last:%Y-%m}"
     return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"

@@ -122,7 +122,12 @@ class SummarySink:
         return now.ended_at is not None and now.last_activity == read.last_activity
 
     def apply(
-        self, tx: Transaction, session: Session, extraction: Extraction[Learned], *, at: Micros
+        self,
+        tx: Transaction,
+        session: Session,
+        extraction: Extraction[Learned],
+        *,
+        at: Micros,
     ) -> SessionExtraction:
         """Writes what was learned."""
         learned, reading = extraction.found, self.reading
@@ -328,7 +333,10 @@ def _promote(scribe: DecisionWriter, kept: PromotedFact, waiting: Mapping[str, M
 
 
 def learn(
-    store: Store, session: Session, reading: ExtractionContext, author: Author
+    store: Store,
+    session: Session,
+    reading: ExtractionContext,
+    author: Author,
 ) -> SessionExtraction:
     """Reads one session that has ended now and keeps what it says. Idempotent."""
     sink = SummarySink(store, reading, author.actor)
@@ -339,7 +347,11 @@ def learn(
 
 
 def idle(
-    store: Store, scopes: Sequence[Scope], now: Micros, *, minutes: float = IDLE_MINUTES
+    store: Store,
+    scopes: Sequence[Scope],
+    now: Micros,
+    *,
+    minutes: float = IDLE_MINUTES,
 ) -> list[Session]:
     """The open conversations that have been silent for so long, or whose server is gone.
 
@@ -351,7 +363,11 @@ def idle(
 
 
 def end_idle(
-    store: Store, scopes: Sequence[Scope], author: Author, *, minutes: float = IDLE_MINUTES
+    store: Store,
+    scopes: Sequence[Scope],
+    author: Author,
+    *,
+    minutes: float = IDLE_MINUTES,
 ) -> list[Session]:
     """Ends the conversations that have been silent for so long, or whose server is gone, and says
     which.
@@ -370,7 +386,9 @@ def end_idle(
                 ended.append(one)
         return ended
 
-    return store.write(author, work) if found else []
+    if found:
+        return store.write(author, work)
+    return []
 
 
 # As a job

@@ -50,7 +50,9 @@ def own_words(text: str, *, role: str = "user") -> str:
 
 def without_thoughts(text: str) -> str:
     """`text` without what a model thought aloud before it spoke."""
-    return _THOUGHT.sub("\n\n", text) if "<" in text else text
+    if "<" in text:
+        return _THOUGHT.sub("\n\n", text)
+    return text
 
 
 def sentences(text: str) -> list[Sentence]:
@@ -71,7 +73,9 @@ def sentences(text: str) -> list[Sentence]:
 def _unlisted(text: str) -> str:
     text = text.strip()
     bullet = _BULLET.match(text)
-    return text[bullet.end() :] if bullet else text
+    if bullet:
+        return text[bullet.end() :]
+    return text
 
 
 def _goes_on(text: str, start: int, mark: re.Match[str]) -> bool:

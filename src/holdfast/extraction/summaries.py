@@ -90,7 +90,9 @@ def _without_requests(turn: Memory, words: Vocabulary) -> Memory:
     asked = words.asked(turn.content)
     if asked is not None and asked.kind != "remember":
         return replace(turn, content=asked.rest)
-    return replace(turn, content="") if whole and not whole.name.startswith("remember") else turn
+    if whole and not whole.name.startswith("remember"):
+        return replace(turn, content="")
+    return turn
 
 
 def summarise_session(
@@ -105,7 +107,9 @@ def summarise_session(
     said = [turn for turn in turns if of_substance(turn, words)]
     if len(said) < FEWEST_TURNS:
         return None
-    return _by_model(turns, complete) if complete else _by_rules(turns, said, words)
+    if complete:
+        return _by_model(turns, complete)
+    return _by_rules(turns, said, words)
 
 
 # By a model
@@ -204,9 +208,9 @@ def _themes(spoken: Sequence[str], weights: Mapping[str, int]) -> tuple[str, ...
 
 def _weight(term: str, weights: Mapping[str, int]) -> float:
     """In how many turns a term occurs; of a run of characters, its rarest one."""
-    return (
-        weights[term] if term in weights else min((weights.get(one, 0) for one in term), default=0)
-    )
+    if term in weights:
+        return weights[term]
+    return min((weights.get(one, 0) for one in term), default=0)
 
 
 def _central(spoken: Sequence[str], weights: Mapping[str, int]) -> list[str]:
@@ -246,7 +250,9 @@ def _mood(turns: Sequence[Memory], cues: Cues) -> str:
         (mood for turn in turns if (mood := cues.words["mood"].search(straight(turn.content)))),
         None,
     )
-    return found[0].lower()[:LONGEST_MOOD] if found else ""
+    if found:
+        return found[0].lower()[:LONGEST_MOOD]
+    return ""
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -105,7 +105,11 @@ class _Doubtful(Exception):
     """It cannot be told how a clause is to be retold."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(
+    frozen=True,
+    slots=True,
+    eq=False,
+)
 class _Token:
     text: str
     kind: str
@@ -139,7 +143,9 @@ def _tokens(clause: str) -> list[_Token]:
 def _kind(match: re.Match[str]) -> str:
     if match["word"]:
         return "word"
-    return "mark" if match["kept"] is None else "kept"
+    if match["kept"] is None:
+        return "mark"
+    return "kept"
 
 
 def _capitalised(text: str) -> str:
@@ -148,7 +154,9 @@ def _capitalised(text: str) -> str:
     """
     first = text.split(maxsplit=1)[0] if text.split() else ""
     plain = first.strip(".,;:!?").isalpha() and first[1:] == first[1:].lower()
-    return text[:1].upper() + text[1:] if plain or "'" in first else text
+    if plain or "'" in first:
+        return text[:1].upper() + text[1:]
+    return text
 
 
 class _Teller:
@@ -196,7 +204,9 @@ class _Teller:
             if self.verb_of == "one" and token.lower not in ("i", "we"):
                 raise _Doubtful  # a verb was to come
             return self._pronoun(token)
-        return self._agreeing(token.text) if self._is_verb(token) else token.text
+        if self._is_verb(token):
+            return self._agreeing(token.text)
+        return token.text
 
     def _kept(self, token: _Token) -> str:
         parts = (
@@ -265,7 +275,11 @@ class _Teller:
         return not self._is_numeral_after(before, after, right, named_after)
 
     def _is_numeral_after(
-        self, before: _Token, after: _Token | None, right: str, named_after: bool
+        self,
+        before: _Token,
+        after: _Token | None,
+        right: str,
+        named_after: bool,
     ) -> bool:
         """Whether "I" after a word with a capital belongs to it."""
         if not before.capital or before.lower in _PRONOUNS:
@@ -361,11 +375,9 @@ class _Teller:
             )
         else:
             told = self._once(f"{self.name}'s", _OWN[lower])
-        return (
-            _capitalised(told)
-            if starts and self._mark_at(-1).rstrip()[-1:] in tuple(".!?…")
-            else told
-        )
+        if starts and self._mark_at(-1).rstrip()[-1:] in tuple(".!?…"):
+            return _capitalised(told)
+        return told
 
     def _had(self) -> bool:
         """Whether "I'd" is "I had": "I'd been", "I'd better"."""
@@ -474,7 +486,9 @@ class _Teller:
     def _mark_at(self, step: int) -> str:
         place = self.place + step
         beside = self.tokens[place] if 0 <= place < len(self.tokens) else None
-        return beside.text if beside is not None and beside.kind == "mark" else ""
+        if beside is not None and beside.kind == "mark":
+            return beside.text
+        return ""
 
     def _word_after(self, place: int) -> str | None:
         following = (token.lower for token in self.tokens[place + 1 :] if token.kind == "word")

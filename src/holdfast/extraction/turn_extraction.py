@@ -131,7 +131,11 @@ def remembers(store: Store, scope: Scope) -> bool:
 
 
 def look(
-    store: Store, session: Session, turns: Memories, reading: ExtractionContext, marks: Marks
+    store: Store,
+    session: Session,
+    turns: Memories,
+    reading: ExtractionContext,
+    marks: Marks,
 ) -> TurnExtraction:
     """Reads those turns of a session that are new to the marks, and decides what to do with what
     they say; nothing is written.
@@ -194,7 +198,9 @@ class FactSink:
     def extract(self, session: Session, turns: Memories, marks: Marks) -> TurnExtraction | None:
         """What the new turns say, judged; None where no turn is new."""
         found = look(self.store, session, turns, self.reading, marks)
-        return found if found.turns else None
+        if found.turns:
+            return found
+        return None
 
     def is_current(self, read: Session, now: Session) -> bool:
         """Always: turns that were added since are for the next time."""
@@ -232,7 +238,10 @@ def reached(found: TurnExtraction, marks: Marks) -> Reached:
 
 
 def consider(
-    store: Store, session: Session, reading: ExtractionContext, author: Author
+    store: Store,
+    session: Session,
+    reading: ExtractionContext,
+    author: Author,
 ) -> list[JudgedCandidate]:
     """Reads what was said since the last time and writes what follows; returns what was decided.
 
@@ -294,7 +303,12 @@ def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
     }
 
 
-def _note_failure(tx: Transaction, session: Session, error: str, at: Micros) -> None:
+def _note_failure(
+    tx: Transaction,
+    session: Session,
+    error: str,
+    at: Micros,
+) -> None:
     """Keeps an error with the mark of a session, which comes no further."""
     if tx.sessions.get(session.scope, session.id) is None:
         return

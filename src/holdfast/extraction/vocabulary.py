@@ -164,7 +164,9 @@ class Vocabulary:
                     return name
         name = self.same_categories.get(candidate.category, candidate.category)
         allowed = name in self.categories or self.other_categories is not None
-        return name if allowed else self.default_category
+        if allowed:
+            return name
+        return self.default_category
 
     def _triple(self, triple: Triple) -> Triple | None:
         predicate = self._same_predicate(triple.predicate)
@@ -187,7 +189,9 @@ class Vocabulary:
             if name.endswith("*") and predicate.startswith(name[:-1])
         )
         family = max(families, key=len, default=None)
-        return self.same_predicates[family] if family else predicate
+        if family:
+            return self.same_predicates[family]
+        return predicate
 
     def says(self, cue: str, text: str) -> bool:
         """Whether words of this cue occur in a text, in any language of its script."""
@@ -224,13 +228,17 @@ class Vocabulary:
                         return Request(reach, found.end())
         asked = self.asked(text)
         reach_ = _READ_AS.get(asked.kind) if asked else None
-        return Request(reach_, len(text), paused=reach_ == "onwards") if reach_ else None
+        if reach_:
+            return Request(reach_, len(text), paused=reach_ == "onwards")
+        return None
 
     def asked(self, text: str) -> MemoryRequest | None:
         """What a text asks of memory, read by its sentences; None where a deployment has its own
         cues.
         """
-        return None if self.own_cues else read_request(text)
+        if self.own_cues:
+            return None
+        return read_request(text)
 
     def read_by(self, text: str) -> Iterator[Cues]:
         """The cues of the languages whose script a text has."""
@@ -375,7 +383,9 @@ def _whole(cue: str, words: str) -> str:
     """Small talk is a whole text: any number of such phrases and nothing else."""
     between = r"[\s,.!?¡¿…~、。！？，)(:;-]"
     phrases = rf"{between}*(?:{words})(?:{between}+(?:{words}))*{between}*"
-    return phrases if cue == "small_talk" and words else words
+    if cue == "small_talk" and words:
+        return phrases
+    return words
 
 
 def _pattern(text: str, where: str) -> re.Pattern[str]:

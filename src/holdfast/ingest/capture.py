@@ -38,7 +38,11 @@ def turn(
 
 
 def save_turns(
-    tx: Transaction, turns: Sequence[Memory], *, at: Micros, noted: Mapping[str, Any] | None = None
+    tx: Transaction,
+    turns: Sequence[Memory],
+    *,
+    at: Micros,
+    noted: Mapping[str, Any] | None = None,
 ) -> Memories:
     """Stores turns in order. The first of a session that was not heard of before ends the open
     ones.

@@ -61,7 +61,13 @@ def _why_nothing(content: str, guarded: Guarded) -> str | None:
     return None
 
 
-def build(draft: Draft, scope: Scope, *, at: Micros, max_bytes: int) -> Memory:
+def build(
+    draft: Draft,
+    scope: Scope,
+    *,
+    at: Micros,
+    max_bytes: int,
+) -> Memory:
     """The memory of a draft: guarded, checked, with a new id. Nothing when there is no text in
     it.
     """
@@ -261,15 +267,29 @@ def _bump(tx: Transaction, known: Memory, again: Memory) -> Memory:
     )
 
 
-def renew(tx: Transaction, memory: Memory, *, confidence: float, at: Micros) -> Memory:
+def renew(
+    tx: Transaction,
+    memory: Memory,
+    *,
+    confidence: float,
+    at: Micros,
+) -> Memory:
     """Notes that what a memory says was said again: it is as sure as ever, and in use."""
     sure = max(said(memory), confidence)
-    return tx.change(memory, confidence=sure, strength=None, last_accessed=at, updated_at=at)
+    return tx.change(
+        memory,
+        confidence=sure,
+        strength=None,
+        last_accessed=at,
+        updated_at=at,
+    )
 
 
 def said(memory: Memory) -> float:
     """How sure a memory was when it was last said, whatever it has faded to since."""
-    return memory.confidence if memory.strength is None else memory.strength
+    if memory.strength is None:
+        return memory.confidence
+    return memory.strength
 
 
 def _renewed_validity(known: Memory, again: Memory) -> dict[str, Micros | None]:
@@ -309,10 +329,23 @@ def take_place(tx: Transaction, memory: Memory) -> int:
     return tx.sessions.next_position(memory.scope, memory.session)
 
 
-def correct(tx: Transaction, old: Memory, new: Memory, *, reason: str = "") -> Memory:
+def correct(
+    tx: Transaction,
+    old: Memory,
+    new: Memory,
+    *,
+    reason: str = "",
+) -> Memory:
     """Puts `new` in the place of `old`: the old one stays, retired, and the two are linked."""
     added = tx.add(new)
-    supersede(tx, old, added, at=new.created_at, reason=reason, told=f"corrected by {added.id}")
+    supersede(
+        tx,
+        old,
+        added,
+        at=new.created_at,
+        reason=reason,
+        told=f"corrected by {added.id}",
+    )
     return added
 
 
@@ -386,7 +419,14 @@ def confirm(tx: Transaction, memory: Memory, *, at: Micros) -> Memory:
     )
 
 
-def set_status(tx: Transaction, memory: Memory, status: str, *, at: Micros, reason: str) -> Memory:
+def set_status(
+    tx: Transaction,
+    memory: Memory,
+    status: str,
+    *,
+    at: Micros,
+    reason: str,
+) -> Memory:
     """Moves a memory through its life: archived, forgotten, restored. Doing it twice equals
     once.
     """

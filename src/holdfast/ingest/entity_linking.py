@@ -29,7 +29,11 @@ REGISTERED = tuple(type_ for type_ in TYPES if type_ != "date")
 
 
 def link(
-    tx: Transaction, memory: Memory, found: Iterable[EntityMatch], *, at: Micros
+    tx: Transaction,
+    memory: Memory,
+    found: Iterable[EntityMatch],
+    *,
+    at: Micros,
 ) -> list[Entity]:
     """Notes whom a stored memory mentions, and returns them in order, each once.
 
@@ -63,7 +67,13 @@ def note(tx: Transaction, memories: Iterable[Memory], *, at: Micros) -> None:
             link(tx, memory, found, at=at)
 
 
-def _create_or_get(tx: Transaction, memory: Memory, found: EntityMatch, *, at: Micros) -> Entity:
+def _create_or_get(
+    tx: Transaction,
+    memory: Memory,
+    found: EntityMatch,
+    *,
+    at: Micros,
+) -> Entity:
     name = _written(found.name)
     known = tx.entities.named(memory.scope, fold(name), found.type)
     entity = known or _new_entity(tx, memory.scope, name, found.type, at=at)
@@ -74,7 +84,14 @@ def _create_or_get(tx: Transaction, memory: Memory, found: EntityMatch, *, at: M
     return entity
 
 
-def _new_entity(tx: Transaction, scope: Scope, name: str, type: str, *, at: Micros) -> Entity:
+def _new_entity(
+    tx: Transaction,
+    scope: Scope,
+    name: str,
+    type: str,
+    *,
+    at: Micros,
+) -> Entity:
     """An entity whose id follows from what it is called, so that two stores that are kept equal
     know it as one.
 
@@ -99,7 +116,9 @@ def _also_called(entity: Entity, names: Iterable[str]) -> Entity:
     """An entity with more aliases; itself when it goes by all of these names already."""
     known = entity_names(entity)
     new = {fold(name): name for name in names if fold(name) not in known}
-    return replace(entity, aliases=(*entity.aliases, *new.values())) if new else entity
+    if new:
+        return replace(entity, aliases=(*entity.aliases, *new.values()))
+    return entity
 
 
 def merge(tx: Transaction, keep: Entity, others: Sequence[Entity]) -> Entity:
@@ -128,7 +147,13 @@ def merge(tx: Transaction, keep: Entity, others: Sequence[Entity]) -> Entity:
     return _current(tx, kept)
 
 
-def split(tx: Transaction, entity: Entity, names: Sequence[str], *, at: Micros) -> Entity:
+def split(
+    tx: Transaction,
+    entity: Entity,
+    names: Sequence[str],
+    *,
+    at: Micros,
+) -> Entity:
     """Makes an entity of its own out of some aliases of another, called by the first of them.
 
     It gets the mentions of the memories that contain one of these names as whole words; those that
@@ -177,7 +202,12 @@ def _share_mentions(tx: Transaction, old: Entity, new: Entity) -> None:
                 tx.entities.unmention(old.scope, entity=old.id, memory=memory.id)
 
 
-def rename(tx: Transaction, entity: Entity, name: str, type: str | None = None) -> Entity:
+def rename(
+    tx: Transaction,
+    entity: Entity,
+    name: str,
+    type: str | None = None,
+) -> Entity:
     """Gives an entity another name, and perhaps another type; the old name stays as an alias."""
     old = _current(tx, entity)
     written = one_line(name, name="name", limit=LONGEST_NAME)

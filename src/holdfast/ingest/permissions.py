@@ -200,7 +200,13 @@ def answers_to_nobody(actor: str) -> bool:
     return kind_of(actor) in ("person", "program")
 
 
-def ruling(actor: Actor, verb: Verb, state: State, *, needs_person: bool = False) -> Ruling:
+def ruling(
+    actor: Actor,
+    verb: Verb,
+    state: State,
+    *,
+    needs_person: bool = False,
+) -> Ruling:
     """What becomes of a verb; `needs_person` where the settings want a person to approve what is
     remembered.
     """

@@ -102,7 +102,9 @@ def _under(key: str, value: Any, *, name: str) -> Any:
         return guard_data(value, name=name)
     head = f"{without_secrets(key)}: "
     line = without_secrets(head + clean(value))
-    return line[len(head) :] if line.startswith(head) else without_secrets(value)
+    if line.startswith(head):
+        return line[len(head) :]
+    return without_secrets(value)
 
 
 @lru_cache(maxsize=1024)

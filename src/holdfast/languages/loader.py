@@ -75,13 +75,19 @@ def words_of_all(section: str, key: str) -> frozenset[str]:
 
 def patterns_of_all(section: str, key: str) -> str:
     """One pattern for what the patterns of any language under this key fit, broken lines joined."""
-    found = ("".join(table.get(key, "").splitlines()) for _, table in in_every_language(section))
-    return "|".join(filter(None, found)) or "(?!)"
+    found = []
+    for _, table in in_every_language(section):
+        pattern = "".join(table.get(key, "").splitlines())
+        if pattern:
+            found.append(pattern)
+    # Without any, a pattern that fits nothing.
+    return "|".join(found) or "(?!)"
 
 
 def _head(code: str) -> LanguageData:
     source = _source(code)
-    head = _parsed(source[: next(_headers(source, 0), (len(source), ""))[0]], "")
+    end, _ = next(_headers(source, 0), (len(source), ""))
+    head = _parsed(source[:end], "")
     return LanguageData(
         code=code,
         name=head["name"],
@@ -96,13 +102,18 @@ def _section(code: str, name: str) -> Mapping[str, Any]:
     source = _source(code)
     # Plain searches, because a look at every header of the longest file takes a millisecond.
     marks = (f"\n[{name}]", f"\n[{name}.", f"\n[[{name}.")
-    begins = [place for mark in marks if (place := source.find(mark.encode())) >= 0]
+    places = [source.find(mark.encode()) for mark in marks]
+    begins = [place for place in places if place >= 0]
     if not begins:
         return {}
     start = min(begins)
-    others = (place for place, section in _headers(source, start) if section != name)
-    table: Mapping[str, Any] = _parsed(source[start : next(others, len(source))], name)
-    return table
+    # It ends where the first table of another section begins.
+    end = len(source)
+    for place, section in _headers(source, start):
+        if section != name:
+            end = place
+            break
+    return _parsed(source[start:end], name)
 
 
 @cache
@@ -132,7 +143,10 @@ def _parsed(part: bytes, name: str) -> dict[str, Any]:
     import tomllib  # noqa: PLC0415
 
     tables: dict[str, Any] = tomllib.loads(text)
-    return tables[name] if name else tables
+    if not name:
+        return tables
+    section: dict[str, Any] = tables[name]
+    return section
 
 
 def _plain(text: str) -> dict[str, Any] | None:

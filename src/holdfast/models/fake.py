@@ -59,7 +59,12 @@ class FakeEmbedder:
                 row[place % width] += sign
         if self.fault == "nan":
             rows[:] = np.nan
-        return checked(rows, count=len(texts), dimensions=self.dimensions, identity=self.identity)
+        return checked(
+            rows,
+            count=len(texts),
+            dimensions=self.dimensions,
+            identity=self.identity,
+        )
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """The same vector as the document `text` has."""
@@ -72,7 +77,9 @@ class FakeEmbedder:
             raise EmbedderError(f"{self.identity} did not answer in time.") from TimeoutError(
                 "timed out"
             )
-        return self.dimensions + 1 if self.fault == "wrong-sized" else self.dimensions
+        if self.fault == "wrong-sized":
+            return self.dimensions + 1
+        return self.dimensions
 
 
 @lru_cache(maxsize=10_000)

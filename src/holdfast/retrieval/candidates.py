@@ -56,10 +56,17 @@ class Gathered(NamedTuple):
         """
         known = self.similarity.get(memory.seq, {})
         near = next((known[view.tier] for view in self.views if view.tier in known), None)
-        return None if near is None else min(max(near, 0.0), 1.0)
+        if near is None:
+            return None
+        return min(max(near, 0.0), 1.0)
 
 
-def gather(store: Store, tiers: Tiers, query: Query, where: Filter) -> Gathered:
+def gather(
+    store: Store,
+    tiers: Tiers,
+    query: Query,
+    where: Filter,
+) -> Gathered:
     """Asks every arm and fetches what they found, with the turns around the best of it."""
     corpus = store.corpus(where.scopes, query.terms)
     occurring = rarest(query.terms, corpus)
@@ -88,7 +95,12 @@ def rarest(terms: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
     return tuple(term for term in there if term in keep)
 
 
-def vectors(store: Store, tiers: Tiers, query: Query, where: Filter) -> list[View]:
+def vectors(
+    store: Store,
+    tiers: Tiers,
+    query: Query,
+    where: Filter,
+) -> list[View]:
     """The question in the best model that covers the scopes; where the best covers only a part, in
     the next too.
     """
@@ -118,7 +130,11 @@ def names_in(text: str) -> list[str]:
 
 
 def timely(
-    store: Store, query: Query, where: Filter, views: Sequence[View], occurring: Sequence[str]
+    store: Store,
+    query: Query,
+    where: Filter,
+    views: Sequence[View],
+    occurring: Sequence[str],
 ) -> Ranked:
     """Candidates from inside the times that the question names."""
     if where.since is not None or where.until is not None:

@@ -18,7 +18,12 @@ LOCAL = "local:"
 
 
 def problems(
-    store: Store, tiers: Tiers, scopes: Sequence[Scope], *, remedy: str, ask: bool = False
+    store: Store,
+    tiers: Tiers,
+    scopes: Sequence[Scope],
+    *,
+    remedy: str,
+    ask: bool = False,
 ) -> dict[str, str]:
     """Why models cannot serve a recall of these scopes, by model; empty when all of them can.
 
@@ -46,7 +51,9 @@ def problems(
 
 
 def _to_do(what: str, command: str) -> str:
-    return f" {what}: {command}" if command else ""
+    if command:
+        return f" {what}: {command}"
+    return ""
 
 
 def _changed(embedders: Sequence[Embedder], there: set[str], remedy: str) -> dict[str, str]:

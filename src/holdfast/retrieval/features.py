@@ -280,7 +280,9 @@ def _helped(meaning: Column, neighbours: Sequence[Mapping[int, int]], openness: 
 
 def _nearest(similarities: Mapping[str, Sequence[float | None]]) -> float:
     best = next(iter(similarities.values()), None)
-    return 0.0 if best is None else max(_known(best))
+    if best is None:
+        return 0.0
+    return max(_known(best))
 
 
 def _best_of(sessions: Sequence[int], values: Column) -> Column:
@@ -304,8 +306,12 @@ def _said_by(query: Query, passage: Passage) -> float:
         if author := passage.memory.author.casefold():
             return float(author in query.authors)
         # A fact that names the person is about them.
-        return 0.5 if query.names.isdisjoint(passage.terms) else 1.0
-    return float(passage.memory.role in query.roles) if passage.memory.role else 0.5
+        if query.names.isdisjoint(passage.terms):
+            return 0.5
+        return 1.0
+    if passage.memory.role:
+        return float(passage.memory.role in query.roles)
+    return 0.5
 
 
 def _closeness(query: Query, at: float) -> float:
@@ -321,4 +327,6 @@ def _length(passage: Passage) -> float:
     """Short turns ("Thanks!") say little; a fact or rule was written to be short and is not held to
     it.
     """
-    return min(len(passage.terms) / _FULL_LENGTH, 1.0) if passage.memory.kind == "turn" else 1.0
+    if passage.memory.kind == "turn":
+        return min(len(passage.terms) / _FULL_LENGTH, 1.0)
+    return 1.0

@@ -102,7 +102,9 @@ def _alias(author: str, words: dict[str, str]) -> str:
 def _telling(text: str) -> frozenset[str]:
     if _ASKS_WHEN.search(text):
         return _time_terms()
-    return _number_terms() if _ASKS_NUMBER.search(text) else frozenset()
+    if _ASKS_NUMBER.search(text):
+        return _number_terms()
+    return frozenset()
 
 
 @cache
@@ -123,7 +125,9 @@ def _terms_of(key: str, numbers: range) -> frozenset[str]:
 def _roles(text: str) -> frozenset[str]:
     if _SAID_BY_ASSISTANT.search(text):
         return frozenset({"assistant"})
-    return frozenset({"user"}) if _FIRST_PERSON.search(text) else frozenset()
+    if _FIRST_PERSON.search(text):
+        return frozenset({"user"})
+    return frozenset()
 
 
 def _first_person(text: str, names: list[str]) -> str:

@@ -118,7 +118,9 @@ def rank(engine: Engine, gathered: Gathered, *, now: bool = True) -> Ranking:
     if not gathered.memories:
         return Ranking((), (), lambda place: Reasons({}))
     ranking = _by_rank(gathered) if engine.fusion == "rrf" else _by_weight(gathered)
-    return _current_first(ranking) if now else ranking
+    if now:
+        return _current_first(ranking)
+    return ranking
 
 
 def _current_first(ranking: Ranking) -> Ranking:

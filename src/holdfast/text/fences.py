@@ -244,7 +244,12 @@ def _in_a_sentence(text: str, mark: re.Match[str]) -> bool:
     return _is_region(mark) and mark["close"] is not None and any(map(str.isalpha, line))
 
 
-def _before_quotes(text: str, floor: int, start: int, closing: int) -> int:
+def _before_quotes(
+    text: str,
+    floor: int,
+    start: int,
+    closing: int,
+) -> int:
     """Where the line of `start` begins if the closing line has the same quote marks or indentation,
     else `start`.
     """
@@ -253,7 +258,9 @@ def _before_quotes(text: str, floor: int, start: int, closing: int) -> int:
     is_quoted = (
         not before.strip(" \t>|*") and text[text.rfind("\n", 0, closing) + 1 : closing] == before
     )
-    return line_start if is_quoted else start
+    if is_quoted:
+        return line_start
+    return start
 
 
 def _paragraph_start(text: str, floor: int, end: int) -> int:
@@ -265,7 +272,9 @@ def _paragraph_start(text: str, floor: int, end: int) -> int:
 
 def _paragraph_end(text: str, start: int, limit: int) -> int:
     blank = _BLANK_LINE.search(text, start, limit)
-    return blank.start() if blank else limit
+    if blank:
+        return blank.start()
+    return limit
 
 
 def _plain(line: str) -> str:
@@ -289,9 +298,13 @@ def _visible(text: str) -> str:
 def _visible_character(char: str) -> str:
     match unicodedata.category(char):
         case "Cc":
-            return char if char in "\n\r\x0b\x0c\x85\x1c\x1d\x1e" else " " if char == "\t" else ""
+            if char in "\n\r\x0b\x0c\x85\x1c\x1d\x1e":
+                return char
+            return " " if char == "\t" else ""
         case "Cf":
-            return "" if is_format(char) else char
+            if is_format(char):
+                return ""
+            return char
         case "Cs":
             return "�"
         case _:

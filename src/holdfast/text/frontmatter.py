@@ -52,7 +52,9 @@ class Document:
     @property
     def eol(self) -> str:
         """How its lines end."""
-        return "\r\n" if "\r\n" in (self.opening or self.body) else "\n"
+        if "\r\n" in (self.opening or self.body):
+            return "\r\n"
+        return "\n"
 
 
 def decode(content: bytes) -> str:
@@ -105,7 +107,9 @@ def line_of(document: Document, key: str) -> int:
     not.
     """
     found = re.search(rf"^[\"']?{re.escape(key)}[\"']?\s*:", document.yaml, re.MULTILINE)
-    return _line(document.text, len(document.opening) + found.start()) if found else 1
+    if found:
+        return _line(document.text, len(document.opening) + found.start())
+    return 1
 
 
 def patch(document: Document, changes: Mapping[str, Any], *, order: Sequence[str] = ()) -> Document:
@@ -121,7 +125,9 @@ def patch(document: Document, changes: Mapping[str, Any], *, order: Sequence[str
     wanted |= {key: value for key, value in changes.items() if value is not None}
     if not document.opening:
         eol = document.eol
-        return replace(write(wanted, "", eol=eol), body=document.body) if wanted else document
+        if wanted:
+            return replace(write(wanted, "", eol=eol), body=document.body)
+        return document
     for attempt in (_cut_and_paste, _round_trip):
         patched = attempt(document, changes, order)
         if patched is not None and _says(patched, wanted):
@@ -191,12 +197,18 @@ Edit = tuple[int, int, str]
 
 
 def _edit(
-    document: Document, entries: Mapping[str, Entry], key: str, value: Any, order: Sequence[str]
+    document: Document,
+    entries: Mapping[str, Entry],
+    key: str,
+    value: Any,
+    order: Sequence[str],
 ) -> Edit | None:
     yaml = document.yaml
     known = entries.get(key)
     if known is None:
-        return _added(document, entries, key, value, order) if value is not None else None
+        if value is not None:
+            return _added(document, entries, key, value, order)
+        return None
     if value is None:
         return yaml.rfind("\n", 0, known.start) + 1, _line_end(yaml, known.end), ""
     written = plain_yaml.write(key, value, eol=document.eol, indent=" " * known.column)
@@ -204,7 +216,11 @@ def _edit(
 
 
 def _added(
-    document: Document, entries: Mapping[str, Entry], key: str, value: Any, order: Sequence[str]
+    document: Document,
+    entries: Mapping[str, Entry],
+    key: str,
+    value: Any,
+    order: Sequence[str],
 ) -> Edit:
     yaml = document.yaml
     every = list(entries.values())
@@ -223,14 +239,18 @@ def _added(
 def _line_end(yaml: str, place: int) -> int:
     """Where the line after a place begins."""
     end = yaml.find("\n", place)
-    return len(yaml) if end < 0 else end + 1
+    if end < 0:
+        return len(yaml)
+    return end + 1
 
 
 def _round_trip(document: Document, changes: Mapping[str, Any], _: Sequence[str]) -> str | None:
     """The YAML as a library writes it again, which is the next best."""
     plain_changes = {key: plain(value) for key, value in changes.items()}
     again = texts.full_yaml.written_again(document.yaml, plain_changes)
-    return None if again is None else again.replace("\n", document.eol)
+    if again is None:
+        return None
+    return again.replace("\n", document.eol)
 
 
 def _line(text: str, place: int) -> int:

@@ -72,10 +72,12 @@ def _end(node: Any, yaml: str) -> int:
     if isinstance(node.value, list) and not node.flow_style:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last, yaml)
-    start = node.start_mark.index
-    end = node.end_mark.index
+    start: int = node.start_mark.index
+    end: int = node.end_mark.index
     # Nothing may stand lines below its key.
-    return start + len(yaml[start:end].rstrip()) if end > start else 0
+    if end > start:
+        return start + len(yaml[start:end].rstrip())
+    return 0
 
 
 def written_again(yaml: str, changes: Mapping[str, Any]) -> str | None:

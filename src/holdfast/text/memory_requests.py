@@ -206,7 +206,10 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
 
 
 def _removal(
-    grammar: _Grammar, said: str, sentences: Sequence[str], quotes: Sequence[str]
+    grammar: _Grammar,
+    said: str,
+    sentences: Sequence[str],
+    quotes: Sequence[str],
 ) -> MemoryRequest | None:
     """A request to remove a topic that only its cue words tell."""
     cues = removal_cues(grammar.code)
@@ -291,7 +294,11 @@ def _clauses(grammar: _Grammar, sentence: str) -> Iterator[tuple[int, int, bool]
 
 
 def _settled(
-    grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
+    grammar: _Grammar,
+    found: _Found,
+    sentence: str,
+    before: Sequence[str],
+    after: Sequence[str],
 ) -> tuple[Kind | None, str]:
     """The kind and the topic, given what else is said: pronouns stand for what came before."""
     if found.kind == "pause" and _has(grammar, grammar.past, sentence):
@@ -304,7 +311,11 @@ def _settled(
 
 
 def _forgotten(
-    grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
+    grammar: _Grammar,
+    found: _Found,
+    sentence: str,
+    before: Sequence[str],
+    after: Sequence[str],
 ) -> tuple[Kind | None, str]:
     """What is to be forgotten by a pronoun: what was just said, the whole conversation, or the
     matter named before.
@@ -324,7 +335,11 @@ def _forgotten(
 
 
 def _remembered(
-    grammar: _Grammar, found: _Found, sentence: str, before: Sequence[str], after: Sequence[str]
+    grammar: _Grammar,
+    found: _Found,
+    sentence: str,
+    before: Sequence[str],
+    after: Sequence[str],
 ) -> tuple[Kind | None, str]:
     """What is to be remembered, which may stand before or after the request; nothing where it is
     only talk.
@@ -334,7 +349,9 @@ def _remembered(
         if not said and after:
             # "Remember this for me. I'm left-handed.".
             said = after[0]
-        return ("remember", said.strip(_ENDS)) if said and "?" not in said else (None, "")
+        if said and "?" not in said:
+            return ("remember", said.strip(_ENDS))
+        return (None, "")
     aside = sentence[: found.span[0]].rstrip().endswith((",", "、"))
     if not aside and _has(grammar, grammar.personal, found.topic):
         return "remember", found.topic
@@ -343,7 +360,9 @@ def _remembered(
     asks = any(one.rstrip().endswith(("?", "？")) for one in (*before, *after))
     # Elsewhere a comma before what is to be remembered is plain grammar.
     told_as_truth = aside and grammar.code == "en" and not grammar.personal.search(found.topic)
-    return (None, "") if asks or told_as_truth else ("remember", found.topic)
+    if asks or told_as_truth:
+        return (None, "")
+    return ("remember", found.topic)
 
 
 def _meant(grammar: _Grammar, earlier: Sequence[str]) -> str:
@@ -360,7 +379,9 @@ def _refers(grammar: _Grammar, said: str) -> Kind | None:
     """Whether a pronoun stands for a message or a conversation that was just named."""
     if _has(grammar, grammar.rest, said):
         return "forget_session"
-    return "forget_last" if _has(grammar, grammar.last, said) else None
+    if _has(grammar, grammar.last, said):
+        return "forget_last"
+    return None
 
 
 def _has(grammar: _Grammar, cue: re.Pattern[str], text: str) -> bool:
@@ -399,7 +420,9 @@ def _corrected(word: str, known: frozenset[str]) -> str:
     near = [
         one for one in known if one[0] == word[0] and _slip(one, word) and not _inflected(one, word)
     ]
-    return near[0] if len(near) == 1 else ""
+    if len(near) == 1:
+        return near[0]
+    return ""
 
 
 def _inflected(one: str, other: str) -> bool:
@@ -410,7 +433,9 @@ def _inflected(one: str, other: str) -> bool:
 
 def _nearest(word: str, grammar: _Grammar) -> str:
     known = frozenset(one for one in grammar.spelling.values() if len(one) > 5)
-    return _corrected(word, known) if len(word) > 4 and word not in known else ""
+    if len(word) > 4 and word not in known:
+        return _corrected(word, known)
+    return ""
 
 
 def _slip(right: str, wrong: str) -> bool:
@@ -429,7 +454,12 @@ def _slip(right: str, wrong: str) -> bool:
     )
 
 
-def _put_back(topic: str, said: str, sentence: str, quotes: Sequence[str]) -> str:
+def _put_back(
+    topic: str,
+    said: str,
+    sentence: str,
+    quotes: Sequence[str],
+) -> str:
     """A topic with its quotations in the place of their marks."""
     if _MARK not in topic:
         return topic

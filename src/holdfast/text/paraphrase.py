@@ -100,7 +100,9 @@ def most_in_common(one: Wording, other: Wording) -> float:
     in an ending.
     """
     fewer, more = sorted((len(one.terms), len(other.terms)))
-    return fewer / max(more, 1) if 2 * len(one.terms & other.terms) >= fewer else 0.0
+    if 2 * len(one.terms & other.terms) >= fewer:
+        return fewer / max(more, 1)
+    return 0.0
 
 
 @lru_cache(maxsize=1 << 14)
@@ -352,7 +354,9 @@ def _stem(word: str) -> str:
     for pattern, spelling in _SPELLINGS:
         word = pattern.sub(spelling, word)
     stem = next(iter(index_terms(word)), word)
-    return stem[:-1] if len(stem) > 5 and stem.endswith("ll") else stem  # travelling, traveling
+    if len(stem) > 5 and stem.endswith("ll"):
+        return stem[:-1]
+    return stem  # travelling, traveling
 
 
 def _words(key: str) -> frozenset[str]:

@@ -184,7 +184,13 @@ def parts(text: str, *, by_agent: bool = False) -> list[Part]:
     return _joined(marks)
 
 
-def own_prose(text: str, *, pasted: str = "\n\n", quoted: str = "", by_agent: bool = False) -> str:
+def own_prose(
+    text: str,
+    *,
+    pasted: str = "\n\n",
+    quoted: str = "",
+    by_agent: bool = False,
+) -> str:
     """The author's own prose; what was pasted between it leaves `pasted`, a quotation within a line
     `quoted`.
     """
@@ -208,7 +214,9 @@ def why_pasted(text: str, quote: str) -> str:
         return ""
     spans = parts(text)
     reasons = [_reason_at(spans, match.start(), match.end()) for match in found]
-    return "" if "" in reasons else reasons[0]
+    if "" in reasons:
+        return ""
+    return reasons[0]
 
 
 def _reason_at(spans: Sequence[Part], start: int, end: int) -> str:
@@ -268,13 +276,17 @@ def _reason_of(line: str) -> str:
         return TALK
     if _HEADING.match(line) or _DOCUMENT_LINE.match(line):
         return DOCUMENT
-    return MACHINE if _is_machine(line) else ""
+    if _is_machine(line):
+        return MACHINE
+    return ""
 
 
 def _reason_of_agent(line: str) -> str:
     if _QUOTED_LINE.match(line):
         return QUOTED
-    return MACHINE if _is_machine(line) else ""
+    if _is_machine(line):
+        return MACHINE
+    return ""
 
 
 def _is_machine(line: str) -> bool:
@@ -354,7 +366,9 @@ def _speaker(line: str) -> str:
     if not found:
         return ""
     who = found["who"].lstrip("@")
-    return "" if _OWN_LABELS.fullmatch(who.split()[0]) else who
+    if _OWN_LABELS.fullmatch(who.split()[0]):
+        return ""
+    return who
 
 
 def _spread_document(text: str, lines: Sequence[_Line], reasons: list[str]) -> None:
@@ -437,7 +451,12 @@ def _mark_middle(text: str, marks: list[str]) -> None:
             _mark(marks, start, end, MIDDLE)
 
 
-def _mark(marks: list[str], start: int, end: int, reason: str) -> None:
+def _mark(
+    marks: list[str],
+    start: int,
+    end: int,
+    reason: str,
+) -> None:
     marks[start:end] = [mark or reason for mark in marks[start:end]]
 
 

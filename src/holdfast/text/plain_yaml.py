@@ -124,7 +124,9 @@ def _flow(piece: re.Match[str], rest: Iterator[re.Match[str]]) -> Any:
         case "plain":
             return _scalar(piece["plain"].rstrip(" "), _WORDS)
         case "open":
-            return _items(rest) if piece["open"] == "[" else _pairs(rest)
+            if piece["open"] == "[":
+                return _items(rest)
+            return _pairs(rest)
     raise NotPlain
 
 
@@ -167,7 +169,9 @@ def _scalar(written: str, plain: re.Pattern[str]) -> Any:
     if written in ("true", "false"):
         return written == "true"
     if _NUMBER.fullmatch(written):
-        return float(written) if "." in written else int(written)
+        if "." in written:
+            return float(written)
+        return int(written)
     try:
         if _TIME.fullmatch(written):
             return datetime.fromisoformat(written)
@@ -180,7 +184,13 @@ def _scalar(written: str, plain: re.Pattern[str]) -> Any:
     return written
 
 
-def write(key: str, value: Any, *, eol: str = "\n", indent: str = "") -> str:
+def write(
+    key: str,
+    value: Any,
+    *,
+    eol: str = "\n",
+    indent: str = "",
+) -> str:
     """One entry of a frontmatter, with its line ends.
 
     >>> print(write("keywords", ["pnpm", "a: b"]), end="")

@@ -250,7 +250,9 @@ def _class_of(match: re.Match[str], text: str) -> Name | None:
         return None
     if modifier in _TELLING and word not in ("pass", "pw", "pin"):
         return "token"
-    return None if _is_inside(text, start) else _LONELY.get(word, "token")
+    if _is_inside(text, start):
+        return None
+    return _LONELY.get(word, "token")
 
 
 def _is_inside(text: str, start: int) -> bool:
@@ -346,4 +348,6 @@ def _is_call(match: re.Match[str]) -> bool:
 
 def _end_of_run(text: str, position: int) -> int:
     rest = _REST.match(text, position)
-    return rest.end() if rest else position
+    if rest:
+        return rest.end()
+    return position

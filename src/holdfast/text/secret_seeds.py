@@ -107,8 +107,12 @@ def _mark(word: str) -> str:
         and bare.isalpha()
         and (bare.islower() or bare.isupper())
     ):
-        return "x" if _is_listed(bare.lower()) else " "
-    return "" if _NUMBER.fullmatch(word) else " "
+        if _is_listed(bare.lower()):
+            return "x"
+        return " "
+    if _NUMBER.fullmatch(word):
+        return ""
+    return " "
 
 
 def _leading(word: str) -> int:

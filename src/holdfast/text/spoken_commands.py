@@ -124,7 +124,9 @@ def answer(text: str) -> Answer | int | None:
         for name, words in language.say.items():
             if words.fullmatch(said):
                 return name
-    return "no" if dismissive(text) else None
+    if dismissive(text):
+        return "no"
+    return None
 
 
 def dismissive(text: str) -> bool:
@@ -158,7 +160,9 @@ def _found(language: _Language, name: Name, parts: Mapping[str, str | None]) -> 
     sort = next((sort for sort in SORTS if parts.get(sort)), "")
     if name == "forget_about":
         about = (parts.get("about") or "").strip(_END)
-        return Command(name, about, sort=sort) if _is_subject(language, about) else None
+        if _is_subject(language, about):
+            return Command(name, about, sort=sort)
+        return None
     said = (parts.get("said") or "").strip(" ")
     if said and _SENTENCE.search(said):
         return None

@@ -56,20 +56,26 @@ def plain(text: str) -> str:
     """`text` without power over a terminal: where a control or a turn of direction was, U+FFFD
     stands.
     """
-    return text if text.isascii() and text.isprintable() else text.translate(_HARMLESS)
+    if text.isascii() and text.isprintable():
+        return text
+    return text.translate(_HARMLESS)
 
 
 def escaped(document: str) -> str:
     """A JSON `document` in which such characters are escapes: the same to a parser, harmless to a
     terminal.
     """
-    return document if document.isascii() else document.translate(_ESCAPED)
+    if document.isascii():
+        return document
+    return document.translate(_ESCAPED)
 
 
 def shorten(text: str, width: int) -> str:
     """One line of at most `width` characters."""
     line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
+    if len(line) <= width:
+        return line
+    return line[: width - 1] + "…"
 
 
 def counted(number: int, one: str, several: str = "") -> str:
@@ -83,4 +89,6 @@ def counted(number: int, one: str, several: str = "") -> str:
 
 def _several(one: str) -> str:
     """The plural of a regular noun: memory, memories; day, days."""
-    return f"{one[:-1]}ies" if one.endswith("y") and one[-2:-1] not in "aeiou" else f"{one}s"
+    if one.endswith("y") and one[-2:-1] not in "aeiou":
+        return f"{one[:-1]}ies"
+    return f"{one}s"

@@ -138,13 +138,17 @@ def _stepped_year(match: re.Match[str], days_of: Callable[[int], _Days], today: 
         return latest
     if step > 0:
         return days_of(latest[0].year + 1)
-    return latest if latest[1] < today else days_of(latest[0].year - 1)
+    if latest[1] < today:
+        return latest
+    return days_of(latest[0].year - 1)
 
 
 def _iso(match: re.Match[str], _today: date) -> _Days:
     year = int(match["year"])
     month = int(match["month"])
-    return _day(year, month, int(match["day"])) if match["day"] else _month(year, month)
+    if match["day"]:
+        return _day(year, month, int(match["day"]))
+    return _month(year, month)
 
 
 def _day_first(match: re.Match[str], _today: date) -> _Days:
@@ -177,7 +181,9 @@ def _unsure_yesterday(match: re.Match[str], today: date) -> _Days:
 
 
 def _count(word: str) -> int:
-    return int(word) if word.isdigit() else _NUMBERS[word]
+    if word.isdigit():
+        return int(word)
+    return _NUMBERS[word]
 
 
 def _ago(match: re.Match[str], today: date) -> _Days:
@@ -246,7 +252,9 @@ def _season(match: re.Match[str], today: date) -> _Days:
 def _season_in_part(match: re.Match[str], today: date) -> _Days:
     """`the last week of summer`: without such a part before it, "of summer" is no time."""
     days = _season(match, today)
-    return days if days and _PARTS.before(match.string[: match.start("season")], *days) else None
+    if days and _PARTS.before(match.string[: match.start("season")], *days):
+        return days
+    return None
 
 
 _OTHERWISE = later(rf"\b(?:{_any('unsure_unless')})\b")
@@ -432,14 +440,18 @@ def spans(text: str, now: int) -> list[Span]:
 def _plain(text: str) -> str:
     """Lower case without accents, as many characters as `text` has, so positions stay true."""
     start = text[:_LONGEST_QUESTION]
-    return start.lower() if start.isascii() else "".join(map(_plain_letter, start))
+    if start.isascii():
+        return start.lower()
+    return "".join(map(_plain_letter, start))
 
 
 def _plain_letter(letter: str) -> str:
     if letter == "’":
         return "'"
     base = unicodedata.normalize("NFD", letter)[:1].lower()
-    return base if len(base) == 1 else letter
+    if len(base) == 1:
+        return base
+    return letter
 
 
 def _date_of(now: int) -> date:
@@ -481,7 +493,13 @@ def _narrowed(plain: str, found: list[_Found]) -> list[_Found]:
             start, first, last = part
             # "last two weeks" was found on its own.
             narrowed = [other for other in narrowed if other.end <= start]
-            narrowed.append(each._replace(start=start, first=first, last=last))
+            narrowed.append(
+                each._replace(
+                    start=start,
+                    first=first,
+                    last=last,
+                )
+            )
         else:
             narrowed.append(each)
     return narrowed
@@ -492,11 +510,9 @@ def _start_of_name(match: re.Match[str]) -> int:
     it.
     """
     groups = {name: value for name, value in match.groupdict().items() if value}
-    return (
-        match.start(next(iter(groups)))
-        if groups.keys() in ({"month"}, {"weekday"}, {"season"})
-        else match.start()
-    )
+    if groups.keys() in ({"month"}, {"weekday"}, {"season"}):
+        return match.start(next(iter(groups)))
+    return match.start()
 
 
 def _joined(plain: str, found: list[_Found]) -> list[_Found]:

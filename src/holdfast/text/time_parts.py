@@ -73,7 +73,9 @@ class Parts:
             return None
         if found := self._part.search(text):
             days = self._part_of(found, first, last)
-            return (found.start(), *days) if days else None
+            if days:
+                return (found.start(), *days)
+            return None
         if found := self._stage.search(text):
             return (found.start(), *_stage_of(_STAGES[found["stage"]], first, last))
         return None
@@ -103,8 +105,12 @@ class Parts:
 
     def _count(self, word: str | None, days: str) -> int:
         if not word:
-            return _A_FEW if days in _DAYS else 1
-        return int(word) if word.isdigit() else self.numbers[word]
+            if days in _DAYS:
+                return _A_FEW
+            return 1
+        if word.isdigit():
+            return int(word)
+        return self.numbers[word]
 
 
 def is_an_end(words: str) -> bool:
@@ -116,12 +122,20 @@ def _size(unit: str, first: date, last: date) -> int:
     """The days of one unit, or its months where it has whole ones."""
     if unit == "half":
         days = (last - first).days + 1
-        return 6 if days > 300 else days // 2
+        if days > 300:
+            return 6
+        return days // 2
     return {"day": 1, "week": 7, "month": 1, "quarter": 3}.get(unit, 1)
 
 
 def _on_days(
-    day: int, length: int, place: int, count: int, from_end: bool, first: date, last: date
+    day: int,
+    length: int,
+    place: int,
+    count: int,
+    from_end: bool,
+    first: date,
+    last: date,
 ) -> tuple[date, date]:
     """The so manieth of a weekday, or of the weekends, whose first day lies inside."""
     if from_end:
@@ -134,7 +148,12 @@ def _on_days(
 
 
 def _by_months(
-    months: int, place: int, count: int, from_end: bool, first: date, last: date
+    months: int,
+    place: int,
+    count: int,
+    from_end: bool,
+    first: date,
+    last: date,
 ) -> tuple[date, date]:
     if from_end:
         return _month_after(_month_after(last, 1), -months * count), last

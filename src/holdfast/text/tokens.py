@@ -186,11 +186,9 @@ def _tokens(text: str) -> list[str]:
         found = (_SIMPLE_TOKEN if all(map(_is_simple, set(plain))) else _unicode_token()).findall(
             plain
         )
-    return (
-        found
-        if max(map(len, found), default=0) <= LONGEST_TERM
-        else [t[:LONGEST_TERM] for t in found]
-    )
+    if max(map(len, found), default=0) <= LONGEST_TERM:
+        return found
+    return [t[:LONGEST_TERM] for t in found]
 
 
 @lru_cache(maxsize=1 << 12)
@@ -238,7 +236,9 @@ def _language(tokens: list[str]) -> str:
     hits = {language: len(words & STOP_WORDS[language]) for language in LATIN_LANGUAGES}
     best = max(LATIN_LANGUAGES, key=lambda language: hits[language])
     clear = hits[best] > hits["en"] and words & _DISTINCTIVE[best]
-    return best if clear else "en"
+    if clear:
+        return best
+    return "en"
 
 
 @lru_cache(maxsize=16)
@@ -330,13 +330,17 @@ def _stems(word: str, language: str) -> tuple[str, ...]:
     if language == "en":
         return (english,)
     foreign = _fold(_stem(word.casefold(), STEMMERS[language]))
-    return (english, foreign) if foreign != english else (english,)
+    if foreign != english:
+        return (english, foreign)
+    return (english,)
 
 
 def _english_stem(word: str) -> str:
     """The stem, with Porter's final `i` turned back: `happy`, `happiness` -> `happy`."""
     stem = _stem(word, "english")
-    return stem[:-1] + "y" if len(stem) > 3 and stem[-1] == "i" and word[-1] != "i" else stem
+    if len(stem) > 3 and stem[-1] == "i" and word[-1] != "i":
+        return stem[:-1] + "y"
+    return stem
 
 
 def _plain(word: str) -> Iterable[str]:

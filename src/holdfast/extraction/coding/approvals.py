@@ -99,7 +99,9 @@ def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
     if _asks(answer) or not (len(first) <= _LONGEST_PICK or _says_which(answer)):
         return None
     named = [option for option in options if _is_named(option, options, first)]
-    return named[0] if len(named) == 1 else None
+    if len(named) == 1:
+        return named[0]
+    return None
 
 
 def _says_which(answer: Said) -> bool:
@@ -135,9 +137,9 @@ def _recommended(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
                 suggests = words.says("proposal.suggests", sentence.text)
                 if suggests and words.says("proposal.choice", sentence.text):
                     what = sentence.text[suggests.end() :].strip(" ,:")
-                    return (
-                        _Proposal(what, one.verbatim(sentence.text), one, words) if what else None
-                    )
+                    if what:
+                        return _Proposal(what, one.verbatim(sentence.text), one, words)
+                    return None
     return None
 
 

@@ -70,12 +70,16 @@ class Said:
     @cached_property
     def words(self) -> list[Words]:
         """The languages that it may be in."""
-        return words_of(self.own) if self.own else []
+        if self.own:
+            return words_of(self.own)
+        return []
 
     def verbatim(self, sentence: str) -> str:
         """A sentence as it stands in the turn, whatever its apostrophes."""
         at = straight(self.own).find(sentence)
-        return self.own[at : at + len(sentence)] if at >= 0 else ""
+        if at >= 0:
+            return self.own[at : at + len(sentence)]
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,9 @@ class Session:
     def words(self) -> Words:
         """The language that people spoke most: what nobody worded is told in it."""
         spoken = words_of("\n".join(one.own for one in self.said if one.by_user)[:4_000])
-        return spoken[0] if len(spoken) == 1 else words("en")
+        if len(spoken) == 1:
+            return spoken[0]
+        return words("en")
 
 
 def read(turns: Sequence[Memory]) -> Session:
@@ -164,4 +170,6 @@ def _judged(failed: bool | None, output: str) -> bool | None:
         return True
     if _WENT_WRONG.search(output):
         return True
-    return False if failed is False or _WENT_WELL.search(output) else None
+    if failed is False or _WENT_WELL.search(output):
+        return False
+    return None

@@ -97,4 +97,6 @@ def _without_the_rest(words: Words, what: str, cue: str) -> str:
     """
     other = "incident.fix" if cue == "incident.cause" else "incident.cause"
     turn = words.says(other, what)
-    return _TURNING.sub("", what[: turn.start()]) if turn else what
+    if turn:
+        return _TURNING.sub("", what[: turn.start()])
+    return what

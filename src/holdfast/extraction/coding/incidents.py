@@ -96,7 +96,9 @@ def _passing(session: Session, failure: Run) -> Run | None:
     same = [run for run in later if covers(run.command, failure.command, failure.output)]
     passed = next((run for run in same if run.failed is False), None)
     back = passed and any(run.error == failure.error for run in same if run.place > passed.place)
-    return None if back else passed
+    if back:
+        return None
+    return passed
 
 
 def _fails_again(session: Session, failure: Run, passed: Run) -> bool:
@@ -127,7 +129,9 @@ def _repairs(between: Sequence[Run]) -> list[Run]:
     if any(run.edited for run in between):
         return []
     found = {run.command: run for run in between if run.failed is not True and repairs(run.command)}
-    return list(found.values()) if len(found) <= _MOST_REPAIRS else []
+    if len(found) <= _MOST_REPAIRS:
+        return list(found.values())
+    return []
 
 
 def _note(session: Session, resolved: _Resolved) -> Note:

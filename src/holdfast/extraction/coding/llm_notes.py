@@ -60,7 +60,12 @@ def _on_page(turns: Sequence[Memory], complete: Complete) -> Iterator[Note]:
 
 def _told(turns: Sequence[Memory]) -> Iterator[str]:
     for number, turn in enumerate(turns, start=1):
-        line = Line(_shown(turn), bullet="", labels=(str(number),), speaker=turn.role or "user")
+        line = Line(
+            _shown(turn),
+            bullet="",
+            labels=(str(number),),
+            speaker=turn.role or "user",
+        )
         yield render_line(line)
 
 

@@ -79,7 +79,9 @@ def sentence(text: str) -> str:
 def capital(text: str) -> str:
     """The text with a capital first, unless it begins with a name such as npm or `make`."""
     first = text.split(" ", 1)[0]
-    return text if not first.isalpha() or not first.islower() else text[:1].upper() + text[1:]
+    if not first.isalpha() or not first.islower():
+        return text
+    return text[:1].upper() + text[1:]
 
 
 def title_of(text: str) -> str:
@@ -97,11 +99,9 @@ def within(text: str, longest: int) -> str:
         return text
     head = text[: longest - 1]
     stop = max(head.rfind(". "), head.rfind("。"), head.rfind("\n"))
-    return (
-        head[: stop + 1].rstrip()
-        if stop > longest // 3
-        else f"{_CUT.sub('', head).rstrip(_EDGES)}…"
-    )
+    if stop > longest // 3:
+        return head[: stop + 1].rstrip()
+    return f"{_CUT.sub('', head).rstrip(_EDGES)}…"
 
 
 def _is_east_asian(character: str) -> bool:

@@ -117,7 +117,12 @@ def settings_from(values: Mapping[str, Any], where: str) -> ProjectSettings:
     return ProjectSettings(**chosen)
 
 
-def _checked(name: str, value: Any, default: Any, where: str) -> Any:
+def _checked(
+    name: str,
+    value: Any,
+    default: Any,
+    where: str,
+) -> Any:
     if isinstance(default, bool):
         if isinstance(value, bool):
             return value

@@ -76,7 +76,11 @@ def _is_for_a_project(found: Candidate, turn: Memory) -> bool:
 
 
 def decision(
-    words: Words, what: str, quote: str, turns: tuple[str, ...], confidence: float
+    words: Words,
+    what: str,
+    quote: str,
+    turns: tuple[str, ...],
+    confidence: float,
 ) -> Note:
     """The note of a decision: what was decided and, where that was said, why."""
     turning = words.says("decided.because", what) if words.told["because"] else None
@@ -108,7 +112,12 @@ def _says_what(what: str) -> bool:
     return len(query_terms(what)) > 1 or bool(_NAMED.search(what.strip()))
 
 
-def _preference(words: Words, said: str, found: Candidate, turn: Memory) -> Note:
+def _preference(
+    words: Words,
+    said: str,
+    found: Candidate,
+    turn: Memory,
+) -> Note:
     text = sentence(retell(said, turn.author) if words.code == "en" else said)
     # How somebody is talked to is about them, whatever the project is.
     everywhere = words.says("place.everywhere", _around(found.quote, turn)) or words.says(
@@ -135,7 +144,9 @@ def _next_sentence(quote: str, turn: Memory) -> str:
     """The sentence behind the one that a quote is a part of; empty where there is none."""
     said = _said(turn)
     place = next((place for place, each in enumerate(said) if straight(quote) in each), len(said))
-    return said[place + 1] if place + 1 < len(said) else ""
+    if place + 1 < len(said):
+        return said[place + 1]
+    return ""
 
 
 def _said(turn: Memory) -> list[str]:

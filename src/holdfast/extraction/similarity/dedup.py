@@ -130,7 +130,9 @@ def _relation(
         return "untyped"
     if ours is None or theirs is None:
         return "one-sided"
-    return "same" if folded(ours) == folded(theirs) else "other"
+    if folded(ours) == folded(theirs):
+        return "same"
+    return "other"
 
 
 def folded(triple: Triple) -> tuple[str, str, str]:
@@ -139,7 +141,10 @@ def folded(triple: Triple) -> tuple[str, str, str]:
 
 
 def _alike(
-    ours: _Reading, theirs: _Reading, relation: str, similarity: float | None
+    ours: _Reading,
+    theirs: _Reading,
+    relation: str,
+    similarity: float | None,
 ) -> Match | None:
     """The first rung past the text that holds, before anything that speaks against it is looked at.
 
@@ -157,7 +162,9 @@ def _alike(
         and min(ours.words, theirs.words) >= FEWEST_WORDS
     ):
         return Match("words", share)
-    return Match("meaning", min(similarity, 1.0)) if similarity is not None and weightless else None
+    if similarity is not None and weightless:
+        return Match("meaning", min(similarity, 1.0))
+    return None
 
 
 def _at_a_glance(new: str, known: str) -> bool:

@@ -10,7 +10,13 @@ from ...types import Memories
 NEAR = 20
 
 
-def sharing_words(store: Store, where: Filter, text: str, *, limit: int = NEAR) -> Memories:
+def sharing_words(
+    store: Store,
+    where: Filter,
+    text: str,
+    *,
+    limit: int = NEAR,
+) -> Memories:
     """The memories that pass a filter and share most words with a text, the nearest first."""
     ranked = store.by_text(where, query_terms(text), limit)
     return store.get(where.scopes, [seq for seq, _ in ranked])

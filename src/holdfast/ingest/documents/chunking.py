@@ -146,7 +146,12 @@ def _packed(section: Sequence[_Block]) -> Iterator[list[_Block]]:
     yield group
 
 
-def _cut(lines: Sequence[str], first: int, last: int, titles: tuple[str, ...]) -> Iterator[Chunk]:
+def _cut(
+    lines: Sequence[str],
+    first: int,
+    last: int,
+    titles: tuple[str, ...],
+) -> Iterator[Chunk]:
     """One chunk of these lines, or several where they are too long for one."""
     stretch = lines[first : last + 1]
     most = WHOLE_CODE if any(map(_FENCE.match, stretch)) else HARDLY_MORE
@@ -165,7 +170,10 @@ def _cut(lines: Sequence[str], first: int, last: int, titles: tuple[str, ...]) -
 
 
 def _cut_line(
-    lines: Sequence[str], first: int, last: int, titles: tuple[str, ...]
+    lines: Sequence[str],
+    first: int,
+    last: int,
+    titles: tuple[str, ...],
 ) -> Iterator[Chunk]:
     """Chunks of lines that fit, or of one line that is too long and is cut at sentences, words, or
     anywhere.

@@ -257,7 +257,9 @@ class Indexer:
             self._store.write(self._author, lambda tx: tx.files.put(self._scope, [file]))
 
     def _write(self, work: Callable[[Transaction], Changed]) -> Changed:
-        return Changed() if self._plan else self._store.write(self._author, work)
+        if self._plan:
+            return Changed()
+        return self._store.write(self._author, work)
 
     def _note(self, source: Source, changed: Changed) -> None:
         self.done.note(source.name, "changed" if source.name in self.known else "new", changed)

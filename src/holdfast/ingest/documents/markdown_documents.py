@@ -36,11 +36,19 @@ def pieces(path: Path, data: bytes) -> list[Piece]:
     except UnicodeDecodeError:
         raise InvalidInput("it is not UTF-8 text") from None
     text = text.replace("\r\n", "\n")
-    return tickets(text) if suffix in TICKETS else markdown(text, name=path.stem)
+    if suffix in TICKETS:
+        return tickets(text)
+    return markdown(text, name=path.stem)
 
 
 def memories(
-    found: Sequence[Piece], name: str, scope: Scope, *, written: Micros, at: Micros, max_bytes: int
+    found: Sequence[Piece],
+    name: str,
+    scope: Scope,
+    *,
+    written: Micros,
+    at: Micros,
+    max_bytes: int,
 ) -> Memories:
     """The pieces of the file `name` as memories, in order; `written` is when it was, unless it says
     so itself.

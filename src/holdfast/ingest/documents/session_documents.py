@@ -41,7 +41,12 @@ class SessionDocument:
 
 
 def session_document(
-    transcript: Transcript, name: str, scope: Scope, *, at: Micros, max_bytes: int
+    transcript: Transcript,
+    name: str,
+    scope: Scope,
+    *,
+    at: Micros,
+    max_bytes: int,
 ) -> SessionDocument:
     """Reads a transcript to its end. What nobody may remember is read over."""
     id_ = _session_id(transcript)
@@ -81,7 +86,9 @@ def put(tx: Transaction, told: SessionDocument, *, at: Micros) -> Changed:
         session = _session(told, known, at=at)
         tx.sessions.put(session)
         _mark_as_read(tx, session, at=at)
-    return changed + Changed(sessions=(told.id,)) if changed.added or changed.removed else changed
+    if changed.added or changed.removed:
+        return changed + Changed(sessions=(told.id,))
+    return changed
 
 
 def drop(tx: Transaction, session: Session, name: str) -> Changed:
@@ -116,7 +123,13 @@ def _session_id(transcript: Transcript) -> str:
         ).hexdigest()[:32]
 
 
-def _own(tx: Transaction, turn: Memory, *, copies: bool, at: Micros) -> Memory:
+def _own(
+    tx: Transaction,
+    turn: Memory,
+    *,
+    copies: bool,
+    at: Micros,
+) -> Memory:
     """The turn as it is to be stored, where another session holds one with its id.
 
     A copy of it is stored once. What is a branch there and the conversation here moves here. Where
@@ -141,7 +154,13 @@ def _own(tx: Transaction, turn: Memory, *, copies: bool, at: Micros) -> Memory:
 
 
 def _turns(
-    transcript: Transcript, session: str, name: str, scope: Scope, *, at: Micros, max_bytes: int
+    transcript: Transcript,
+    session: str,
+    name: str,
+    scope: Scope,
+    *,
+    at: Micros,
+    max_bytes: int,
 ) -> Iterator[Memory]:
     said_at = transcript.started_at
     said: Counter[tuple[object, ...]] = Counter()
@@ -173,7 +192,13 @@ def _pieces(message: str) -> list[str]:
     return [chunk.text for chunk in chunks(guard_lines(message))]
 
 
-def _draft(entry: Entry, text: str, session: str, name: str, said_at: Micros | None) -> Draft:
+def _draft(
+    entry: Entry,
+    text: str,
+    session: str,
+    name: str,
+    said_at: Micros | None,
+) -> Draft:
     metadata: dict[str, Any] = {"at": {"path": name, "lines": list(entry.lines)}}
     if entry.tool:
         metadata["tool"] = entry.tool
@@ -200,11 +225,9 @@ def _own_title(told: SessionDocument) -> str:
     """
     title = told.transcript.title
     begins = " ".join(title.rstrip("…").split())
-    return (
-        ""
-        if any(" ".join(turn.content.split()).startswith(begins) for turn in told.turns)
-        else title
-    )
+    if any(" ".join(turn.content.split()).startswith(begins) for turn in told.turns):
+        return ""
+    return title
 
 
 def _session(told: SessionDocument, known: Session | None, *, at: Micros) -> Session:

@@ -189,7 +189,9 @@ def _section(name: str, remarks: Any) -> str:
 
 def _remark(remark: Any) -> str:
     if not isinstance(remark, dict):
-        return str(remark).strip() if isinstance(remark, str | int | float) else ""
+        if isinstance(remark, str | int | float):
+            return str(remark).strip()
+        return ""
     who = remark.get("author") or remark.get("user") or ""
     name = (
         who
@@ -199,7 +201,9 @@ def _remark(remark: Any) -> str:
         else ""
     )
     said = _first(remark, (*_TEXT, *_REMARKS))
-    return f"{name}: {said}" if name and said else said
+    if name and said:
+        return f"{name}: {said}"
+    return said
 
 
 # Fields

@@ -11,7 +11,11 @@ from ...errors import DimensionMismatchError, EmbedderError
 
 
 def checked(
-    rows: ArrayLike, *, count: int, dimensions: int | None, identity: str
+    rows: ArrayLike,
+    *,
+    count: int,
+    dimensions: int | None,
+    identity: str,
 ) -> NDArray[np.float32]:
     """`rows` as `count` × `dimensions` float32 of length one each; a row of zeros stays zeros.
 

@@ -64,11 +64,9 @@ class Vocabulary:
 
     def lookup(self, characters: int) -> Lookup:
         """The quickest way to the numbers of the pieces of a text of this length."""
-        return (
-            self._find
-            if characters <= FEW_CHARACTERS and "_numbers" not in vars(self)
-            else self._numbers.get
-        )
+        if characters <= FEW_CHARACTERS and "_numbers" not in vars(self):
+            return self._find
+        return self._numbers.get
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -54,7 +54,12 @@ class OnnxEmbedder:
         for row, text in zip(rows, texts, strict=True):
             if text.strip():
                 row[:] = self._embed(text)
-        return checked(rows, count=len(texts), dimensions=self.dimensions, identity=self.identity)
+        return checked(
+            rows,
+            count=len(texts),
+            dimensions=self.dimensions,
+            identity=self.identity,
+        )
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """The vector of `text` as a question; it differs from that of the document `text`."""

@@ -128,7 +128,9 @@ class RemoteEmbedder:
 
     @cached_property
     def _model(self) -> EmbeddingModel:
-        return self._google() if self._provider == "google" else self._openai()
+        if self._provider == "google":
+            return self._google()
+        return self._openai()
 
     def _openai(self) -> EmbeddingModel:
         _need_package("openai")
@@ -158,7 +160,11 @@ class RemoteEmbedder:
             timeout=int(self._timeout * 1000),
             retry_options=HttpRetryOptions(attempts=self._retries + 1),
         )
-        client = Client(vertexai=False, api_key=self._key, http_options=options)
+        client = Client(
+            vertexai=False,
+            api_key=self._key,
+            http_options=options,
+        )
         return GoogleEmbeddingModel(self._model_name, provider=GoogleProvider(client=client))
 
 
@@ -183,7 +189,11 @@ def _known(provider: str) -> Provider:
 
 
 def _api_key(
-    provider: str, environ: Mapping[str, str], *, custom: bool, api_key_env: str | None
+    provider: str,
+    environ: Mapping[str, str],
+    *,
+    custom: bool,
+    api_key_env: str | None,
 ) -> str:
     if custom and not api_key_env:
         # clients insist on a key; a known provider's own is not for strangers

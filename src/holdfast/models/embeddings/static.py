@@ -67,7 +67,11 @@ class StaticEmbedder:
         rows = np.zeros((len(words), self.dimensions), dtype=np.float32)
         for row, ids in zip(rows, _token_ids(tokenizer, words), strict=True):
             if known := [i for i in ids if i != unknown]:
-                table[known].mean(axis=0, dtype=np.float32, out=row)
+                table[known].mean(
+                    axis=0,
+                    dtype=np.float32,
+                    out=row,
+                )
         return rows
 
 

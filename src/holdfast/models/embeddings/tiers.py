@@ -86,9 +86,9 @@ class Tiers:
     def usable(self, identity: str) -> Embedder | None:
         """The embedder with this identity, unless it failed a moment ago."""
         embedder = next((embedder for embedder in self if embedder.identity == identity), None)
-        return (
-            None if embedder is None or self._resting.get(identity, 0) > self._clock() else embedder
-        )
+        if embedder is None or self._resting.get(identity, 0) > self._clock():
+            return None
+        return embedder
 
     def query(self, identity: str, text: str) -> Vector | None:
         """The vector of a question, or None when the model cannot give one now."""

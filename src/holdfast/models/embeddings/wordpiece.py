@@ -76,9 +76,9 @@ def _spaced(character: str) -> str:
         return " "
     if character in "\x00\ufffd" or unicodedata.category(character) in _DROPPED:
         return ""
-    return (
-        f" {character} " if any(ord(character) in script for script in _IDEOGRAPHS) else character
-    )
+    if any(ord(character) in script for script in _IDEOGRAPHS):
+        return f" {character} "
+    return character
 
 
 def _pieces_of(word: str, number: Lookup) -> list[int]:

@@ -77,7 +77,12 @@ def located(found: EntityMatch, text: str) -> EntityMatch:
     """
     for words in (found.raw, found.name):
         if words and (place := re.search(whole(words), text)):
-            return replace(found, start=place.start(), end=place.end(), raw=place.group())
+            return replace(
+                found,
+                start=place.start(),
+                end=place.end(),
+                raw=place.group(),
+            )
     return found
 
 

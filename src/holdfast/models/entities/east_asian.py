@@ -90,7 +90,9 @@ def _surname(run: str) -> str:
         if run[start:] in known:
             return run[start:]
     # Most surnames have two characters; a run of up to four may be a full name.
-    return run if len(run) <= 4 else run[-2:]
+    if len(run) <= 4:
+        return run
+    return run[-2:]
 
 
 def _chinese(text: str) -> Iterator[EntityMatch]:
@@ -123,7 +125,12 @@ def _honoured(name: str, start: int, raw: str) -> EntityMatch:
     return EntityMatch(name if len(name) > 1 else raw, "person", start, start + len(raw), TOLD, raw)
 
 
-def _found(match: re.Match[str], group: int, type_: EntityType, sure: float) -> EntityMatch:
+def _found(
+    match: re.Match[str],
+    group: int,
+    type_: EntityType,
+    sure: float,
+) -> EntityMatch:
     """The name in a group of a match, and all of the match as another spelling of it."""
     return EntityMatch(match[group], type_, match.start(), match.end(), sure, match.group())
 

@@ -44,9 +44,13 @@ def lengths(section: str) -> dict[str, tuple[int, ...]]:
     """
     found: dict[str, set[int]] = {}
     for entry in listed(section).sure:
-        first, *rest = entry.split(" ")
-        found.setdefault(first, set()).add(1 + len(rest))
-    return {first: tuple(sorted(counts, reverse=True)) for first, counts in found.items()}
+        words = entry.split(" ")
+        found.setdefault(words[0], set()).add(len(words))
+    # The longest entry that fits is the one that is meant.
+    longest_first: dict[str, tuple[int, ...]] = {}
+    for first, counts in found.items():
+        longest_first[first] = tuple(sorted(counts, reverse=True))
+    return longest_first
 
 
 @cache
@@ -70,7 +74,8 @@ def key_of(text: str) -> str:
 @cache
 def _sections() -> dict[str, list[str]]:
     sections: dict[str, list[str]] = {}
-    for part in f"\n{(files(__package__) / 'names.txt').read_text('utf-8')}".split("\n[")[1:]:
+    source = (files(__package__) / "names.txt").read_text("utf-8")
+    for part in f"\n{source}".split("\n[")[1:]:
         title, _, body = part.partition("]\n")
         text = " ".join("," if line.startswith("#") else line for line in body.splitlines())
         sections[title] = _entries(text)
@@ -81,4 +86,10 @@ def _sections() -> dict[str, list[str]]:
 
 
 def _entries(text: str) -> list[str]:
-    return [entry for entry in (" ".join(entry.split()) for entry in text.split(",")) if entry]
+    entries = []
+    for entry in text.split(","):
+        # Entries may be broken over lines.
+        plain = " ".join(entry.split())
+        if plain:
+            entries.append(plain)
+    return entries

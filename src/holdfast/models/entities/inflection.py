@@ -90,7 +90,9 @@ def canonical(name: str, type_: EntityType, *, genitive: bool) -> str:
     """
     section = {"person": "people", "location": "places", "organization": "organizations"}.get(type_)
     basic = nominative(name.lower(), listed(section).sure, genitive=genitive) if section else ""
-    return name[0] + basic[1:] if basic and basic != name.lower() else name
+    if basic and basic != name.lower():
+        return name[0] + basic[1:]
+    return name
 
 
 @cache

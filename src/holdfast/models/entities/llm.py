@@ -73,7 +73,9 @@ def _findings(answer: str) -> Iterable[EntityMatch]:
 def _label(value: Any) -> str:
     """A name out of an answer, on one line; empty when it is none."""
     label = line(value)
-    return label if len(label) <= _LONGEST_NAME else ""
+    if len(label) <= _LONGEST_NAME:
+        return label
+    return ""
 
 
 def _type(value: Any) -> EntityType:

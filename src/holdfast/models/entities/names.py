@@ -120,7 +120,9 @@ class _Reading:
         """The index behind a name of any kind; where nouns have capitals, one word is as much as
         can be told.
         """
-        return at + 1 if self._nouns else self._run(at, 3)
+        if self._nouns:
+            return at + 1
+        return self._run(at, 3)
 
     def _particles(self, at: int) -> int:
         """The index behind the particles of a name; 0 where there are none: `Ines de Castro`, but
@@ -132,11 +134,9 @@ class _Reading:
         near = behind < len(self._words) and all(
             self._words[index].near for index in range(at, behind + 1)
         )
-        return (
-            behind
-            if near and self._names_somebody(behind) and not self._known("places", behind)
-            else 0
-        )
+        if near and self._names_somebody(behind) and not self._known("places", behind):
+            return behind
+        return 0
 
     def _names_somebody(self, at: int) -> bool:
         """Whether a word has a capital and is none of those that never name anybody."""
@@ -171,7 +171,9 @@ class _Reading:
         return end
 
     def _key(self, at: int) -> str:
-        return self._words[at].key if 0 <= at < len(self._words) else ""
+        if 0 <= at < len(self._words):
+            return self._words[at].key
+        return ""
 
     def _known(self, section: str, at: int) -> int:
         """How many words from `at` on are an entry of a list that is no ordinary word; 0 for
@@ -186,7 +188,9 @@ class _Reading:
             )
             if whole and " ".join(word.key for word in words) in entries:
                 return count
-        return 1 if nominative(key, entries, genitive=self._nouns) else 0
+        if nominative(key, entries, genitive=self._nouns):
+            return 1
+        return 0
 
     def _follows(self, at: int, section: str) -> bool:
         """Whether one of a list's phrases stands right before a word, with or without an article
@@ -210,7 +214,13 @@ class _Reading:
         return False
 
     def _found(
-        self, type_: EntityType, begin: int, end: int, sure: float, *, since: int | None = None
+        self,
+        type_: EntityType,
+        begin: int,
+        end: int,
+        sure: float,
+        *,
+        since: int | None = None,
     ) -> _Hit:
         """The words from `begin` to `end` as a name; `since` is where it begins with its title."""
         first = self._words[begin if since is None else since]
@@ -299,7 +309,9 @@ class _Reading:
         if self._key(at - 1) in listed("kin") and gap in (" ", ", "):
             return self._person(at, TOLD)
         type_ = _nouns().get(self._key(at - 1)) if gap == " " else None
-        return self._found(type_, at, self._name_end(at), PHRASED) if type_ else None
+        if type_:
+            return self._found(type_, at, self._name_end(at), PHRASED)
+        return None
 
     def _may_be_called(self, at: int) -> bool:
         """Whether somebody who is told by other words may have this name, be it a month's."""
@@ -384,7 +396,9 @@ class _Reading:
         word = self._words[at]
         # MIT is one, the German Mit is none.
         sure = self._names_somebody(at) or word.shouted
-        return self._found("organization", at, at + count, LISTED) if count and sure else None
+        if count and sure:
+            return self._found("organization", at, at + count, LISTED)
+        return None
 
     def first_name(self, at: int) -> _Hit:
         if self._words[at].shouted:

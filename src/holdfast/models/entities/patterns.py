@@ -114,7 +114,9 @@ class PatternRecogniser:
             found += _hashtags(text)
         if compiled(_DIGIT).search(text):
             found += _dates(text)
-        return resolve(found) if len(found) > 1 else found
+        if len(found) > 1:
+            return resolve(found)
+        return found
 
 
 def _urls(text: str) -> Iterator[EntityMatch]:
@@ -171,7 +173,10 @@ def _hashtags(text: str) -> Iterator[EntityMatch]:
 
 
 def _tagged(
-    pattern: str, text: str, type_: EntityType, others: frozenset[str]
+    pattern: str,
+    text: str,
+    type_: EntityType,
+    others: frozenset[str],
 ) -> Iterator[EntityMatch]:
     code = [match.span() for match in compiled(_CODE).finditer(text)] if "`" in text else []
     for match in compiled(pattern).finditer(text):
@@ -223,11 +228,21 @@ _EAST_ASIAN = r"(?<!\d)(?:(\d{4}) ?[年년] ?)?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[
 def _dates(text: str) -> Iterator[EntityMatch]:
     yield from _numeric_dates(text)
     for match in compiled(_DAY_MONTH).finditer(text):
-        yield from _dated(match, year=match[3], month=match[2], day=match[1])
+        yield from _dated(
+            match,
+            year=match[3],
+            month=match[2],
+            day=match[1],
+        )
     yield from _days_after_months(text)
     if "月" in text or "월" in text:
         for match in compiled(_EAST_ASIAN).finditer(text):
-            yield from _dated(match, year=match[1], month=match[2], day=match[3])
+            yield from _dated(
+                match,
+                year=match[1],
+                month=match[2],
+                day=match[3],
+            )
 
 
 def _days_after_months(text: str) -> Iterator[EntityMatch]:
@@ -238,21 +253,42 @@ def _days_after_months(text: str) -> Iterator[EntityMatch]:
         month = before[1]
         plain = not (match[2] or match[3])
         if not (plain and month in _WORDS_TOO):  # in lower case, that is
-            yield from _dated(match, year=match[3], month=month, day=match[1], start=before.start())
+            yield from _dated(
+                match,
+                year=match[3],
+                month=month,
+                day=match[1],
+                start=before.start(),
+            )
 
 
 def _numeric_dates(text: str) -> Iterator[EntityMatch]:
     for match in compiled(_NUMERIC).finditer(text):
         first, sign, second, last = match.groups()
         if len(first) == 4 and len(last) < 3:
-            yield from _dated(match, year=first, month=second, day=last)
+            yield from _dated(
+                match,
+                year=first,
+                month=second,
+                day=last,
+            )
         elif len(first) > 2 or not (len(last) == 4 or (sign == "/" and len(last) == 2)):
             # A version, a phone number, a sum.
             continue
         elif sign == "." or int(first) > 12:
-            yield from _dated(match, year=last, month=second, day=first)
+            yield from _dated(
+                match,
+                year=last,
+                month=second,
+                day=first,
+            )
         elif int(second) > 12 or first == second:
-            yield from _dated(match, year=last, month=first, day=second)
+            yield from _dated(
+                match,
+                year=last,
+                month=first,
+                day=second,
+            )
         elif int(first) and int(
             second
         ):  # 3/4/2026 is in March or in April: which, is not for us to say
@@ -260,7 +296,12 @@ def _numeric_dates(text: str) -> Iterator[EntityMatch]:
 
 
 def _dated(
-    match: re.Match[str], *, year: str | None, month: str, day: str, start: int = -1
+    match: re.Match[str],
+    *,
+    year: str | None,
+    month: str,
+    day: str,
+    start: int = -1,
 ) -> Iterator[EntityMatch]:
     """The date of a match, if there is such a day; named in ISO form where it says the year."""
     number = int(month) if month.isdecimal() else _MONTHS.get(month.lower(), 0)

@@ -116,7 +116,13 @@ class Meter:
             self.used += tokens
             self.store.spend.add(scope, self.clock() // DAY, Spent(0, tokens))
 
-    def _told(self, which: str, used: int, most: int, until: Micros | None = None) -> str:
+    def _told(
+        self,
+        which: str,
+        used: int,
+        most: int,
+        until: Micros | None = None,
+    ) -> str:
         when = f" Until {iso(until)[:16]}Z the model rests, or" if until else " For more at once,"
         return (
             f"The language model has taken {used:,} of the {most:,} tokens that it may take in a "

@@ -22,7 +22,11 @@ OLLAMA = "http://localhost:11434/v1"
 
 
 def chat_model(
-    provider: str, name: str, *, base_url: str | None = None, key: str | None = None
+    provider: str,
+    name: str,
+    *,
+    base_url: str | None = None,
+    key: str | None = None,
 ) -> Model:
     """The model of a provider, or behind an OpenAI-compatible address. Nothing is sent.
 
@@ -66,7 +70,11 @@ def completing(model: Model) -> Complete:
 
 
 def complete_for(
-    spec: str, *, environ: Mapping[str, str], base_url: str = "", key_env: str = ""
+    spec: str,
+    *,
+    environ: Mapping[str, str],
+    base_url: str = "",
+    key_env: str = "",
 ) -> Complete | None:
     """The model that a setting such as `openai:gpt-5-mini` names, made when it is first asked; None
     for an empty one.
@@ -81,7 +89,14 @@ def complete_for(
     def complete(prompt: str) -> str:
         if not made:
             made.append(
-                completing(model_for(spec, environ=environ, base_url=base_url, key_env=key_env))
+                completing(
+                    model_for(
+                        spec,
+                        environ=environ,
+                        base_url=base_url,
+                        key_env=key_env,
+                    )
+                )
             )
         try:
             return made[0](prompt)
@@ -92,7 +107,11 @@ def complete_for(
 
 
 def model_for(
-    spec: str, *, environ: Mapping[str, str], base_url: str = "", key_env: str = ""
+    spec: str,
+    *,
+    environ: Mapping[str, str],
+    base_url: str = "",
+    key_env: str = "",
 ) -> Model:
     """The model that a setting names, or what is missing for it, as `chat_model` says; nothing is
     sent.
@@ -123,10 +142,17 @@ def _provider(name: str, key: str | None) -> Provider[object]:
     from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415
 
     made = infer_provider_class(name)
-    return made(api_key=key) if key else made()  # type: ignore[call-arg]
+    if key:
+        return made(api_key=key)  # type: ignore[call-arg]
+    return made()
 
 
-def _compatible(provider: str, name: str, base_url: str | None, key: str | None) -> Model:
+def _compatible(
+    provider: str,
+    name: str,
+    base_url: str | None,
+    key: str | None,
+) -> Model:
     # Loads a large client.
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
     from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415

@@ -35,12 +35,16 @@ def object_in(answer: str) -> dict[str, Any] | None:
     start = answer.find("{")
     end = answer.rfind("}")
     found = _read(answer[start : end + 1]) if 0 <= start < end else None
-    return found if isinstance(found, dict) else None
+    if isinstance(found, dict):
+        return found
+    return None
 
 
 def line(value: Any) -> str:
     """A text of an answer on one line; empty for what is no text."""
-    return " ".join(value.split()) if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    return ""
 
 
 def _read(text: str) -> Any:

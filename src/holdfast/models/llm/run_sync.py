@@ -50,5 +50,9 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 @lru_cache(maxsize=1)
 def _start(_pid: int) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
-    Thread(target=loop.run_forever, name="holdfast-outside", daemon=True).start()
+    Thread(
+        target=loop.run_forever,
+        name="holdfast-outside",
+        daemon=True,
+    ).start()
     return loop
