@@ -30,6 +30,7 @@ NO_OUTPUT = "no_output"
 SOURCE = "consolidation"
 BUSY = "Another process is consolidating these episodes at this moment."
 
+# "- **Category**: what is remembered", with or without a bullet and stars: models differ.
 _LINE = re.compile(
     r"^\s*(?:[-*•]+|\d+[.)])?\s*\**(?P<category>[^\W\d][\w "
     r"/-]{0,39}?)\**\s*[:：]\**\s*(?P<content>.+)$"

@@ -14,6 +14,7 @@ from .third_person import TITLES_OF_KIN
 _NAME = r"[A-ZÀ-ÞА-ЯЁ][\w'’-]+(?: [A-ZÀ-ÞА-ЯЁ][\w'’-]+)*"
 _AND = "|".join(sorted(words_of_all("kin", "joint")))
 _NEXT = re.compile(rf"(?:,? (?:{_AND}) |, ){_NAME}(?!['’]s\b)")
+# What stands between two names of one list.
 _JOINT = re.compile(rf"^(?:,? (?:{_AND}) |, )")
 
 # Words for more than one person. Most of them end in s; "boss" and "fils" are one person each.

@@ -23,6 +23,7 @@ from .vocabulary import Vocabulary, vocabulary
 log = logging.getLogger(__name__)
 
 MOST = 20  # candidates of one page
+# Of a candidate for which a model gives none, or no number: plainly said.
 DEFAULT_CONFIDENCE = 0.8
 
 

@@ -35,6 +35,7 @@ _LETTERS = {script: re.compile(f"[{letters}]") for script, letters in SCRIPTS.it
 # Enough to tell a language; more only cost time.
 _WORDS_TO_TELL = 80
 _PLAIN = str.maketrans("áàâäãåéèêëíìîïóòôöõúùûüçñ", "aaaaaaeeeeiiiiooooouuuucn")
+# {name} in a pattern: a piece of the same language file. Counts such as {2,5} have digits.
 _PIECE = re.compile(r"\{([a-z]\w*)\}")
 
 

@@ -35,6 +35,7 @@ HELD: tuple[Action, ...] = ("commit_at_session_end", "require_repetition")
 
 RULES = "rules_v1"
 MODEL = "model_v1"
+# Characters, so that one long answer of a model does not fill a table.
 LONGEST_REASON = 240
 # characters; an end is that of a triple
 LONGEST_QUOTE = 280

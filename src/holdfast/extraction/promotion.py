@@ -30,10 +30,14 @@ SAME_MATTER = 0.5
 SHARED_TERMS = 3
 # That a turn has in common with a candidate to speak for it.
 SUPPORTING_TERMS = 2
+# Terms shared with the summary of a session: enough to speak for a candidate, and where more
+# count no more.
 ENOUGH_ARC = 2
 MOST_ARC = 4
+# Turns that support a rule before it is promoted without a person.
 SURE_SUPPORT = 3
 SURE = 0.9
+# Quotes kept with a promoted memory; more only repeat it.
 MOST_QUOTES = 3
 NOT_KEPT = "not kept: "
 

@@ -36,8 +36,11 @@ _LISTED = (
     3  # words after a comma that may be one more thing of a list; more are a thought of their own
 )
 _EDGES = " \t\n,;:–—-"
+# A time with a year in it needs no date added.
 _YEAR = re.compile(r"(?:19|20)\d\d")
+# "last", "ago": the latest such day, even if the same expression could mean one to come.
 _PAST = re.compile(r"\b(?:last|ago|yesterday|earlier)\b", re.IGNORECASE)
+# The object of a triple ends where the next part of the sentence begins.
 _PARTS = re.compile(r"\s*(?:[,;(—–]|\bbecause\b|\bsince\b)")
 
 

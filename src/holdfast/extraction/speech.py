@@ -18,19 +18,24 @@ from .policy import PEOPLE
 # Characters; a list or a run-on paste rather than a statement.
 LONG_SENTENCE = 600
 
+# What a model thought before it answered; one that was cut off has no closing tag.
 _THOUGHT = re.compile(
     r"<(think|thinking|thought|reasoning|scratchpad)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
 # Occurs in no text people write, so a quote with it in is grounded nowhere.
 _HIDDEN = "\ufffc"
+# Closing quotes and brackets belong to the sentence that they end.
 _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]”»]*(?=\s|\Z)|[。！？]+[」』）]?|\n+")
+# "Dr." and initials end no sentence.
 _ABBREVIATION = re.compile(
     rf"(?:\b(?:{patterns_of_all('speech', 'abbreviations')})|\b[A-ZÀ-ÞА-Я])\.$", re.IGNORECASE
 )
+# Nor does "3." before a month.
 _ORDINAL = re.compile(r"(?:\A|\s)\d{1,2}\.$")
 # What an ordinal with a full stop may stand before: "3. Mai", "2. Klasse".
 _MONTH_NEXT = re.compile(rf"\s(?:{patterns_of_all('speech', 'after_ordinal')})", re.IGNORECASE)
 _BULLET = re.compile(r"(?:[-*•·]|\d{1,2}[.)])\s+")
+# A small letter or a bracket in the next line: the sentence was only broken.
 _CLAUSE_GOES_ON = re.compile(r"[a-zà-ÿа-я(]")
 
 

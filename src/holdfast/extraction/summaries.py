@@ -50,7 +50,9 @@ MOST_CONTEXT = 12
 LEVELS = range(4)
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]+")
+# Without spaces there are no words: runs of Han characters or katakana stand for them.
 _CJK_RUN = re.compile(r"[\u4e00-\u9fff々]{2,4}|[\u30a0-\u30ff]{2,}")
+# Questions are no themes, but may be what was left open.
 _ASKS = re.compile(r"[?？]\s*$")
 
 

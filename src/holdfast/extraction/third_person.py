@@ -64,6 +64,7 @@ _UNSPACED = re.compile(r"\w\w\.(?:I|My|We|Our|I['’]\w+)\.?")
 _JOINED = re.compile(r"(?:\w|['’])+(?:[/&+](?:\w|['’])+)+")
 _SENTENCE_END = re.compile(r"[.!?…:]['\")\]]*\s|\n")
 _CLAUSE_END = re.compile(r"[.,;:!?()—–…]")
+# Latin capitals with accents, too.
 _CAPITAL = re.compile(r"[A-ZÀ-Þ]")
 
 _PRONOUNS = listed("pronouns")

@@ -54,6 +54,7 @@ _READ_AS: Mapping[str, Reach] = {
 REACHES: tuple[Reach, ...] = get_args(Reach)
 
 _STRAIGHT = str.maketrans("’‘ʼ", "'''")
+# Splits behind the mark, so that a sentence keeps its own.
 SENTENCES = re.compile(r"(?<=[.!?…;。！？；\n])\s*")
 # Japanese may be all kanji.
 _SCRIPTS: Mapping[str, re.Pattern[str]] = {

@@ -20,6 +20,7 @@ from .sanitize import clean, one_line
 
 PATTERNS = PatternRecogniser()
 NAMES = QuickNameRecogniser()
+# A text without one of these holds no handle, tag or address, so the patterns need not be tried.
 _SIGN = re.compile(r"[@#＠＃]|://|www\.")
 LONGEST_NAME = (
     200  # folded characters: a longer one, such as a tracking link, is a name nobody asks for

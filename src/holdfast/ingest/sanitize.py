@@ -15,6 +15,7 @@ from ..text.fences import blank_fences, strip_fences
 from ..text.invisible import is_blank
 from ..text.secrets import find_secrets, redact
 
+# Neither SQLite nor Postgres stores a NUL or half of a surrogate pair in a text.
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 

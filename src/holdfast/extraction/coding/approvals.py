@@ -16,9 +16,11 @@ from .cue_words import Words
 from .note import LONGEST_QUOTE, Note
 from .statements import decision
 
+# What an option is dressed with: bold type, "(recommended)".
 _MARKS = re.compile(
     r"\*\*|__|`(?=\s)|\s*\((?:recommended|my pick|preferred|default)\)", re.IGNORECASE
 )
+# Letters that only names of tools, files and types have.
 _NAME = re.compile(r"[A-Z0-9`_./]")
 # Characters of an answer that only names what it picks.
 _LONGEST_PICK = 60

@@ -22,8 +22,10 @@ from .cue_words import Words, words, words_of
 from .error_lines import telling_line
 from .shell_commands import bare, program
 
+# How the index condenses tool calls: "Bash: make test", then "ok" or "failed, exit 2".
 _CALL = later(r"(?P<tool>[\w./:-]{1,60}): (?P<argument>.*)")
 _OUTCOME = later(r"(?P<word>ok|failed)(?:, exit (?P<status>-?\d+))?$")
+# Tools are named differently by each agent; these parts of names are common to them.
 _SHELL = later(r"bash|shell|terminal|exec|command|powershell|\bsh\b|\brun\b", re.IGNORECASE)
 _EDIT = later(r"edit|write|patch|replace|create|insert|notebook", re.IGNORECASE)
 # What a command prints when it went wrong, though a pipe behind it may have ended well.
@@ -34,6 +36,7 @@ _WENT_WRONG = later(
     r"?0)|^\s*Tests:.*\bfailed\b|\bcommand not found\b",
     re.MULTILINE,
 )
+# Counts only where nothing above was found: logs of failures say "ok" as well.
 _WENT_WELL = later(
     r"\b\d+ pass(?:ed|ing)\b|\bsuccess(?:ful(?:ly)?)?\b|\bok\b|\bdone\b|\bFinished\b|\b0 errors\b",
     re.IGNORECASE,

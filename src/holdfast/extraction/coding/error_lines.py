@@ -43,7 +43,9 @@ _TELLING = tuple(
         r"^FAILED .*",
     )
 )
+# What a test runner or npm writes before the message itself.
 _PREFIX = later(r"^(?:E\s{1,12}|npm (?:ERR!|error) |\[?ERROR\]?:? |FAILED )\s*")
+# A failed assertion tells what a test expects, not what went wrong.
 _ASSERTED = later(
     r"^(?:E\s+)?(?:AssertionError|assert\b)|^FAILED .*AssertionError|^expect\(|^Expected\b"
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .coding_session import Said
 from .cue_words import Words
 
+# A joining word at the end belongs to what follows.
 _TURNING = re.compile(r"[\s,;]*\b(?:and|so|but|which|und|y|et)\s*$", re.IGNORECASE)
 # Characters of a cause or a fix; more is a story.
 _LONGEST = 200

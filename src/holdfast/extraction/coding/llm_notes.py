@@ -34,6 +34,7 @@ PAGE_TOKENS = (
 )
 # Characters that are shown of one turn.
 LONGEST_TURN = 4_000
+# "category: text | quote": bullets, dashes and kinds of quotes vary between models.
 _LINE = re.compile(
     r"^\W{0,6}(?P<category>decisions?|procedures?|principles?|incidents?|preferences?)\W{1,4}(?P<text>.{8,400}?)"
     r"\s*(?:\||—|–|-)\s*(?:quote:?\s*)?[\"“](?P<quote>.{4,400}?)[\"”]\W*$",

@@ -21,6 +21,7 @@ LONGEST_QUOTE = 400
 # Below which nobody could tell later what a note is about.
 FEWEST_LETTERS = 8
 
+# A word that was cut in the middle.
 _CUT = re.compile(r"\s+\S*$")
 _EDGES = " \t\n,;:–—-"
 

@@ -19,10 +19,12 @@ from .shell_commands import bare, is_narrow, purpose
 
 # Times that a command has to pass in a session.
 OFTEN = 2
+# Steps as a list, or one after the other in a line: "1. build 2. test".
 _STEP = re.compile(r"\s{0,8}(?:\d{1,2}[.)]|[-*•]|[①-⑨])\s*(?P<step>\S.*)")
 _INLINE_STEP = re.compile(r"(?:^|\s)\d[.)]\s+(?P<step>.+?)(?=\s+\d[.)]\s|$)")
 _FENCE = re.compile(r"\s{0,4}(?:```|~~~)")
 _COMMAND = re.compile(r"`([^`\n]{3,200})`")
+# A prompt copied from a terminal is no part of the command.
 _PROMPT = re.compile(r"^(?:[$%#❯>]\s+)")
 _MARKS = re.compile(r"\*\*|__")
 _FEWEST_STEPS = 2

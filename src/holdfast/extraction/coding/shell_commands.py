@@ -18,6 +18,7 @@ _BEFORE = re.compile(
     r"|(?:export\s+)?[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s*(?:&&|;)?\s+|env\s+(?=\w+=)"
     r"|sudo\s+(?:-\S+\s+)*|time\s+|timeout\s+(?:-\S+\s+)*\S+\s+|nice\s+(?:-\S+\s+)*)"
 )
+# Redirections, and pipes that only shorten the output.
 _BEHIND = re.compile(
     r"\s*(?:\d?>&\d|[12&]?>>?\s*\S+|\|&?\s*(?:tail|head|grep|less|tee|cat|sed|awk|wc|sort|jq|cut)\b[^|;&]*"
     r"|\|\|\s*true|(?:\|\||&&|;)\s*echo\b[^;&|]*|&)\s*$"

@@ -20,6 +20,7 @@ from .cue_words import Words, spoken, words_of
 from .note import LONGEST_QUOTE, LONGEST_TEXT, Home, Note, sentence, title_of, within
 
 _EDGES = " \t\n,;:–—-."
+# One word alone is decided on only if it looks like a name.
 _NAMED = re.compile(r"[A-Z0-9`_]")
 
 

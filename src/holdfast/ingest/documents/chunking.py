@@ -21,8 +21,10 @@ TINY = SIZE // 5
 # Code up to this length is worth more in one piece.
 WHOLE_CODE = SIZE * 4
 
+# As CommonMark defines them: up to three spaces, then at least three marks.
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.+?)[ \t#]*$")
+# Chunks break between sentences; Chinese and Japanese write no space there.
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 _SPACE = re.compile(r"\s+")
 

@@ -33,6 +33,7 @@ there.
 """
 # Read line by line, so this is about time: minutes.
 MOST_TRANSCRIPT_BYTES = 500_000_000
+# What stands in the place of a hidden secret; a warning of the report names its kind.
 _MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
 
 

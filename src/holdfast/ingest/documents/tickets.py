@@ -46,7 +46,9 @@ _LABELS = ("labels", "tags", "keywords")
 _FACETS = ("status", "type", "priority")
 _LISTS = ("tickets", "issues", "items")
 
+# The title of a ticket without front matter.
 _TOP_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+# "**Status**: done" at the top of a ticket.
 _FACET_LINE = re.compile(
     rf"^[\s*_>-]*({'|'.join(_FACETS)})[\s*_]*:[\s*_]*([\w][\w /-]{{0,40}})", re.IGNORECASE
 )
