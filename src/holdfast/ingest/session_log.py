@@ -46,7 +46,13 @@ def check_messages(bodies: Sequence[Mapping[str, Any]]) -> None:
         message_body(body)
 
 
-def begin(tx: Transaction, scope: Scope, session: str, *, at: Micros) -> None:
+def begin(
+    tx: Transaction,
+    scope: Scope,
+    session: str,
+    *,
+    at: Micros,
+) -> None:
     """Begins a conversation in which nothing was said yet: that ends the open ones, as its first
     words would.
     """
@@ -56,7 +62,13 @@ def begin(tx: Transaction, scope: Scope, session: str, *, at: Micros) -> None:
         tx.sessions.put(Session(session, scope, at, at))
 
 
-def end_others(tx: Transaction, scope: Scope, session: str, *, at: Micros) -> None:
+def end_others(
+    tx: Transaction,
+    scope: Scope,
+    session: str,
+    *,
+    at: Micros,
+) -> None:
     """Ends the open conversations of a scope when another begins; those that an agent leads end by
     themselves.
     """
@@ -83,11 +95,23 @@ def end(
     if known is None or known.ended_at is not None:
         return False
     noted = {**known.metadata, **_guarded(metadata)}
-    tx.sessions.put(replace(known, ended_at=at, end_reason=without_secrets(reason), metadata=noted))
+    tx.sessions.put(
+        replace(
+            known,
+            ended_at=at,
+            end_reason=without_secrets(reason),
+            metadata=noted,
+        )
+    )
     return True
 
 
-def note(tx: Transaction, scope: Scope, session: str, metadata: Mapping[str, Any]) -> None:
+def note(
+    tx: Transaction,
+    scope: Scope,
+    session: str,
+    metadata: Mapping[str, Any],
+) -> None:
     """Adds to what is noted of a session."""
     known = tx.sessions.get(scope, session)
     if known is not None and not metadata.items() <= known.metadata.items():

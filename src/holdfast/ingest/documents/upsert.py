@@ -52,7 +52,13 @@ def key_of(name: str) -> str:
 
 
 def replace(
-    tx: Transaction, scope: Scope, session: str, wanted: Sequence[Memory], *, kind: Kind, at: Micros
+    tx: Transaction,
+    scope: Scope,
+    session: str,
+    wanted: Sequence[Memory],
+    *,
+    kind: Kind,
+    at: Micros,
 ) -> Changed:
     """Makes `wanted` all that is indexed of a file or a session; those that are there already keep
     ids and links.
@@ -78,7 +84,13 @@ def add(tx: Transaction, new: Sequence[Memory], *, at: Micros) -> Memories:
     return stored
 
 
-def drop(tx: Transaction, scope: Scope, session: str, *, kind: Kind) -> Changed:
+def drop(
+    tx: Transaction,
+    scope: Scope,
+    session: str,
+    *,
+    kind: Kind,
+) -> Changed:
     """Takes out all that is indexed of a file or a session."""
     gone = _indexed(tx, scope, session, kind)
     for one in gone:
@@ -86,19 +98,43 @@ def drop(tx: Transaction, scope: Scope, session: str, *, kind: Kind) -> Changed:
     return Changed(removed=len(gone))
 
 
-def _indexed(tx: Transaction, scope: Scope, session: str, kind: Kind) -> Memories:
+def _indexed(
+    tx: Transaction,
+    scope: Scope,
+    session: str,
+    kind: Kind,
+) -> Memories:
     every = tx.sessions.memories(scope, session)
     return [one for one in every if one.kind == kind and one.source == SOURCE]
 
 
-def _refresh(tx: Transaction, old: Memory, new: Memory, *, at: Micros) -> None:
+def _refresh(
+    tx: Transaction,
+    old: Memory,
+    new: Memory,
+    *,
+    at: Micros,
+) -> None:
     """Tells a chunk whose words are the same where it stands now, and under which title."""
     metadata = {key: value for key, value in old.metadata.items() if key != BRANCH}
     metadata |= {key: value for key, value in new.metadata.items() if key in ("at", BRANCH)}
     if (old.title, old.tags, old.category) != (new.title, new.tags, new.category):
         # What it is found by has changed, and with it its vector.
-        titled = old.with_(title=new.title, tags=new.tags, category=new.category)
-        moved = titled.with_(position=new.position, metadata=metadata, updated_at=at)
+        titled = old.with_(
+            title=new.title,
+            tags=new.tags,
+            category=new.category,
+        )
+        moved = titled.with_(
+            position=new.position,
+            metadata=metadata,
+            updated_at=at,
+        )
         entity_linking.note(tx, [commit.rewrite(tx, old, moved)], at=at)
     elif (old.position, old.metadata) != (new.position, metadata):
-        tx.change(old, position=new.position, metadata=metadata, updated_at=at)
+        tx.change(
+            old,
+            position=new.position,
+            metadata=metadata,
+            updated_at=at,
+        )
