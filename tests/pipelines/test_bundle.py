@@ -382,7 +382,7 @@ def test_a_person_whom_both_stores_know_is_the_same_person(hf, clock, fresh):
     other = fresh("user:ann")
     other.capture("s2", "user", "My sister Ines called.")
     other.import_(lines)
-    (ines,) = (one for one in other.entities.list() if one.name == "Ines")
+    (ines,) = (one for one in other.entities() if one.name == "Ines")
     assert len(other.about("Ines").memories) == 2, ines
 
 
@@ -416,7 +416,7 @@ def test_an_import_without_history_is_one_run_that_can_be_undone(hf, clock, fres
     assert {event.verb for event in copy.log(limit=None)} == {"import"}
     assert list(copy.export(history=False)) == lines
     copy.undo()
-    assert (copy.list(statuses=["active", "archived", "superseded"]), copy.sessions.list()) == (
+    assert (copy.list(statuses=["active", "archived", "superseded"]), copy.sessions()) == (
         [],
         [],
     )

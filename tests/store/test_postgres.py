@@ -1481,7 +1481,7 @@ class TestErrors:
                 store.scopes,
                 lambda: store.read((), "SELECT nonsense"),
                 lambda: put(store, fact("a\0b")),
-                lambda: write(store, lambda tx: tx.execute("SELECT 1/0")),
+                lambda: write(store, lambda tx: tx._rows.execute("SELECT 1/0")),
             ]
             told_ = [told(raised)]
             for call in calls:
@@ -1617,7 +1617,7 @@ class TestErrors:
 
         def work(tx: Any) -> None:
             tx.sessions.add_messages(ANN, "s", [{"n": 1}, {"n": 2}])
-            traces.append(tx.trace(store._sight(())))
+            traces.append(tx._rows.trace(store._sight(())))
 
         write(store, work, when=at(1))
         ((transaction,),) = query(
