@@ -203,7 +203,13 @@ class DecisionWriter:
                 metadata=told.metadata,
             )
             return False
-        active = commit.set_status(self.tx, held, "active", at=self.at, reason=reason)
+        active = commit.set_status(
+            self.tx,
+            held,
+            "active",
+            at=self.at,
+            reason=reason,
+        )
         new = self.tx.change(active, metadata=told.metadata, confidence=told.confidence)
         self._rests_on(new, turns)
         self._stands(new, decision)
@@ -211,14 +217,24 @@ class DecisionWriter:
 
     def refuse(self, held: Memory, reason: str) -> None:
         """Puts a held memory away; it is kept with the reason, and can be restored."""
-        commit.set_status(self.tx, held, "archived", at=self.at, reason=reason)
+        commit.set_status(
+            self.tx,
+            held,
+            "archived",
+            at=self.at,
+            reason=reason,
+        )
 
     def note(self, turn: str, verdict: Verdict, candidate: Candidate | None = None) -> None:
         """Keeps on a turn that something of it was dropped, and why; not what."""
         fresh = self.tx.memory(self.session.scope, turn)
         if fresh is None:
             return
-        told = {"action": verdict.action, "reason": verdict.reason, "version": verdict.version}
+        told = {
+            "action": verdict.action,
+            "reason": verdict.reason,
+            "version": verdict.version,
+        }
         if candidate is not None:
             told |= {"kind": candidate.kind, "category": candidate.category}
         decisions = [*fresh.metadata.get("decisions", ()), told]
@@ -232,7 +248,13 @@ class DecisionWriter:
             self.note(turn, Verdict("drop", reason))
             fresh = self.tx.memory(self.session.scope, turn)
             if fresh is not None:
-                commit.set_status(self.tx, fresh, "archived", at=self.at, reason=reason)
+                commit.set_status(
+                    self.tx,
+                    fresh,
+                    "archived",
+                    at=self.at,
+                    reason=reason,
+                )
         gone = 0
         for one in (
             self.tx.sessions.memories(self.session.scope, self.session.id, named=True)
@@ -295,16 +317,45 @@ class DecisionWriter:
 
     def _link(self, memory: Memory, turns: Iterable[str]) -> None:
         for turn in turns:
-            self.tx.link(Edge(memory.scope, memory.id, turn, "derived_from", self.at))
+            self.tx.link(
+                Edge(
+                    memory.scope,
+                    memory.id,
+                    turn,
+                    "derived_from",
+                    self.at,
+                )
+            )
 
     def _stands(self, new: Memory, decision: Decision) -> None:
         match decision:
             case Supersede(_, old, reason) if old.kind == "rule" or self.policy.vocabulary.retires:
-                retire(self.tx, old, new, at=self.at, reason=reason)
+                retire(
+                    self.tx,
+                    old,
+                    new,
+                    at=self.at,
+                    reason=reason,
+                )
             case Supersede(_, old, reason):
-                demote(self.tx, old, new, at=self.at, reason=reason)
+                demote(
+                    self.tx,
+                    old,
+                    new,
+                    at=self.at,
+                    reason=reason,
+                )
             case Coexist(_, old, reason):
-                self.tx.link(Edge(new.scope, new.id, old.id, "conflicts_with", self.at, reason))
+                self.tx.link(
+                    Edge(
+                        new.scope,
+                        new.id,
+                        old.id,
+                        "conflicts_with",
+                        self.at,
+                        reason,
+                    )
+                )
             case Add() | Bump() | Ignore():
                 pass
 
@@ -361,7 +412,13 @@ def demote(
             decay_rate=max(fresh.decay_rate, DEMOTED_RATE),
             updated_at=at,
         )
-        retire(tx, fresh, new, at=at, reason=reason)
+        retire(
+            tx,
+            fresh,
+            new,
+            at=at,
+            reason=reason,
+        )
 
 
 def retire(

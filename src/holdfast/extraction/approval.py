@@ -290,9 +290,32 @@ def _retire(
     on.
     """
     for source in sources:
-        tx.link(Edge(by.scope, by.id, source, "derived_from", at))
-    commit.set_status(tx, proposed, "superseded", at=at, reason=reason)
-    tx.link(Edge(by.scope, by.id, proposed.id, "supersedes", at, reason))
+        tx.link(
+            Edge(
+                by.scope,
+                by.id,
+                source,
+                "derived_from",
+                at,
+            )
+        )
+    commit.set_status(
+        tx,
+        proposed,
+        "superseded",
+        at=at,
+        reason=reason,
+    )
+    tx.link(
+        Edge(
+            by.scope,
+            by.id,
+            proposed.id,
+            "supersedes",
+            at,
+            reason,
+        )
+    )
 
 
 def _settle(
@@ -317,7 +340,16 @@ def _settle(
                     tx, fresh, new, at=at, reason=reason, told=f"replaced by {new.id}: {reason}"
                 )
         case Coexist(_, old, reason):
-            tx.link(Edge(new.scope, new.id, old.id, "conflicts_with", at, reason))
+            tx.link(
+                Edge(
+                    new.scope,
+                    new.id,
+                    old.id,
+                    "conflicts_with",
+                    at,
+                    reason,
+                )
+            )
 
 
 def admit(
@@ -348,7 +380,13 @@ def reject(
     """Puts a proposal away for good: it is not proposed again in the same words."""
     check_waiting(proposed)
     told = f"{REJECTED}: {reason}" if reason else REJECTED
-    return commit.set_status(tx, proposed, "archived", at=at, reason=told)
+    return commit.set_status(
+        tx,
+        proposed,
+        "archived",
+        at=at,
+        reason=told,
+    )
 
 
 def stale(memories: Sequence[Memory], now: Micros, days: int = PROPOSAL_DAYS) -> Memories:
@@ -385,7 +423,13 @@ def expire(
     fresh = [tx.memory(memory.scope, memory.id) for memory in proposals]
     why = f"expired: nobody decided within {counted(days, 'day')}"
     return [
-        commit.set_status(tx, memory, "archived", at=at, reason=why)
+        commit.set_status(
+            tx,
+            memory,
+            "archived",
+            at=at,
+            reason=why,
+        )
         for memory in fresh
         if memory is not None and memory.status == "proposed"
     ]

@@ -34,7 +34,13 @@ def settled(
             kept.append(one)
         elif old := _taken_back(kept, change["before"]):
             kept.remove(old)
-            kept += _told_anew(old, one, change, turns, reread)
+            kept += _told_anew(
+                old,
+                one,
+                change,
+                turns,
+                reread,
+            )
     return kept
 
 

@@ -89,7 +89,16 @@ def consolidate(
         insights = list(parse(complete(asked(episodes)))) if episodes else []
         author = Author(actor, new_id("run", clock()), clock(), KIND)
         facts = _facts(insights, scope, author, max_bytes)
-        return store.write(author, lambda tx: _keep(tx, job, episodes, facts, author))
+        return store.write(
+            author,
+            lambda tx: _keep(
+                tx,
+                job,
+                episodes,
+                facts,
+                author,
+            ),
+        )
     except BaseException as error:
         # What is already going wrong matters more.
         with suppress(HoldfastError):
@@ -182,7 +191,15 @@ def _keep(
     }
     for fact in (*new, *{fact.id for fact in known.values()}):
         for episode in episodes:
-            tx.link(Edge(episode.scope, fact, episode.id, "derived_from", author.at))
+            tx.link(
+                Edge(
+                    episode.scope,
+                    fact,
+                    episode.id,
+                    "derived_from",
+                    author.at,
+                )
+            )
     for episode in episodes:
         tx.change(episode, consolidated_at=author.at, outcome=EXTRACTED if facts else NO_OUTPUT)
     tx.jobs.finish(job)

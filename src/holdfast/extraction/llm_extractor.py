@@ -134,4 +134,10 @@ def _triple(element: Mapping[str, Any]) -> Triple | None:
     )
     if not (subject and predicate and object_):
         return None
-    return Triple(subject, predicate.upper().replace(" ", "_"), object_, subject_type, object_type)
+    return Triple(
+        subject,
+        predicate.upper().replace(" ", "_"),
+        object_,
+        subject_type,
+        object_type,
+    )

@@ -73,7 +73,16 @@ def read_to_end(
     differ, and a turn that follows must never look older than the reading.
     """
     last, detail = session.last_activity, {"outcome": outcome}
-    tx.progress.put(Progress(session.scope, session.id, SUMMARY, last, at, detail))
+    tx.progress.put(
+        Progress(
+            session.scope,
+            session.id,
+            SUMMARY,
+            last,
+            at,
+            detail,
+        )
+    )
 
 
 def is_unread(store: Store, session: Session) -> bool:

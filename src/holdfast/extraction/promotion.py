@@ -168,7 +168,13 @@ def _weighed(cluster: Sequence[Held], transcript: Mapping[str, str], arc: str) -
     if not reason:
         return _why_not(first, len(support), told)
     quotes = tuple(dict.fromkeys(one.quote for one in cluster))[:MOST_QUOTES]
-    return Promotion(first, tuple(cluster[1:]), support, quotes, reason)
+    return Promotion(
+        first,
+        tuple(cluster[1:]),
+        support,
+        quotes,
+        reason,
+    )
 
 
 def _enough(

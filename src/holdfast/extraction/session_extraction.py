@@ -108,14 +108,32 @@ class SummarySink:
         """What is unread of a session, and what to do with all that waited for its end."""
         store, reading = self.store, self.reading
         read_to = marks[SUMMARY].position if SUMMARY in marks else -1
-        found = look(store, session, turns, reading, marks)
+        found = look(
+            store,
+            session,
+            turns,
+            reading,
+            marks,
+        )
         remain = [turn for turn in turns if turn.id not in found.gone]
         is_new = any(turn.created_at > read_to for turn in turns)
         if not is_new or found.all_gone or not remembers(store, session.scope):
             return Learned(remain, found)
         made = arc_.summarise_session(remain, reading.policy.vocabulary, reading.complete)
-        kept, refused = _weighed(store, reading, _pool(store, session, found), remain, made)
-        return Learned(remain, found, kept, refused, made)
+        kept, refused = _weighed(
+            store,
+            reading,
+            _pool(store, session, found),
+            remain,
+            made,
+        )
+        return Learned(
+            remain,
+            found,
+            kept,
+            refused,
+            made,
+        )
 
     def is_current(self, read: Session, now: Session) -> bool:
         """Whether it is still at its end, and nobody has spoken since."""
@@ -181,9 +199,22 @@ def _pool(store: Store, session: Session, found: TurnExtraction) -> list[_Waitin
         # Otherwise it goes with the turns that it rests on.
         if turns:
             candidate = as_candidate(memory)
-            held = _held(store, session, memory.id, candidate, turns, action)
+            held = _held(
+                store,
+                session,
+                memory.id,
+                candidate,
+                turns,
+                action,
+            )
             pool.append(
-                _Waiting(held, candidate, session.scope, memory.event_time, action not in HELD)
+                _Waiting(
+                    held,
+                    candidate,
+                    session.scope,
+                    memory.event_time,
+                    action not in HELD,
+                )
             )
     said = {turn.id: turn.event_time for turn in found.turns}
     for place, one in enumerate(found.judged):
@@ -198,7 +229,13 @@ def _pool(store: Store, session: Session, found: TurnExtraction) -> list[_Waitin
                 one.verdict.action,
             )
             pool.append(
-                _Waiting(held, candidate, session.scope, said[candidate.source], sure=False)
+                _Waiting(
+                    held,
+                    candidate,
+                    session.scope,
+                    said[candidate.source],
+                    sure=False,
+                )
             )
     return pool
 
@@ -286,7 +323,15 @@ def _weighed(
         promotion = chosen.get(one.held.key)
         reason = promotion.reason if promotion else "waited for the end of the session"
         rests_on = one.held.turns | promotion.support if promotion else one.held.turns
-        kept.append(PromotedFact(one.held.key, decision, rests_on, reason, promotion))
+        kept.append(
+            PromotedFact(
+                one.held.key,
+                decision,
+                rests_on,
+                reason,
+                promotion,
+            )
+        )
     return kept, refusals
 
 
@@ -382,7 +427,13 @@ def end_idle(
             fresh = tx.sessions.get(one.scope, one.id)
             silent = fresh is not None and fresh.last_activity == one.last_activity
             why = "its server is gone" if is_orphaned(one) else "idle"
-            if silent and end(tx, one.scope, one.id, at=author.at, reason=why):
+            if silent and end(
+                tx,
+                one.scope,
+                one.id,
+                at=author.at,
+                reason=why,
+            ):
                 ended.append(one)
         return ended
 

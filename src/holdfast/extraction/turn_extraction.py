@@ -197,7 +197,13 @@ class FactSink:
 
     def extract(self, session: Session, turns: Memories, marks: Marks) -> TurnExtraction | None:
         """What the new turns say, judged; None where no turn is new."""
-        found = look(self.store, session, turns, self.reading, marks)
+        found = look(
+            self.store,
+            session,
+            turns,
+            self.reading,
+            marks,
+        )
         if found.turns:
             return found
         return None
@@ -315,7 +321,16 @@ def _note_failure(
     known = tx.progress.get(session.scope, session.id, FACTS)
     detail = {**(known.detail if known else {}), "failed": {"error": error, "at": at}}
     position = known.position if known else -1
-    tx.progress.put(Progress(session.scope, session.id, FACTS, position, at, detail))
+    tx.progress.put(
+        Progress(
+            session.scope,
+            session.id,
+            FACTS,
+            position,
+            at,
+            detail,
+        )
+    )
 
 
 @cache

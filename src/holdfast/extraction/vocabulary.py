@@ -74,7 +74,11 @@ _CUES = (
     "small_talk",
     "mood",
 )
-_ARC = {"about": "{themes}", "said": "{quotes}", "asked": "{questions}"}
+_ARC = {
+    "about": "{themes}",
+    "said": "{quotes}",
+    "asked": "{questions}",
+}
 _KEYS = frozenset(
     (
         "categories",

@@ -364,8 +364,23 @@ def supersede(
 
     `reason` says why, `told` what the old memory says of itself. It comes back as it is now.
     """
-    gone = set_status(tx, old, status, at=at, reason=told)
-    tx.link(Edge(new.scope, new.id, old.id, "supersedes", at, without_secrets(reason)))
+    gone = set_status(
+        tx,
+        old,
+        status,
+        at=at,
+        reason=told,
+    )
+    tx.link(
+        Edge(
+            new.scope,
+            new.id,
+            old.id,
+            "supersedes",
+            at,
+            without_secrets(reason),
+        )
+    )
     _outdate_turns(tx, old, new)
     return gone
 
@@ -435,7 +450,11 @@ def set_status(
     told = without_secrets(reason)
     # Whoever brings a memory back is using it: it does not fade again at once.
     awake = (
-        {"confidence": said(memory), "strength": None, "last_accessed": at}
+        {
+            "confidence": said(memory),
+            "strength": None,
+            "last_accessed": at,
+        }
         if status == "active"
         else {}
     )

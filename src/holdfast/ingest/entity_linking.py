@@ -77,7 +77,13 @@ def _create_or_get(
 ) -> Entity:
     name = _written(found.name)
     known = tx.entities.named(memory.scope, fold(name), found.type)
-    entity = known or _new_entity(tx, memory.scope, name, found.type, at=at)
+    entity = known or _new_entity(
+        tx,
+        memory.scope,
+        name,
+        found.type,
+        at=at,
+    )
     if _storable(found.raw):
         entity = _also_called(entity, [_written(found.raw)])
     if entity is not known:
@@ -179,7 +185,14 @@ def split(
             raise NotFound(f"{old.name} does not go by the name {name!r}.")
     first, *rest = (aliases[name] for name in wanted)
     _refuse_a_second(tx, replace(old, name=first), besides=old)
-    new = Entity(new_id("ent", at), old.scope, first, old.type, at, tuple(rest))
+    new = Entity(
+        new_id("ent", at),
+        old.scope,
+        first,
+        old.type,
+        at,
+        tuple(rest),
+    )
     old = replace(
         old, aliases=tuple(alias for folded, alias in aliases.items() if folded not in wanted)
     )

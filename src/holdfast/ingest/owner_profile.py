@@ -48,4 +48,13 @@ def keep_rules_few(tx: Transaction, scope: Scope, *, at: Micros) -> Memories:
     if scope.kind != "user":
         return []
     surplus = tx.surplus(scope, ("rule",), MOST_RULES, spare_unconsolidated=False)
-    return [commit.set_status(tx, rule, "archived", at=at, reason=EVICTION) for rule in surplus]
+    return [
+        commit.set_status(
+            tx,
+            rule,
+            "archived",
+            at=at,
+            reason=EVICTION,
+        )
+        for rule in surplus
+    ]

@@ -74,7 +74,13 @@ def end_others(
     """
     for other in tx.sessions.list([scope], open_only=True):
         if other.id != session and not other.agent:
-            end(tx, scope, other.id, at=at, reason="another session began")
+            end(
+                tx,
+                scope,
+                other.id,
+                at=at,
+                reason="another session began",
+            )
 
 
 def end(

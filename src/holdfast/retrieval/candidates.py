@@ -77,11 +77,30 @@ def gather(
     for view in views:
         ranked[f"meaning ({view.tier})"] = store.by_vector(where, view.model, view.vector, DEPTH)
     ranked["entities"] = store.by_entity(where, names_in(query.text), DEPTH)
-    ranked["time"] = timely(store, query, where, views, occurring)
+    ranked["time"] = timely(
+        store,
+        query,
+        where,
+        views,
+        occurring,
+    )
     arms = {name: [seq for seq, _ in pairs] for name, pairs in ranked.items() if pairs}
     memories = fetch(store, where, arms)
-    similarity = similarities(store, where, views, ranked, memories)
-    return Gathered(query, corpus, arms, memories, similarity, views)
+    similarity = similarities(
+        store,
+        where,
+        views,
+        ranked,
+        memories,
+    )
+    return Gathered(
+        query,
+        corpus,
+        arms,
+        memories,
+        similarity,
+        views,
+    )
 
 
 def rarest(terms: Sequence[str], corpus: Corpus) -> tuple[str, ...]:

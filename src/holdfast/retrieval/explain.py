@@ -48,10 +48,24 @@ def why(engine: Engine, question: Question, expected: Memory) -> Why:
             explanation = (
                 f"{expected.id} was not recalled. Stage {stage.name!r} dropped it: {stage.detail}"
             )
-            return Why(expected.id, False, None, stage.name, explanation, tuple(stages))
+            return Why(
+                expected.id,
+                False,
+                None,
+                stage.name,
+                explanation,
+                tuple(stages),
+            )
     rank = _rank(recall(engine, question, rank_all=True), expected)
     explanation = f"{expected.id} was recalled at rank {rank}: {stages[-1].detail}"
-    return Why(expected.id, True, rank, None, explanation, tuple(stages))
+    return Why(
+        expected.id,
+        True,
+        rank,
+        None,
+        explanation,
+        tuple(stages),
+    )
 
 
 def _stages(engine: Engine, question: Question, expected: Memory) -> Iterator[Stage]:

@@ -90,7 +90,13 @@ def recall(engine: Engine, question: Question, *, rank_all: bool = False) -> Rec
         ranking.memories, len(ranking.memories) if rank_all else question.limit
     )
     hits = [ranking.hit(place) for place in order[: question.limit]]
-    return Recall(fit(hits, question.tokens), gathered, ranking, order, copies)
+    return Recall(
+        fit(hits, question.tokens),
+        gathered,
+        ranking,
+        order,
+        copies,
+    )
 
 
 def parse_query(engine: Engine, question: Question) -> Query:
@@ -107,7 +113,13 @@ def has_content(query: Query) -> bool:
 
 
 def _nothing(query: Query) -> Gathered:
-    return Gathered(query, Corpus(0, 0.0), {}, {}, {})
+    return Gathered(
+        query,
+        Corpus(0, 0.0),
+        {},
+        {},
+        {},
+    )
 
 
 def rank(engine: Engine, gathered: Gathered, *, now: bool = True) -> Ranking:

@@ -182,7 +182,16 @@ def _cut_and_paste(
     entries = texts.full_yaml.entries(document.yaml)
     if entries is None:
         return None
-    edits = [_edit(document, entries, key, value, order) for key, value in changes.items()]
+    edits = [
+        _edit(
+            document,
+            entries,
+            key,
+            value,
+            order,
+        )
+        for key, value in changes.items()
+    ]
     text = document.yaml
     # From the end to the beginning, so that places stay true; of what is new at one place the last
     # comes first.
@@ -207,7 +216,13 @@ def _edit(
     known = entries.get(key)
     if known is None:
         if value is not None:
-            return _added(document, entries, key, value, order)
+            return _added(
+                document,
+                entries,
+                key,
+                value,
+                order,
+            )
         return None
     if value is None:
         return yaml.rfind("\n", 0, known.start) + 1, _line_end(yaml, known.end), ""

@@ -63,7 +63,17 @@ LONGEST_TOPIC = 300
 _SCRIPTS = {script: re.compile(f"[{letters}]") for script, letters in SCRIPTS.items()}
 _KANA = _SCRIPTS["kana"]
 _PLAIN = str.maketrans(
-    {"’": "'", "‘": "'", "´": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "，": ",", "：": ":"}
+    {
+        "’": "'",
+        "‘": "'",
+        "´": "'",
+        "ʼ": "'",
+        "“": '"',
+        "”": '"',
+        "„": '"',
+        "，": ",",
+        "：": ":",
+    }
 )
 # Code, and lines of a program or a shell, are nobody's request.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
@@ -191,7 +201,13 @@ def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest 
         after = sentences[place + 1 :]
         # Folding moves no character, so that a topic can be taken from the sentence as it was
         # written.
-        kind, topic = _settled(grammar, found, sentence if grammar.fold else spelled, before, after)
+        kind, topic = _settled(
+            grammar,
+            found,
+            sentence if grammar.fold else spelled,
+            before,
+            after,
+        )
         if kind is None:
             continue
         request = MemoryRequest(
@@ -304,9 +320,21 @@ def _settled(
     if found.kind == "pause" and _has(grammar, grammar.past, sentence):
         return "forget_session", ""
     if found.kind in ("forget_last", "forget_topic") and found.back:
-        return _forgotten(grammar, found, sentence, before, after)
+        return _forgotten(
+            grammar,
+            found,
+            sentence,
+            before,
+            after,
+        )
     if found.kind == "remember":
-        return _remembered(grammar, found, sentence, before, after)
+        return _remembered(
+            grammar,
+            found,
+            sentence,
+            before,
+            after,
+        )
     return found.kind, found.topic
 
 

@@ -91,9 +91,21 @@ def contrasts(words: Collection[str], others: Collection[str]) -> bool:
 _INVISIBLE = dict.fromkeys(
     [0xAD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)]
 )
-_PLAIN = str.maketrans({"\u2019": "'", "\u02bc": "'", "`": " ", "*": " "})
+_PLAIN = str.maketrans(
+    {
+        "\u2019": "'",
+        "\u02bc": "'",
+        "`": " ",
+        "*": " ",
+    }
+)
 _SHORT_NOT = later(r"\b(ca|wo|sha|ai|[a-z]+?)n't\b", re.IGNORECASE)
-_LONG = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
+_LONG = {
+    "ca": "can",
+    "wo": "will",
+    "sha": "shall",
+    "ai": "is",
+}
 _CANNOT = later(r"\bcannot\b", re.IGNORECASE)
 _PREFIXED = later(r"(?<![\w-])([a-z]{1,2})-(?=[a-z]{2,}(?![\w-]))", re.IGNORECASE)  # e-mail, Wi-Fi
 

@@ -217,7 +217,11 @@ def _written(value: Any, plain: re.Pattern[str] = _WORDS) -> str:
             sure = plain.fullmatch(value) and value.casefold() not in _SPECIAL
             return value if sure and len(value) <= 10 * WIDTH else _quoted(value)
         case bool() | None:
-            return {True: "true", False: "false", None: '""'}[value]
+            return {
+                True: "true",
+                False: "false",
+                None: '""',
+            }[value]
         case datetime() | date():
             return value.isoformat()
         case Mapping():

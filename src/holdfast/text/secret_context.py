@@ -50,7 +50,12 @@ _HARMLESS = words("""
     current max min num per input output prompt completion total unexpected invalid
 """)
 # Names that stand alone; every other one names a token.
-_LONELY: dict[str, Name] = {"pass": "password", "pw": "password", "pin": "pin", "key": "key"}
+_LONELY: dict[str, Name] = {
+    "pass": "password",
+    "pw": "password",
+    "pin": "pin",
+    "key": "key",
+}
 _SUFFIX = (
     r"(?:[_-]?\d{1,3}|[_-](?:prod|production|dev|staging|stage|test|live|old|new|primary|secondary"
     r"|base|value))?"

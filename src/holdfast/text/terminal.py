@@ -29,7 +29,15 @@ class _Harmless(dict[int, str | int]):
         return given
 
 
-_HARMLESS = _Harmless({9: 9, 10: 10, 13: "", 0x2028: "\n", 0x2029: "\n"})
+_HARMLESS = _Harmless(
+    {
+        9: 9,
+        10: 10,
+        13: "",
+        0x2028: "\n",
+        0x2029: "\n",
+    }
+)
 
 
 class _Escaped(dict[int, str | int]):

@@ -54,13 +54,29 @@ _MONTHS = numbered("months")
 _WEEKDAYS = numbered("weekdays")
 _SEASONS = {word: 3 * place for word, place in numbered("seasons").items()}
 _NUMBERS = numbered("numbers")
-_UNITS = meanings("day", "week", "weekend", "month", "quarter", "year")
+_UNITS = meanings(
+    "day",
+    "week",
+    "weekend",
+    "month",
+    "quarter",
+    "year",
+)
 _DAY_WORDS = {
-    word: {"today": 0, "yesterday": -1, "before_yesterday": -2, "tomorrow": 1}[key]
+    word: {
+        "today": 0,
+        "yesterday": -1,
+        "before_yesterday": -2,
+        "tomorrow": 1,
+    }[key]
     for word, key in meanings("today", "yesterday", "before_yesterday", "tomorrow").items()
 }
 _STEPS = {
-    word: {"previous": -1, "current": 0, "following": 1}[key]
+    word: {
+        "previous": -1,
+        "current": 0,
+        "following": 1,
+    }[key]
     for word, key in meanings("previous", "current", "following").items()
 }
 
@@ -204,7 +220,14 @@ def _past(match: re.Match[str], today: date) -> _Days:
     """`the last three weeks`: from then until today."""
     count = _count(match["count"])
     unit = _UNITS[match["unit"]]
-    days = {"day": 1, "week": 7, "weekend": 7, "month": 31, "quarter": 92, "year": 366}[unit]
+    days = {
+        "day": 1,
+        "week": 7,
+        "weekend": 7,
+        "month": 31,
+        "quarter": 92,
+        "year": 366,
+    }[unit]
     return today - timedelta(days=days * count), today
 
 

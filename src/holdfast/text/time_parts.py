@@ -13,12 +13,20 @@ from .time_words import any_of, listed, meanings
 _FIRST = any_of(listed("first"))
 _LAST = any_of(listed("final"))
 _ORDINALS = {
-    word: {"second": 2, "third": 3, "fourth": 4}[key]
+    word: {
+        "second": 2,
+        "third": 3,
+        "fourth": 4,
+    }[key]
     for word, key in meanings("second", "third", "fourth").items()
 }
 _HALVES = any_of(listed("half"))
 _STAGES = {
-    word: {"beginning": 0, "middle": 1, "end": 2}[key]
+    word: {
+        "beginning": 0,
+        "middle": 1,
+        "end": 2,
+    }[key]
     for word, key in meanings("beginning", "middle", "end").items()
 }
 # What joins a part and the whole: "of", "im", "de la"; after "Ende" and "fin" nothing need.
@@ -92,11 +100,26 @@ class Parts:
             return None
         if unit in ("weekday", "weekend"):
             day = self.weekdays.get(word, 6) - 1  # a weekend begins on Saturday
-            return _on_days(day, _LENGTHS[unit], place, count, bool(found["last"]), first, last)
+            return _on_days(
+                day,
+                _LENGTHS[unit],
+                place,
+                count,
+                bool(found["last"]),
+                first,
+                last,
+            )
         size = _size(unit, first, last)
         from_end = bool(found["last"])
         if unit in ("month", "quarter") or (unit == "half" and whole > 300):
-            return _by_months(size, place, count, from_end, first, last)
+            return _by_months(
+                size,
+                place,
+                count,
+                from_end,
+                first,
+                last,
+            )
         days = timedelta(days=size * count)
         if from_end:
             return last - days + timedelta(days=1), last
@@ -125,7 +148,12 @@ def _size(unit: str, first: date, last: date) -> int:
         if days > 300:
             return 6
         return days // 2
-    return {"day": 1, "week": 7, "month": 1, "quarter": 3}.get(unit, 1)
+    return {
+        "day": 1,
+        "week": 7,
+        "month": 1,
+        "quarter": 3,
+    }.get(unit, 1)
 
 
 def _on_days(

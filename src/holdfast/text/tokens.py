@@ -78,7 +78,16 @@ _ELISION = later(
 _APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 _CAMEL = later(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _UNDECOMPOSED_LATIN = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
+    {
+        "ø": "o",
+        "ł": "l",
+        "đ": "d",
+        "ð": "d",
+        "þ": "th",
+        "æ": "ae",
+        "œ": "oe",
+        "ı": "i",
+    }
 )
 
 _SCRIPT_STEMMERS = (  # first code point, last code point, whose stemmer

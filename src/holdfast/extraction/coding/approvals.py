@@ -48,7 +48,13 @@ def approved(session: Session) -> Iterator[Note]:
         chosen = _chosen(proposer, answer) if proposer else None
         if chosen is not None:
             turns = (chosen.said.turn.id, answer.turn.id)
-            yield decision(chosen.words, chosen.what, chosen.quote, turns, 0.85)
+            yield decision(
+                chosen.words,
+                chosen.what,
+                chosen.quote,
+                turns,
+                0.85,
+            )
 
 
 def _before(said: Sequence[Said]) -> list[Said]:

@@ -81,7 +81,13 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
     fix = explanations.fix(talk)
     if fix is None and any(run.edited for run in runs):
         fix = explanations.repair(meanwhile)
-    return _Resolved(failure, passed, explanations.cause(talk), fix, helped)
+    return _Resolved(
+        failure,
+        passed,
+        explanations.cause(talk),
+        fix,
+        helped,
+    )
 
 
 def _passing(session: Session, failure: Run) -> Run | None:

@@ -44,7 +44,13 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
     if found.category == "decisions":
         opening = words.begins("decided.opening", said)
         what = said[opening.end() :] if opening else said
-        told = decision(words, what, found.quote, (turn.id,), found.confidence)
+        told = decision(
+            words,
+            what,
+            found.quote,
+            (turn.id,),
+            found.confidence,
+        )
         return (
             with_reason(words, told, _next_sentence(found.quote, turn))
             if _says_what(what)
@@ -93,7 +99,14 @@ def decision(
     text = words.told["decided"].format(what=chosen.strip(_EDGES))
     if why.strip(_EDGES):
         text += " " + words.told["because"].format(why=why.strip(_EDGES))
-    return Note("decisions", title_of(chosen), within(text, LONGEST_TEXT), quote, turns, confidence)
+    return Note(
+        "decisions",
+        title_of(chosen),
+        within(text, LONGEST_TEXT),
+        quote,
+        turns,
+        confidence,
+    )
 
 
 def with_reason(words: Words, note: Note, following: str) -> Note:

@@ -22,7 +22,12 @@ from ..candidate import Candidate
 from ..prompts import prompt
 from ..reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede
 
-SAME = {"bump": "bump", "skip": "bump", "supersede": "supersede", "replace": "supersede"}
+SAME = {
+    "bump": "bump",
+    "skip": "bump",
+    "supersede": "supersede",
+    "replace": "supersede",
+}
 """What a model may call its decision; anything else lets both stand."""
 
 

@@ -49,7 +49,14 @@ def looked_at(source: Source) -> KnownFile:
         log = _log_of(source.path).stat()
         size = size + log.st_size
         mtime = max(mtime, log.st_mtime_ns)
-    return KnownFile(ROOT, source.name, "", size, mtime, "")
+    return KnownFile(
+        ROOT,
+        source.name,
+        "",
+        size,
+        mtime,
+        "",
+    )
 
 
 def changed_at(source: Source) -> Micros:

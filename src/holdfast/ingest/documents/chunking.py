@@ -95,7 +95,13 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
 def _block_at(lines: Sequence[str], first: int) -> _Block:
     """The block that begins with a line, which is not blank."""
     if heading := _HEADING.match(lines[first]):
-        return _Block(first, first, len(lines[first]) + 1, len(heading[1]), heading[2].strip())
+        return _Block(
+            first,
+            first,
+            len(lines[first]) + 1,
+            len(heading[1]),
+            heading[2].strip(),
+        )
     fence = _FENCE.match(lines[first])
     last = _end_of_code(lines, first, fence[1]) if fence else _end_of_paragraph(lines, first)
     return _Block(first, last, sum(len(line) + 1 for line in lines[first : last + 1]))

@@ -23,7 +23,11 @@ from . import upsert
 from .chunking import HARDLY_MORE, chunks
 from .upsert import SOURCE, Changed, fixed_id
 
-TRUST = {"user": "user", "assistant": "agent", "tool": "external"}
+TRUST = {
+    "user": "user",
+    "assistant": "agent",
+    "tool": "external",
+}
 INDEXED = "indexed"
 
 
@@ -50,8 +54,23 @@ def session_document(
 ) -> SessionDocument:
     """Reads a transcript to its end. What nobody may remember is read over."""
     id_ = _session_id(transcript)
-    turns = list(_turns(transcript, id_, name, scope, at=at, max_bytes=max_bytes))
-    return SessionDocument(id_, scope, transcript, name, [] if transcript.private else turns)
+    turns = list(
+        _turns(
+            transcript,
+            id_,
+            name,
+            scope,
+            at=at,
+            max_bytes=max_bytes,
+        )
+    )
+    return SessionDocument(
+        id_,
+        scope,
+        transcript,
+        name,
+        [] if transcript.private else turns,
+    )
 
 
 class Unsure(Exception):
@@ -81,7 +100,14 @@ def put(tx: Transaction, told: SessionDocument, *, at: Micros) -> Changed:
     else:
         turns = [turn.with_(position=position) for position, turn in enumerate(told.turns)]
         turns = [_own(tx, turn, copies=told.transcript.copies, at=at) for turn in turns]
-        changed = upsert.replace(tx, told.scope, told.id, turns, kind="turn", at=at)
+        changed = upsert.replace(
+            tx,
+            told.scope,
+            told.id,
+            turns,
+            kind="turn",
+            at=at,
+        )
     if known is not None or changed.added:
         session = _session(told, known, at=at)
         tx.sessions.put(session)
@@ -176,7 +202,13 @@ def _turns(
         ):  # said again at the same time: which repeat it is, is the same in every copy
             identity = (*identity, "repeat", said[identity] - 1)
         for part, text in enumerate(_pieces(entry.text)):
-            draft = _draft(entry, text, session, name, said_at)
+            draft = _draft(
+                entry,
+                text,
+                session,
+                name,
+                said_at,
+            )
             # Blank, or nothing but what memory itself had injected.
             with suppress(Nothing):
                 turn = commit.build(draft, scope, at=at, max_bytes=max_bytes)
@@ -271,5 +303,12 @@ def _mark_as_read(tx: Transaction, session: Session, *, at: Micros) -> None:
     known = tx.progress.get(session.scope, session.id, SUMMARY)
     outcome = (known.detail.get("outcome") if known else "") or INDEXED
     last = session.last_activity
-    mark = Progress(session.scope, session.id, SUMMARY, last, at, {"outcome": outcome})
+    mark = Progress(
+        session.scope,
+        session.id,
+        SUMMARY,
+        last,
+        at,
+        {"outcome": outcome},
+    )
     tx.progress.put(mark)

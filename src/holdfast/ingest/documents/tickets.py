@@ -76,7 +76,14 @@ def markdown(text: str, *, name: str) -> list[Piece]:
     heading = _TOP_HEADING.search(body)
     title = _first(fields, _TITLE) or (heading[1] if heading else "") or name
     category = TICKET if facets else NOTE
-    about = Piece("", _named(fields, title), (0, 0), category, _tags(fields, facets), _when(fields))
+    about = Piece(
+        "",
+        _named(fields, title),
+        (0, 0),
+        category,
+        _tags(fields, facets),
+        _when(fields),
+    )
     found = chunks(body) or [Chunk(title, (), (1, max(1, text.count("\n"))))]
     return [_piece(about, chunk, skip=first) for chunk in found]
 
@@ -127,7 +134,14 @@ def _piece(about: Piece, chunk: Chunk, *, skip: int = 0) -> Piece:
     under = [heading for heading in chunk.headings if heading not in about.title]
     title = shorten(" › ".join((about.title, *under)), LONGEST_TITLE)
     lines = (chunk.lines[0] + skip, chunk.lines[1] + skip)
-    return Piece(chunk.text, title, lines, about.category, about.tags, about.at)
+    return Piece(
+        chunk.text,
+        title,
+        lines,
+        about.category,
+        about.tags,
+        about.at,
+    )
 
 
 # JSON
@@ -172,11 +186,28 @@ def _is_ticket(fields: Mapping[str, Any]) -> bool:
 def _of_ticket(fields: Mapping[str, Any], lines: tuple[int, int]) -> list[Piece]:
     title = _first(fields, _TITLE)
     facets = _facets(fields)
-    about = Piece("", _named(fields, title), lines, TICKET, _tags(fields, facets), _when(fields))
+    about = Piece(
+        "",
+        _named(fields, title),
+        lines,
+        TICKET,
+        _tags(fields, facets),
+        _when(fields),
+    )
     sections = [_first(fields, _TEXT), *(_section(name, fields.get(name)) for name in _REMARKS)]
     text = "\n\n".join(filter(None, sections)) or title
     pieces = [_piece(about, chunk) for chunk in chunks(guard_lines(text))]
-    return [Piece(one.text, one.title, lines, TICKET, one.tags, one.at) for one in pieces]
+    return [
+        Piece(
+            one.text,
+            one.title,
+            lines,
+            TICKET,
+            one.tags,
+            one.at,
+        )
+        for one in pieces
+    ]
 
 
 def _section(name: str, remarks: Any) -> str:

@@ -68,7 +68,14 @@ def east_asian_names(text: str) -> Iterator[EntityMatch]:
     for match in compiled(_KOREAN_COMPANY).finditer(text):
         name = compiled(_KOREAN_PARTICLE).sub("", match[1]) if match[1] else match[2]
         end = match.start(1) + len(name) if match[1] else match.end()
-        yield EntityMatch(name, "organization", match.start(), end, TOLD, text[match.start() : end])
+        yield EntityMatch(
+            name,
+            "organization",
+            match.start(),
+            end,
+            TOLD,
+            text[match.start() : end],
+        )
 
 
 def _japanese(text: str) -> Iterator[EntityMatch]:
@@ -122,7 +129,14 @@ def _chinese_people() -> tuple[str, str]:
 
 def _honoured(name: str, start: int, raw: str) -> EntityMatch:
     """A person with an honorific, which is part of a name of one character: 张先生, 林さん."""
-    return EntityMatch(name if len(name) > 1 else raw, "person", start, start + len(raw), TOLD, raw)
+    return EntityMatch(
+        name if len(name) > 1 else raw,
+        "person",
+        start,
+        start + len(raw),
+        TOLD,
+        raw,
+    )
 
 
 def _found(
@@ -132,9 +146,23 @@ def _found(
     sure: float,
 ) -> EntityMatch:
     """The name in a group of a match, and all of the match as another spelling of it."""
-    return EntityMatch(match[group], type_, match.start(), match.end(), sure, match.group())
+    return EntityMatch(
+        match[group],
+        type_,
+        match.start(),
+        match.end(),
+        sure,
+        match.group(),
+    )
 
 
 def _named(match: re.Match[str], type_: EntityType, sure: float) -> EntityMatch:
     """The name in the first group of a match, whose other words only tell what it is."""
-    return EntityMatch(match[1], type_, match.start(1), match.end(1), sure, match[1])
+    return EntityMatch(
+        match[1],
+        type_,
+        match.start(1),
+        match.end(1),
+        sure,
+        match[1],
+    )

@@ -60,7 +60,16 @@ def words_of(text: str) -> Iterator[Word]:
         capital = written[0].isupper()
         shouted = capital and len(written) > 1 and written.isupper()
         key = written.lower() if written.isascii() else key_of(written)
-        yield Word(written, key, start, start + len(written), first, near, capital, shouted)
+        yield Word(
+            written,
+            key,
+            start,
+            start + len(written),
+            first,
+            near,
+            capital,
+            shouted,
+        )
 
 
 def _joined(gap: str, before: str) -> tuple[bool, bool]:
@@ -88,7 +97,11 @@ def canonical(name: str, type_: EntityType, *, genitive: bool) -> str:
     """A single word in its basic form where the lists have that: `Иваном` is Иван, and in German
     `Annas` is Anna.
     """
-    section = {"person": "people", "location": "places", "organization": "organizations"}.get(type_)
+    section = {
+        "person": "people",
+        "location": "places",
+        "organization": "organizations",
+    }.get(type_)
     basic = nominative(name.lower(), listed(section).sure, genitive=genitive) if section else ""
     if basic and basic != name.lower():
         return name[0] + basic[1:]

@@ -229,7 +229,14 @@ class _Reading:
         name = self._text[self._words[begin].start : last.end]
         if end == begin + 1:
             name = canonical(name, type_, genitive=self._nouns)
-        return EntityMatch(name, type_, first.start, last.end, sure, raw), end
+        return EntityMatch(
+            name,
+            type_,
+            first.start,
+            last.end,
+            sure,
+            raw,
+        ), end
 
     # The rules, each for a word with a capital
 
@@ -266,9 +273,22 @@ class _Reading:
         kinds = listed("project words")
         head, _, tail = word.text.rpartition("-")
         if head and tail.lower() in kinds:
-            return EntityMatch(head, "project", word.start, word.end, TOLD, word.text), at + 1
+            return EntityMatch(
+                head,
+                "project",
+                word.start,
+                word.end,
+                TOLD,
+                word.text,
+            ), at + 1
         if word.key in kinds and self._names_somebody(at + 1) and self._words[at + 1].near:
-            return self._found("project", at + 1, self._name_end(at + 1), TOLD, since=at)
+            return self._found(
+                "project",
+                at + 1,
+                self._name_end(at + 1),
+                TOLD,
+                since=at,
+            )
         if not self._names_somebody(at):
             return None
         if word.near and self._key(at - 1) in kinds:
@@ -289,13 +309,25 @@ class _Reading:
         ):
             name += 1
         if name > at and self._names_somebody(name):
-            return self._found("person", name, self._person_end(name), TOLD, since=at)
+            return self._found(
+                "person",
+                name,
+                self._person_end(name),
+                TOLD,
+                since=at,
+            )
         if (
             self._names_somebody(at)
             and self._words[at].near
             and self._key(at - 1).rstrip(".") in titles.sure
         ):
-            return self._found("person", at, self._person_end(at), TOLD, since=at - 1)
+            return self._found(
+                "person",
+                at,
+                self._person_end(at),
+                TOLD,
+                since=at - 1,
+            )
         return None
 
     def related(self, at: int) -> _Hit:

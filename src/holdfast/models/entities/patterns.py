@@ -47,7 +47,12 @@ _URL = (
     r"(?>(?:(?![\u3000-\uffef])[^\s<>\"`{}|\\^\[\]]|(?<=[/=_&#?%.\u3041-\uffdf-])[\u3041-\u9fff\uac00-\ud7af])+)"
 )
 _HOST = r"(?:[a-zA-Z]+://)?(?:[^/?#@]*@)?([^/?#]*)"
-_CLOSING = {")": "(", "’": "‘", "”": "“", "»": "«"}
+_CLOSING = {
+    ")": "(",
+    "’": "‘",
+    "”": "“",
+    "»": "«",
+}
 
 _CODE = r"(?s:```.*?(?:```|\Z))|`[^`\n]+`"
 # Everybody at once, and what programs write with the same sign.
@@ -126,7 +131,14 @@ def _urls(text: str) -> Iterator[EntityMatch]:
         if host and compiled(_HAS_LETTER).search(host[1]) and host[1].strip(".") not in ("", "www"):
             name = raw[: host.end()].lower() + raw[host.end() :]
             start = match.start()
-            yield EntityMatch(name.removesuffix("/"), "url", start, start + len(raw), ADDRESS, raw)
+            yield EntityMatch(
+                name.removesuffix("/"),
+                "url",
+                start,
+                start + len(raw),
+                ADDRESS,
+                raw,
+            )
 
 
 def _without_ending(url: str) -> str:
@@ -156,7 +168,14 @@ def _emails(text: str) -> Iterator[EntityMatch]:
         top = compiled(_TOP_LEVEL).fullmatch(domain.rpartition(".")[2])
         if raw.startswith("@") or domain.startswith("-") or not top:
             continue
-        yield EntityMatch(raw.lower(), "email", match.end() - len(raw), match.end(), ADDRESS, raw)
+        yield EntityMatch(
+            raw.lower(),
+            "email",
+            match.end() - len(raw),
+            match.end(),
+            ADDRESS,
+            raw,
+        )
 
 
 def _mentions(text: str) -> Iterator[EntityMatch]:
@@ -185,7 +204,14 @@ def _tagged(
             del code[0]
         quoted = bool(code) and code[0][0] <= match.start()
         if not quoted and len(name) <= _LONGEST_TAG and name.lower() not in others:
-            yield EntityMatch(name, type_, match.start(), match.end(), TAG, match.group())
+            yield EntityMatch(
+                name,
+                type_,
+                match.start(),
+                match.end(),
+                TAG,
+                match.group(),
+            )
 
 
 # Dates
@@ -292,7 +318,14 @@ def _numeric_dates(text: str) -> Iterator[EntityMatch]:
         elif int(first) and int(
             second
         ):  # 3/4/2026 is in March or in April: which, is not for us to say
-            yield EntityMatch(match.group(), "date", match.start(), match.end(), DAY, match.group())
+            yield EntityMatch(
+                match.group(),
+                "date",
+                match.start(),
+                match.end(),
+                DAY,
+                match.group(),
+            )
 
 
 def _dated(
