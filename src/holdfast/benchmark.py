@@ -1,7 +1,7 @@
-"""How good recall is, measured on public question sets: what `holdfast bench` runs.
+"""Recall quality on public question sets: the implementation of `holdfast bench`.
 
-Every turn of a data set is captured as it would be in use, each question is asked through
-`Holdfast.recall`, and the gold turns are looked for among the hits. No language model takes part.
+Every turn of a data set is captured as in normal use, each question goes through `Holdfast.recall`,
+and the hits are compared with the gold turns. No language model is involved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from .models.embeddings.tiers import Tiers
 from .text.budget import count_tokens
 from .types import Hit, Micros, from_datetime
 
+# Recall@k is reported at these depths.
 DEPTHS = (1, 5, 10, 20, 50)
+# Tokens, for recall within a prompt's budget.
 BUDGET = 1024
 LOCOMO_CATEGORIES = {
     1: "multi-hop",
@@ -37,7 +39,7 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, when it is asked, and the turns that answer it."""
+    """A question, the time at which it is asked, and the turns that answer it."""
 
     id: str
     text: str
@@ -48,8 +50,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Turns that are searched together, and the questions about them. `turns` carry their data
-    set's own `key`.
+    """Turns that are searched together, and the questions about them. `turns` carry the `key` of
+    their data set.
     """
 
     name: str
@@ -59,7 +61,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back for a question: the keys of the turns, best first, and how many fit the token
+    """Result of a question: keys of the retrieved turns, best first, and how many fit the token
     budget.
     """
 
@@ -71,7 +73,7 @@ class Answer:
 
 
 def locomo(path: Path) -> Iterator[Pool]:
-    """The conversations of a LoCoMo file, each a pool of its own."""
+    """Read a LoCoMo file: one pool per conversation."""
     with _read_as(path):
         for number, sample in enumerate(_load(path, list), start=1):
             turns = list(_locomo_turns(sample["conversation"]))
@@ -108,19 +110,20 @@ def _locomo_turns(conversation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _locomo_time(text: str) -> Micros:
-    return from_datetime(datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC))
+    at = datetime.strptime(text, "%I:%M %p on %d %B, %Y")
+    return from_datetime(at.replace(tzinfo=UTC))
 
 
 def _evidence(cells: Iterable[str]) -> Iterator[str]:
-    """Turn ids out of cells such as 'D8:6; D9:17' or 'D:11:26'."""
+    """Parse turn ids from cells such as 'D8:6; D9:17' or 'D:11:26'."""
     for cell in cells:
         for session, turn in re.findall(r"D:?(\d+):(\d+)", cell):
             yield f"D{int(session)}:{int(turn)}"
 
 
 def longmemeval(path: Path) -> Iterator[Pool]:
-    """All sessions of a LongMemEval file in one pool; a session that several questions share is
-    there once.
+    """Read a LongMemEval file: one pool with all sessions. A session shared by several questions
+    occurs once.
     """
     with _read_as(path):
         entries = _load(path, list)
@@ -158,14 +161,15 @@ def longmemeval(path: Path) -> Iterator[Pool]:
 
 
 def _longmemeval_time(text: str) -> Micros:
-    return from_datetime(
-        datetime.strptime(re.sub(r"\s*\(.*?\)\s*", " ", text), "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
-    )
+    # Dates look like '2023/05/20 (Sat) 02:21'; the weekday is redundant.
+    without_weekday = re.sub(r"\s*\(.*?\)\s*", " ", text)
+    at = datetime.strptime(without_weekday, "%Y/%m/%d %H:%M")
+    return from_datetime(at.replace(tzinfo=UTC))
 
 
 @contextmanager
 def _read_as(path: Path) -> Iterator[None]:
-    """Whatever does not fit while a file is read means that it is another kind of file."""
+    """Translate the errors of reading another kind of file into InvalidInput."""
     try:
         yield
     except InvalidInput:
@@ -202,8 +206,8 @@ def evaluate(
     *,
     tiers: Tiers | None = None,
 ) -> list[Answer]:
-    """Takes each pool into a scope of its own and asks its questions; `tiers` stand in for the
-    settings' models.
+    """Load each pool into its own scope and ask its questions. `tiers` replaces the configured
+    models.
     """
     answers = []
     clock = _Clock()
@@ -212,10 +216,9 @@ def evaluate(
             store, scope=f"project:bench-{number}", settings=settings, clock=clock, background=False
         ) as hf:
             hf.tiers = tiers or hf.tiers
-            keys = _take_in(hf, pool, clock)
-            hf.reembed(
-                progress=lambda model, done: progress(f"embedding with {model}", done)
-            ) if list(hf.tiers) else None
+            keys = _capture_pool(hf, pool, clock)
+            if list(hf.tiers):
+                hf.reembed(progress=lambda model, done: progress(f"embedding with {model}", done))
             for asked in pool.questions:
                 clock.now = asked.now
                 hits = hf.recall(asked.text, limit=max(DEPTHS))
@@ -225,7 +228,7 @@ def evaluate(
 
 
 class _Clock:
-    """The time at which a question is asked, set by hand."""
+    """Clock that is set by hand to the time of each question."""
 
     now: Micros = 0
 
@@ -233,8 +236,8 @@ class _Clock:
         return self.now
 
 
-def _take_in(hf: Holdfast, pool: Pool, clock: _Clock) -> dict[str, tuple[str, str]]:
-    """Captures a pool's turns and says which key and session each memory id stands for."""
+def _capture_pool(hf: Holdfast, pool: Pool, clock: _Clock) -> dict[str, tuple[str, str]]:
+    """Capture a pool's turns; return key and session by memory id."""
     clock.now = max(turn["event_time"] for turn in pool.turns)
     keys: dict[str, tuple[str, str]] = {}
     wanted = [turn for turn in pool.turns if turn["text"].strip()]
@@ -253,9 +256,7 @@ def _answer(asked: Asked, hits: Sequence[Hit], keys: Mapping[str, tuple[str, str
 def answered(
     asked: Asked, found: Sequence[tuple[str, str]], session_of: Mapping[str, str]
 ) -> Answer:
-    """What the turns that were `found`, each a key and its text, best first, are worth as an
-    answer.
-    """
+    """Score the turns in `found`, pairs of key and text, best first."""
     used = 0
     fitting = 0
     for _, text in found:
@@ -270,7 +271,7 @@ def answered(
 
 
 def report(answers: Sequence[Answer]) -> dict[str, Any]:
-    """Recall by depth for all questions and for each category, for turns and for sessions."""
+    """Compute recall by depth, overall and per category, for turns and sessions."""
     groups: dict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
         groups["all"].append(answer)
@@ -298,6 +299,7 @@ def _turn_figures(answers: Sequence[Answer]) -> dict[str, float]:
 
 def _session_figures(answers: Sequence[Answer]) -> dict[str, float]:
     figures: dict[str, float] = {"questions": len(answers)}
+    # A data set has few sessions per question, so depth 50 would say nothing.
     for depth in (1, 5, 10, 20):
         shares = [_share(answer.gold_sessions, answer.sessions[:depth]) for answer in answers]
         figures[f"R@{depth}"] = _mean(shares)
@@ -316,20 +318,16 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def per_question(answers: Iterable[Answer]) -> Iterator[str]:
-    """One JSON line per question: what was asked, what was wanted, what came back."""
+    """Format one JSON line per question with its gold turns and its results."""
     for answer in answers:
         asked = answer.asked
-        yield json.dumps(
-            {
-                "id": asked.id,
-                "question": asked.text,
-                "category": asked.category,
-                "gold": sorted(asked.gold),
-                "ranked": list(answer.ranked[:20]),
-                **{
-                    f"R@{depth}": round(_share(asked.gold, answer.ranked[:depth]), 4)
-                    for depth in DEPTHS
-                },
-            },
-            ensure_ascii=False,
-        )
+        line: dict[str, Any] = {
+            "id": asked.id,
+            "question": asked.text,
+            "category": asked.category,
+            "gold": sorted(asked.gold),
+            "ranked": list(answer.ranked[:20]),
+        }
+        for depth in DEPTHS:
+            line[f"R@{depth}"] = round(_share(asked.gold, answer.ranked[:depth]), 4)
+        yield json.dumps(line, ensure_ascii=False)

@@ -1,8 +1,8 @@
-"""Settings, and the only place that reads the environment and config files.
+"""Settings. The only module that reads the environment and configuration files.
 
-A setting is something two real deployments set differently. Its name, default and help stand in one
-line here; `HOLDFAST_<NAME>`, the key in `config.toml`, `holdfast settings` and the docs follow from
-it.
+A setting is something that two real deployments set differently. Its name, default and help are one
+line here; `HOLDFAST_<NAME>`, the key in `config.toml`, `holdfast settings` and the docs are derived
+from it.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from .retention_mode import ALIASES, MODES
 from .values import dataclass, field, fields
 
 PREFIX = "HOLDFAST_"
-# onnxruntime reads this once, when it is first loaded. Without it, it writes a device id into the
-# user's cache folder and sends events to its maker (its own Privacy.md, "Disabling Telemetry").
+# onnxruntime reads this variable once, on import. Without it, it writes a device id into the user's
+# cache folder and sends events to its vendor (its Privacy.md, "Disabling Telemetry").
 VENDOR_TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1"}
 
 
 def setting(default: Any, help_: str, *, choices: tuple[str, ...] = ()) -> Any:
-    """One setting: its default, what it does, and what it may be."""
+    """Declare a setting: default, help text and permitted values."""
     return field(default=default, metadata={"help": help_, "choices": choices})
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that can be set."""
+    """All settings."""
 
     store: str = setting(
         "", "Path of the memory file, or a postgresql:// URL. Empty: the per-user file."
@@ -44,20 +44,19 @@ class Settings:
     memory_mode: str = setting(
         "local",
         (
-            "How long memory lasts: incognito (or guest: nothing on disk), local, or synced (see "
+            "Lifetime of memory: incognito (or guest: nothing on disk), local, or synced (see "
             "sync_with)."
         ),
         choices=(*MODES, *ALIASES),
     )
     sync_with: str = setting(
-        "", "Store to keep equal with: a path, or a postgresql:// URL. For memory mode synced."
+        "", "Store to sync with: a path, or a postgresql:// URL. For memory mode synced."
     )
     embedding_models: str = setting(
         "static,arctic",
         (
-            "Embedding models, quickest first, best last: static, arctic, none, openai:…, "
-            "google:…, "
-            "ollama:…."
+            "Embedding models, fastest first, best last: static, arctic, none, openai:…, "
+            "google:…, ollama:…."
         ),
     )
     embedding_url: str = setting("", "Base URL of an OpenAI-compatible embedding server.")
@@ -66,66 +65,52 @@ class Settings:
     )
     model: str = setting(
         "",
-        (
-            "Language model that reads conversations and looks back, as provider:name. Empty: "
-            "rules, "
-            "no model."
-        ),
+        ("Language model for extraction and reflection, as provider:name. Empty: rules, no model."),
     )
     model_url: str = setting("", "Base URL of an OpenAI-compatible server for that model.")
     model_key_env: str = setting("", "Name of the variable that holds the key for that model.")
     model_tokens_per_run: int = setting(
         1_000_000,
-        "How many tokens memory may ask of language models in one command, call or round of work.",
+        "Token budget for language models per command, call or worker run.",
     )
     model_tokens_per_day: int = setting(
         3_000_000,
-        "How many tokens memory may ask of language models in a day (UTC), for one scope.",
+        "Token budget for language models per day (UTC) and scope.",
     )
     maintenance: str = setting(
         "enrich 0 2 * * *; consolidate 0 3 * * *; decay 0 4 * * *; reflect 0 3 * * 0",
-        "When `holdfast worker run` runs which task: cron expressions, UTC, joined by semicolons.",
+        "Schedule of `holdfast worker run`: cron expressions, UTC, joined by semicolons.",
     )
     decay_threshold: float = setting(
-        0.05, "Confidence, from 0 to 1, below which a fact that nobody uses fades."
+        0.05, "Confidence, from 0 to 1, below which an unused fact fades."
     )
     vocabulary: str = setting(
         "general",
-        (
-            "Categories, predicates and cue words of what is remembered: general, couch, or a "
-            ".toml "
-            "file."
-        ),
+        ("Categories, predicates and cue words for extraction: general, couch, or a .toml file."),
     )
     write_timing: str = setting(
         "policy",
         (
-            "When what was said is written down: as the policy decides, or never before the "
-            "session's "
-            "end."
+            "When extracted facts are stored: as the policy decides, or only at the end of the "
+            "session."
         ),
         choices=("policy", "session_end"),
     )
     approval: str = setting(
         "none",
-        (
-            "What waits for a person before it is remembered: nothing, rules, or all that "
-            "conversations teach."
-        ),
+        ("What needs human approval before it is stored: nothing, rules, or everything extracted."),
         choices=("none", "rules", "all"),
     )
-    recall_limit: int = setting(10, "How many memories recall returns when not told.")
+    recall_limit: int = setting(10, "Default number of memories that recall returns.")
     fusion: str = setting(
-        "learned", "How the arms of recall are combined.", choices=("learned", "rrf")
+        "learned", "How recall combines its candidate lists.", choices=("learned", "rrf")
     )
-    context_tokens: int = setting(2000, "How many tokens a context block may take when not told.")
-    max_content_bytes: int = setting(100_000, "Longest text that one memory may hold, in bytes.")
-    rate_limit: int = setting(
-        600, "How many requests a minute `holdfast serve` answers for one key."
-    )
+    context_tokens: int = setting(2000, "Default token budget of a context block.")
+    max_content_bytes: int = setting(100_000, "Maximum size of one memory's text, in bytes.")
+    rate_limit: int = setting(600, "Requests per minute that `holdfast serve` answers for one key.")
 
     def __post_init__(self) -> None:
-        """InvalidInput for a value that the setting cannot have, whoever made it."""
+        """Check all values, also those passed directly; raises InvalidInput."""
         for known in fields(self):
             value = getattr(self, known.name)
             if value is known.default:
@@ -139,7 +124,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Origin:
-    """A setting's value and where it came from."""
+    """The value of a setting and where it came from."""
 
     name: str
     value: Any
@@ -148,12 +133,14 @@ class Origin:
 
 
 def load(environ: Mapping[str, str] | None = None, file: Path | None = None) -> Settings:
-    """The settings in force: defaults, then config.toml, then HOLDFAST_* variables."""
+    """Load the effective settings: defaults, then config.toml, then HOLDFAST_* variables."""
     return Settings(**{origin.name: origin.value for origin in origins(environ, file)})
 
 
 def origins(environ: Mapping[str, str] | None = None, file: Path | None = None) -> list[Origin]:
-    """Each setting's value with its source. Unknown names and unusable values are errors."""
+    """Return each setting's value with its source. Raises InvalidInput for unknown names and bad
+    values.
+    """
     environ = os.environ if environ is None else environ
     file = config_file(environ) if file is None else file
     from_file = _read_file(file)
@@ -181,7 +168,7 @@ def _read_file(file: Path) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise InvalidInput(f"Cannot read {file}: {error.strerror}.") from error
-    # Most people have no such file.
+    # Imported here because most installations have no such file.
     import tomllib  # noqa: PLC0415
 
     try:
@@ -215,12 +202,10 @@ def _check_name(name: str, where: str) -> None:
 
 
 def checked(name: str, value: Any, source: str) -> Any:
-    """`value` as the setting `name` may have it; InvalidInput, with where it came from,
-    otherwise.
-    """
+    """Return `value` converted to the setting's type; raises InvalidInput that names `source`."""
     known = next(known for known in fields(Settings) if known.name == name)
     if isinstance(known.default, int):
-        # In the environment everything is text; in the file a number is written as a number.
+        # Environment variables are text; config.toml has numbers.
         digits = str(value) if isinstance(value, str | int) else ""
         if not (digits.isascii() and digits.isdigit()) or int(digits) < 1:
             raise InvalidInput(
@@ -254,10 +239,10 @@ PROJECT_KEYS = ("memories", "models", "prompts")
 
 
 def project_file(folder: Path | None) -> dict[str, Any]:
-    """What holdfast.yaml says about the memory of projects: the person's, beside config.toml, then
+    """Merge the project settings of two holdfast.yaml files: the user's, beside config.toml, then
     that of `folder`.
 
-    `memories` and `models` are mappings, of which a project may change single keys; `prompts` is a
+    `memories` and `models` are mappings of which a project may override single keys; `prompts` is a
     folder.
     """
     merged: dict[str, Any] = {"memories": {}, "models": {}, "prompts": ""}
@@ -273,7 +258,7 @@ def project_file(folder: Path | None) -> dict[str, Any]:
 
 
 def _read_yaml(file: Path) -> dict[str, Any]:
-    # Takes long to load, and few have such a file.
+    # Imported here because it loads slowly and few projects have such a file.
     from ruamel.yaml import YAML  # noqa: PLC0415
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415
 
@@ -283,13 +268,13 @@ def _read_yaml(file: Path) -> dict[str, Any]:
         raise InvalidInput(f"Cannot read {file}: {reason(error)}.") from error
     except (YAMLError, ValueError) as error:
         raise InvalidInput(
-            f"{file} is not valid YAML: {reason(error)}. Mend it and try again."
+            f"{file} is not valid YAML: {reason(error)}. Fix it and try again."
         ) from error
     for name in values:
         if name not in PROJECT_KEYS:
             hint = meant(str(name), PROJECT_KEYS)
             raise InvalidInput(
-                f"{file} has no key {name!r}.{hint} It may have: {', '.join(PROJECT_KEYS)}."
+                f"Unknown key {name!r} in {file}.{hint} Valid keys: {', '.join(PROJECT_KEYS)}."
             )
     return values
 
@@ -298,21 +283,19 @@ def _mapping(value: Any, where: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise InvalidInput(f"{where} must be keys with values, not {value!r}.")
+        raise InvalidInput(f"{where} must be a mapping of keys to values, not {value!r}.")
     return value
 
 
 def environment() -> Mapping[str, str]:
-    """The variables of this process, for who looks for the keys of outside services."""
+    """Environment of this process, for code that reads API keys of outside services."""
     return os.environ
 
 
 def disable_vendor_telemetry(environ: MutableMapping[str, str] | None = None) -> None:
-    """Keeps libraries from reporting to their makers; to be called before the first import of one
-    that would.
+    """Disable the telemetry of third-party libraries. Call it before importing one of them.
 
-    It holds for the processes that this one starts, too. What is set already stays as it is,
-    whatever it says.
+    Child processes inherit it. Variables that are already set keep their values.
     """
     environ = os.environ if environ is None else environ
     for name, value in VENDOR_TELEMETRY_OFF.items():
@@ -320,36 +303,30 @@ def disable_vendor_telemetry(environ: MutableMapping[str, str] | None = None) ->
 
 
 def config_file(environ: Mapping[str, str] | None = None) -> Path:
-    """Where the optional config.toml lies."""
+    """Path of the optional config.toml."""
     environ = os.environ if environ is None else environ
     return _folder(environ, "XDG_CONFIG_HOME", "APPDATA", ".config") / "config.toml"
 
 
 def default_store(environ: Mapping[str, str] | None = None) -> Path:
-    """Where memories go when no path is given."""
+    """Path of the default store."""
     environ = os.environ if environ is None else environ
     return _folder(environ, "XDG_DATA_HOME", "LOCALAPPDATA", ".local/share") / "memory.db"
 
 
 def data_folder() -> Path:
-    """Where everything of this person is kept that is not in a store: records of their own,
-    memories of projects.
-    """
+    """Folder for the user's data outside a store: personal records and project memories."""
     return default_store().parent
 
 
 def hook_logs() -> tuple[Path, Path]:
-    """Where hooks of this person note what they did: the file that is written to, and the one
-    before it.
-    """
+    """Log files of the user's hooks: the current one and its predecessor."""
     file = data_folder() / "hooks.log"
     return file, file.with_name(f"{file.name}.1")
 
 
 def agent_store(agent: str) -> Path:
-    """Where an agent's memories go when its role names no place: a file of its own beside the
-    per-user one.
-    """
+    """Default store of an agent: its own file beside the user's store."""
     return default_store().parent / "memory" / f"{agent}.db"
 
 
@@ -364,10 +341,10 @@ def _folder(environ: Mapping[str, str], xdg: str, windows: str, home: str) -> Pa
 
 
 def program() -> tuple[str, ...]:
-    """This program as words of a command, by its path where it has one: who starts it may have no
-    PATH to speak of.
+    """Command that starts this program, by its full path if there is one: the caller may have no
+    usable PATH.
     """
-    # Only who installs needs it.
+    # Imported here because only installers need it.
     import shutil  # noqa: PLC0415
 
     found = shutil.which("holdfast", path=str(Path(sys.executable).parent)) or shutil.which(
@@ -377,7 +354,7 @@ def program() -> tuple[str, ...]:
 
 
 def login() -> str:
-    """The name of the person at the keyboard, for the command line's default scope."""
+    """Login name of the user, for the default scope of the command line."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -1,6 +1,4 @@
-"""An HTTP server that this process runs itself: a port that is certainly ours, and an end when it
-is told to.
-"""
+"""HTTP server inside this process: binds its port before it starts and stops on an event."""
 
 from __future__ import annotations
 
@@ -13,17 +11,16 @@ import uvicorn
 
 from .errors import InvalidInput
 
-# Seconds for requests that are under way when the server ends.
+# Seconds that open requests get to finish on shutdown.
 GRACE = 2
-# Connections that wait until they are answered.
+# Backlog of connections that wait to be accepted.
 WAITING = 100
 
 
 def listen(host: str, port: int, *, advice: str) -> socket.socket:
-    """A socket that listens; from here on nobody else can have the port, and requests wait for the
-    server.
+    """Bind a listening socket. From here on the port is ours, and requests wait for the server.
 
-    InvalidInput, with the caller's advice, where that cannot be.
+    Raises InvalidInput with the caller's advice if the port cannot be bound.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -35,7 +32,7 @@ def listen(host: str, port: int, *, advice: str) -> socket.socket:
         ) from error
     listener = socket.socket(family, kind, protocol)
     try:
-        # There it would let two programs have the port at once.
+        # On Windows this option would let two programs bind the same port.
         if sys.platform != "win32":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -48,7 +45,7 @@ def listen(host: str, port: int, *, advice: str) -> socket.socket:
 
 
 def answer(app: Any, listener: socket.socket, stop: threading.Event, **settings: Any) -> None:
-    """Lets an ASGI application answer what comes in, until `stop` is set."""
+    """Serve an ASGI application until `stop` is set."""
     chosen = uvicorn.Config(
         app,
         http="h11",
@@ -65,12 +62,12 @@ def answer(app: Any, listener: socket.socket, stop: threading.Event, **settings:
 
 
 class _Server(uvicorn.Server):
-    """A server that looks at `stop` whenever it looks after itself."""
+    """Server that also checks `stop` on each tick."""
 
     def __init__(self, settings: uvicorn.Config, stop: threading.Event) -> None:
         super().__init__(settings)
         self._stop = stop
 
     async def on_tick(self, counter: int) -> bool:
-        """True when it is time to end."""
+        """Return True to shut down."""
         return await super().on_tick(counter) or self._stop.is_set()

@@ -1,33 +1,33 @@
-"""Every error Holdfast raises on purpose, in one tree.
+"""All errors that Holdfast raises deliberately, in one tree.
 
     HoldfastError
     ├── InvalidInput          the call itself is wrong; nothing was written
     │   ├── ScopeError        a scope is missing or malformed
-    │   │   └── OwnerMissing  nobody is named to whom a memory could belong
-    │   ├── Nothing           there is no text to remember
+    │   │   └── OwnerMissing  no owner given
+    │   ├── Nothing           the text is empty
     │   ├── TooLarge          a text is over the size limit
     │   └── UnknownSetting    a setting or HOLDFAST_* variable that does not exist
     ├── NotFound              no such memory, session or run in the scopes you named
-    ├── Conflict              the thing changed since you read it, or a later change stands in the way
-    ├── Refused               the guard or a protection said no
-    │   └── NeedsPerson       only a person may decide that
+    ├── Conflict              it changed since you read it, or a later change blocks it
+    ├── Refused               a protection rule refuses it
+    │   └── NeedsPerson       only a person can approve or reject it
     ├── MissingExtra          a feature needs an optional package
-    ├── MissingKey            a model's key is not set
+    ├── MissingKey            a model's API key is not set
     ├── ModelFailed           a model did not answer
-    │   └── CapReached        it was not asked, for it has taken as many tokens as it may
+    │   └── CapReached        not asked: the token budget is used up
     ├── EmbedderError         an embedding model failed
     │   ├── DimensionMismatchError
     │   └── EmbeddingModelChangedError
-    └── StoreError            the database said no
+    └── StoreError            the database reported an error
         ├── StoreBusy         another process held the write lock for too long
         ├── StoreReadOnly     the file or its folder cannot be written
         ├── StoreFull         the disk is full
         ├── StoreCorrupt      the file is damaged or is not a Holdfast store
-        │   └── RowDamaged    one row of it cannot be read any more; all others can
+        │   └── RowDamaged    one row cannot be read; all others can
         ├── StoreTooNew       a newer Holdfast wrote this store
         └── StoreClosed       the store was closed before this call
 
-Core errors know nothing of HTTP or exit codes; each surface keeps its own table.
+Core errors know nothing of HTTP or exit codes; each surface maps them in its own table.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class HoldfastError(Exception):
     """Something went wrong in Holdfast."""
 
     def __init__(self, message: str | None = None, **fields: object) -> None:
-        """The class docstring is the default message; keyword fields become attributes."""
+        """Use the class docstring as the default message; set keyword fields as attributes."""
         super().__init__(message or (type(self).__doc__ or "").strip())
         self.fields = fields
         for name, value in fields.items():
@@ -55,7 +55,7 @@ class ScopeError(InvalidInput):
 
 
 class OwnerMissing(ScopeError):
-    """Nobody is named to whom this memory could belong. Give a user_id or a session id."""
+    """No owner given. Pass a user_id or a session id."""
 
 
 class Nothing(InvalidInput):
@@ -79,11 +79,11 @@ class Conflict(HoldfastError):
 
 
 class Refused(HoldfastError):
-    """Something is protected from that. The message says by what, and whether there is a way."""
+    """A protection rule refuses this. The message names the rule and, if any, the way around it."""
 
 
 class NeedsPerson(Refused):
-    """Only a person may decide about a memory that waits for one. Use `holdfast review`."""
+    """Only a person can approve or reject this memory. Use `holdfast review`."""
 
 
 class MissingExtra(HoldfastError, ImportError):
@@ -91,36 +91,34 @@ class MissingExtra(HoldfastError, ImportError):
 
 
 class MissingKey(HoldfastError):
-    """The variable that holds the model's key is not set."""
+    """The environment variable with the model's API key is not set."""
 
 
 class ModelFailed(HoldfastError):
-    """The model did not answer. What was remembered before is kept."""
+    """The model did not answer. Everything stored before is kept."""
 
 
 class CapReached(ModelFailed):
-    """The language model has taken as many tokens as it may. Nothing is lost: it is asked again
-    later.
-    """
+    """The token budget for language models is used up. Nothing is lost: it is retried later."""
 
     until: int | None = None
-    """When it may be asked again, in microseconds; None: in the next run."""
+    """Time of the next retry in microseconds; None means in the next run."""
 
 
 class EmbedderError(HoldfastError):
-    """The embedding model failed. Texts are kept and found by their words until it is back."""
+    """The embedding model failed. Until it is back, memories are stored and found by full text."""
 
 
 class DimensionMismatchError(EmbedderError):
-    """The vectors have another length than the model promises. Embed the memories anew with it."""
+    """The vectors do not have the length that the model declares. Embed the memories again."""
 
 
 class EmbeddingModelChangedError(EmbedderError):
-    """The memories were embedded by another model. Embed them anew, or go back to that model."""
+    """The memories were embedded by another model. Embed them again, or go back to that model."""
 
 
 class StoreError(HoldfastError):
-    """The database could not do that."""
+    """The database reported an error."""
 
 
 class StoreBusy(StoreError):
@@ -140,9 +138,7 @@ class StoreCorrupt(StoreError):
 
 
 class RowDamaged(StoreCorrupt):
-    """One row of the store cannot be read any more. `holdfast doctor --repair` restores it or puts
-    it aside.
-    """
+    """A row of the store cannot be read. `holdfast doctor --repair` restores or quarantines it."""
 
 
 class StoreTooNew(StoreError):
@@ -154,8 +150,7 @@ class StoreClosed(StoreError, RuntimeError):
 
 
 def reason(error: Exception) -> str:
-    """Why a file could not be read, for people: what the system says, that it is no text, or where
-    it breaks off.
+    """Describe for people why a file could not be read.
 
     >>> reason(FileNotFoundError(2, "No such file or directory", "notes.txt"))
     'there is no such file'
@@ -165,23 +160,25 @@ def reason(error: Exception) -> str:
             return "there is no such file"
         case IsADirectoryError():
             return "it is a folder, not a file"
-        case OSError(strerror=str(said)):
-            return said
+        case OSError(strerror=str(message)):
+            return message
         case UnicodeDecodeError():
             return f"it is not UTF-8 text (byte {error.start})"
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)  # of YAML
-    told = " ".join(str(getattr(error, "problem", None) or error).split()) or type(error).__name__
-    return f"line {mark.line + 1}: {told}" if mark else told
+    # YAML errors carry a position, in one of two attributes.
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = getattr(error, "problem", None) or error
+    message = " ".join(str(problem).split()) or type(error).__name__
+    return f"line {mark.line + 1}: {message}" if mark else message
 
 
 def meant(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
-    """What an error adds about a misspelt name: a blank and a question, or nothing when it cannot
-    be told.
+    """Return a "Did you mean" hint for a misspelt name, with a leading space; empty without a
+    match.
 
     >>> meant("enabeld", ["enabled", "models"])
     " Did you mean 'enabled'?"
     """
-    # Only a mistake needs it.
+    # Imported here because only error paths need it.
     from difflib import get_close_matches  # noqa: PLC0415
 
     near = get_close_matches(name, list(known), n=1, cutoff=likeness)

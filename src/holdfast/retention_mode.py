@@ -1,10 +1,10 @@
-"""How long memory lasts: for this process only, on this machine, or on several that are kept equal.
+"""Lifetime of memory: this process, this machine, or several machines that sync.
 
-A mode is one of these words:
+The modes:
 
-    incognito   nothing is written to disk, and nothing that is there is read; `guest` is another word for it
-    local       in a store of one's own
-    synced      like local, and kept equal to another store: `holdfast store sync`
+    incognito   nothing is written to disk or read from it; `guest` is an alias
+    local       stored on this machine
+    synced      like local, and synced with another store: `holdfast store sync`
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 from .errors import InvalidInput
 
 Mode = Literal["incognito", "local", "synced"]
-# From the least that is kept to the most.
+# Ordered from the shortest lifetime to the longest: `effective` compares by index.
 MODES: tuple[Mode, ...] = (
     "incognito",
     "local",
@@ -24,7 +24,7 @@ ALIASES: dict[str, Mode] = {"guest": "incognito"}
 
 
 def mode_of(text: str) -> Mode:
-    """The mode that a word means, in upper or lower case; InvalidInput when it means none.
+    """Parse a mode or an alias, ignoring case; raises InvalidInput.
 
     >>> mode_of("guest"), mode_of("LOCAL")
     ('incognito', 'local')
@@ -34,13 +34,12 @@ def mode_of(text: str) -> Mode:
         if mode == ALIASES.get(word, word):
             return mode
     raise InvalidInput(
-        f"There is no memory mode {text!r}. Use one of: {', '.join((*MODES, *ALIASES))}."
+        f"Unknown memory mode {text!r}. Use one of: {', '.join((*MODES, *ALIASES))}."
     )
 
 
 def effective(configured: str, requested: str | None = None) -> Mode:
-    """The mode of one request: what was asked for, but never more than what is set. None asks for
-    nothing.
+    """Return the mode of one request: the requested one, limited by the configured one.
 
     >>> effective("local", "guest"), effective("local", "synced"), effective("synced")
     ('incognito', 'local', 'synced')
@@ -50,15 +49,14 @@ def effective(configured: str, requested: str | None = None) -> Mode:
 
 
 def chosen(configured: str, requested: str | None) -> Mode:
-    """The mode for who starts a program: like `effective`, but asking for more than what is set is
-    an error.
+    """Return the mode for a program that starts. Unlike `effective`, requesting more than
+    configured is an error.
     """
     mode = effective(configured, requested)
     if requested is not None and mode != mode_of(requested):
         raise InvalidInput(
             f"The memory mode is set to {mode}, and {mode_of(requested)} would keep more than "
-            "that. Ask for less, or "
-            f"set memory_mode to {mode_of(requested)} (HOLDFAST_MEMORY_MODE, or memory_mode in "
-            "config.toml)."
+            f"that. Request a stricter mode, or set memory_mode to {mode_of(requested)} "
+            "(HOLDFAST_MEMORY_MODE, or memory_mode in config.toml)."
         )
     return mode

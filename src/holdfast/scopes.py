@@ -1,6 +1,4 @@
-"""Whose memory it is: told by the user's id, else by that of the thread; never by nothing at
-all.
-"""
+"""Owner of a memory: the user id, or else the session id."""
 
 from __future__ import annotations
 
@@ -11,28 +9,27 @@ from .types import Clock, Scope, system_clock, to_datetime
 
 
 def resolve_owner_id(user_id: str | None = None, session_id: str | None = None) -> str:
-    """Who owns what is said: the user, else the session itself. OwnerMissing, a ValueError, when
-    neither is given.
+    """Return the owner: the user, or else the session. Raises OwnerMissing, a ValueError, without
+    either.
 
-    With a `user_id` the memory is that user's in every session; without one each session has a
-    memory of its own.
+    With a `user_id`, all sessions share that user's memory; without one, each session has its own.
 
     >>> resolve_owner_id("alice", "thread-1"), resolve_owner_id(session_id="thread-1")
     ('alice', 'thread-1')
     """
-    for given in (user_id, session_id):
-        if given is not None and given.strip():
-            return given
+    for value in (user_id, session_id):
+        if value is not None and value.strip():
+            return value
     raise OwnerMissing()
 
 
 def owner_scope(user_id: str | None = None, session_id: str | None = None) -> Scope:
-    """The scope of that owner."""
+    """Return the scope of the owner."""
     return Scope("user", resolve_owner_id(user_id, session_id))
 
 
 def hash_session_id(session_id: str) -> str:
-    """What stands for a session where its id must not: SHA-256, in hexadecimal.
+    """Return the SHA-256 of a session id in hexadecimal, for places that must not store the id.
 
     >>> hash_session_id("thread-1")[:12]
     '4b0a5fefc328'
@@ -41,7 +38,7 @@ def hash_session_id(session_id: str) -> str:
 
 
 def iso_now(clock: Clock = system_clock) -> str:
-    """The time in UTC with a Z at its end, as records of audit and feedback have it.
+    """Format a UTC time with a trailing Z, as audit and feedback records have it.
 
     >>> iso_now(lambda: 0)
     '1970-01-01T00:00:00Z'

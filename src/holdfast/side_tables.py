@@ -1,9 +1,8 @@
-"""A small table that is kept apart from memory: in a file, a schema or a process of its own, with
-rows that expire.
+"""Small tables with expiring rows, stored apart from memories: in their own file, schema or
+process.
 
-Nothing here knows of memories, and nothing that reads memories knows of this: what lies here can
-neither be recalled nor exported with them. A file is made when the first row is written; looking at
-what is not there makes nothing.
+This module knows nothing of memories, and nothing that reads memories imports it, so these rows are
+never recalled or exported with them. The first write creates the file; reading creates nothing.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from .storage.sqlite.store import IN_MEMORY
 
 
 class Table:
-    """Statements on one table apart; `name` is that of its file and schema, `columns` what CREATE
-    TABLE says.
+    """Statements on one side table. `name` names its file and schema; `columns` is the body of
+    CREATE TABLE.
     """
 
     def __init__(self, store: str | Path, *, name: str, columns: str) -> None:
@@ -36,27 +35,26 @@ class Table:
         self._columns = columns
         self._closed = False
         self._url = str(store) if is_server(store) else ""
-        self._file = (
-            None
-            if self.ephemeral or self._url
-            else Path(store).expanduser().absolute().with_name(f"{name}.db")
-        )
-        self.location = (
-            f"{shown(store)}, schema holdfast_{name}" if self._url else str(self._file or IN_MEMORY)
-        )
+        self._file: Path | None = None
+        if not self.ephemeral and not self._url:
+            self._file = Path(store).expanduser().absolute().with_name(f"{name}.db")
+        self.location = str(self._file or IN_MEMORY)
+        if self._url:
+            self.location = f"{shown(store)}, schema holdfast_{name}"
+        # An apsw connection must not be used by two threads at once.
         self._lock = threading.Lock()
         self._connection: apsw.Connection | None = None
 
     def read(self, sql: str, values: Sequence[Any] = ()) -> Rows:
-        """Runs one SELECT; there are no rows where there is no table yet."""
+        """Run one SELECT; return no rows if the table does not exist yet."""
         return self._run(sql, values, make=False)
 
     def write(self, sql: str, values: Sequence[Any] = ()) -> Rows:
-        """Runs one statement in a transaction of its own, and makes the table if it has to."""
+        """Run one statement in its own transaction; create the table first if needed."""
         return self._run(sql, values, make=True)
 
     def close(self) -> None:
-        """Closing twice equals once; later calls raise StoreClosed."""
+        """Close the table. Idempotent; later calls raise StoreClosed."""
         with self._lock:
             self._closed = True
             if self._connection is not None:
@@ -68,12 +66,8 @@ class Table:
         if self._url:
             return self._run_on_server(sql, values, make=make)
         with self._lock, translated(self.location):
-            if (
-                not make
-                and self._connection is None
-                and self._file is not None
-                and not self._file.exists()
-            ):
+            missing = self._file is not None and not self._file.exists()
+            if missing and not make and self._connection is None:
                 return []
             return self._open().execute(sql, values).fetchall()
 
@@ -81,10 +75,11 @@ class Table:
         if self._connection is None:
             if self._file is not None and not self._file.exists():
                 self._file.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+                # Create the file with its final permissions before SQLite opens it.
                 os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
             connection = apsw.Connection(str(self._file or IN_MEMORY))
             connection.set_busy_timeout(BUSY_MILLISECONDS)
-            # What is purged here is overwritten at once, and no log is left beside the file.
+            # Overwrite deleted rows at once, and leave no WAL file beside the database.
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute(f"CREATE TABLE IF NOT EXISTS {self._name} ({self._columns})")
             self._connection = connection
@@ -103,7 +98,7 @@ class Table:
             return cursor.fetchall() if cursor.description else []
 
     def _make_schema(self, connection: Any) -> None:
-        # The driver is an extra.
+        # The driver is an optional extra.
         from psycopg import errors  # noqa: PLC0415
 
         schema = f"holdfast_{self._name}"
@@ -115,18 +110,17 @@ class Table:
             )
         except errors.InsufficientPrivilege as error:
             raise StoreError(
-                f"The login {connection.info.user} may not make {schema} here. Have an "
-                "administrator run: "
-                f"CREATE SCHEMA {schema} AUTHORIZATION {connection.info.user}"
+                f"The login {connection.info.user} may not create {schema} here. Have an "
+                f"administrator run: CREATE SCHEMA {schema} AUTHORIZATION {connection.info.user}"
             ) from error
 
 
 @contextmanager
 def _server(url: str, location: str) -> Iterator[Any]:
-    # The driver is an extra.
+    # The driver is an optional extra.
     from .storage.postgres.connections import Connections  # noqa: PLC0415
 
-    # The driver is an extra.
+    # The driver is an optional extra.
     from .storage.postgres.driver_errors import explained  # noqa: PLC0415
 
     with Connections(url, location).connect() as connection, explained(location):

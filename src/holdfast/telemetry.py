@@ -1,9 +1,9 @@
-"""OpenTelemetry spans around the verbs of a memory, by the GenAI conventions for memory.
+"""OpenTelemetry spans around the verbs of `Holdfast`, following the GenAI conventions for memory.
 
-Nothing is loaded for it. A program that traces has loaded OpenTelemetry's API itself, and then its
-spans are found; every other one pays a look into a dictionary. What memories and questions say
-stays out of the spans unless OpenTelemetry's own variable asks for it:
-OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT.
+Nothing is imported for it. A program that uses tracing has already loaded OpenTelemetry's API,
+which is then found in `sys.modules`; for every other program a call costs one dictionary lookup.
+Memory contents and queries are left out of spans unless OpenTelemetry's own variable
+OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT enables them.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ OPERATIONS: Mapping[str, str] = {
     "delete_record": "delete_memory",
     "purge": "delete_memory",
 }
-"""The verbs that have a span, with what the conventions call them; the others are made of these, or
-only look.
+"""Verbs with a span and their operation names in the conventions. Other verbs call these or only
+read.
 """
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _ON_SPANS = ("true", "1", "span_only", "span_and_event")
 
 
 def traced(memory: C) -> C:
-    """The same class, with a span around each of the verbs that have one."""
+    """Wrap the verbs of a class in spans, in place."""
     for name, operation in OPERATIONS.items():
         setattr(memory, name, _spanned(getattr(memory, name), operation))
     return memory
@@ -62,9 +62,11 @@ def _spanned(verb: Callable[P, R], operation: str) -> Callable[P, R]:
     @wraps(verb)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         api = sys.modules.get("opentelemetry.trace")
-        if api is None or isinstance(
-            provider := api.get_tracer_provider(), api.ProxyTracerProvider
-        ):
+        if api is None:
+            return verb(*args, **kwargs)
+        provider = api.get_tracer_provider()
+        # The proxy stands for a provider that was never configured: nobody collects spans.
+        if isinstance(provider, api.ProxyTracerProvider):
             return verb(*args, **kwargs)
         return _within(api, provider, operation, verb, args, kwargs)
 
@@ -79,17 +81,17 @@ def _within(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
 ) -> R:
-    """What the verb returns, or raises, told by a span."""
+    """Call the verb inside a span and record its outcome."""
     memory = args[0]
-    given = args[1:]
+    arguments = args[1:]
     tracer = provider.get_tracer("holdfast")
-    asked = _asked(memory, operation, given, kwargs)
-    # A message may hold what somebody said.
+    attributes = _call_attributes(memory, operation, arguments, kwargs)
+    # Exception messages may quote memory contents.
     quiet = {
         "record_exception": False,
         "set_status_on_exception": False,
     }
-    with tracer.start_as_current_span(operation, attributes=asked, **quiet) as span:
+    with tracer.start_as_current_span(operation, attributes=attributes, **quiet) as span:
         try:
             result = verb(*args, **kwargs)
         except BaseException as error:
@@ -97,35 +99,38 @@ def _within(
             span.set_status(api.Status(api.StatusCode.ERROR))
             raise
         if span.is_recording():
-            span.set_attributes(dict(_told(result, operation, given)))
+            span.set_attributes(dict(_result_attributes(result, operation, arguments)))
         return result
 
 
-def _asked(
-    memory: Any, operation: str, given: Sequence[Any], kwargs: Mapping[str, Any]
+def _call_attributes(
+    memory: Any, operation: str, arguments: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> dict[str, str]:
-    """What is known before a verb does anything."""
-    told = {
+    """Span attributes known before the call."""
+    attributes = {
         "gen_ai.operation.name": operation,
         "gen_ai.provider.name": "holdfast",
         "gen_ai.memory.store.id": ",".join(map(str, memory.scopes)),
     }
     kind, _, agent = memory.actor.partition(":")
     if kind == "agent" and agent:
-        told["gen_ai.agent.id"] = agent
+        attributes["gen_ai.agent.id"] = agent
     if isinstance(session := kwargs.get("session"), str):
-        told["gen_ai.conversation.id"] = session
-    if operation == "search_memory" and given and _wants_content():
-        told["gen_ai.memory.query.text"] = str(given[0])
-    return told
+        attributes["gen_ai.conversation.id"] = session
+    if operation == "search_memory" and arguments and _wants_content():
+        attributes["gen_ai.memory.query.text"] = str(arguments[0])
+    return attributes
 
 
-def _told(result: object, operation: str, given: Sequence[Any]) -> Iterator[tuple[str, str | int]]:
-    """What is known afterwards: which memories it was about, and how many."""
+def _result_attributes(
+    result: object, operation: str, arguments: Sequence[Any]
+) -> Iterator[tuple[str, str | int]]:
+    """Span attributes known after the call: ids and number of memories."""
     found = list(_memories(result))
-    named = [one for one in given if isinstance(one, str)] if operation == "delete_memory" else []
-    ids = [memory.id for memory, _ in found] or named
-    # Of a receipt: what it was about is gone.
+    ids = [memory.id for memory, _ in found]
+    if not ids and operation == "delete_memory":
+        ids = [one for one in arguments if isinstance(one, str)]
+    # An erasure receipt has only a count: the memories are gone.
     erased = getattr(result, "memories", None)
     yield "gen_ai.memory.record.count", erased if isinstance(erased, int) else len(found)
     if len(ids) == 1:
@@ -141,7 +146,7 @@ def _told(result: object, operation: str, given: Sequence[Any]) -> Iterator[tupl
 
 
 def _memories(result: object) -> Iterator[tuple[Memory, float | None]]:
-    """The memories in what a verb returns, with the scores that they have."""
+    """Memories in the return value of a verb, with their scores."""
     if isinstance(result, Memory):
         yield result, None
     elif isinstance(result, Hit):
@@ -150,17 +155,16 @@ def _memories(result: object) -> Iterator[tuple[Memory, float | None]]:
         for one in result:
             yield from _memories(one)
     else:
-        for name in (
-            "memories",
-            "entries",
-            "rules",
-        ):  # of a context, and of what a companion has in mind
+        # Attributes of `Context` and of the companion's working memory.
+        for name in ("memories", "entries", "rules"):
             yield from _memories(getattr(result, name, ()))
 
 
 def _record(memory: Memory, score: float | None) -> dict[str, Any]:
-    told: dict[str, Any] = {"id": memory.id, "content": memory.content}
-    return told if score is None else {**told, "score": score}
+    record: dict[str, Any] = {"id": memory.id, "content": memory.content}
+    if score is not None:
+        record["score"] = score
+    return record
 
 
 def _wants_content() -> bool:

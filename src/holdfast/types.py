@@ -1,7 +1,7 @@
-"""The nouns. One noun, one type, one table.
+"""The nouns: one noun, one type, one table.
 
-Times are integer microseconds since 1970 UTC, the same on every backend; `to_datetime` and
-`from_datetime` convert at the surfaces.
+Times are integer microseconds since 1970 UTC on every backend; `to_datetime` and `from_datetime`
+convert them at the surfaces.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from .errors import InvalidInput, ScopeError
 from .values import dataclass, field
 
 Micros = int
+# Times are microseconds.
 MINUTE: Micros = 60_000_000
 DAY: Micros = 1440 * MINUTE
-# Of silence, after which a conversation has ended.
+# A session ends after this much silence.
 IDLE_MINUTES = 20
-# Memories in a context, unless told otherwise.
+# Default number of memories in a context.
 MOST_HITS = 30
-# Active ones of one person: all of them stand in every prompt.
+# Active rules per owner. The limit is low because every prompt contains all of them.
 MOST_RULES = 20
-OUTDATED_BY = (
-    "outdated_by"  # in the metadata of a turn: the ids of what took the place of all that it taught
-)
-# After which a proposal that nobody decided on is put away.
+# Key in the metadata of a turn: ids of the memories that replaced everything extracted from it.
+OUTDATED_BY = "outdated_by"
+# Undecided proposals expire after this many days.
 PROPOSAL_DAYS = 30
 Clock = Callable[[], Micros]
 
@@ -48,9 +48,9 @@ LAYERS: Mapping[Kind, Layer] = {
 }
 KINDS: tuple[Kind, ...] = tuple(LAYERS)
 MAIN_KINDS: Mapping[Layer, Kind] = {"semantic": "fact", "episodic": "episode", "procedural": "rule"}
-"""What a memory is of which only the layer is told."""
+"""Kind of a memory for which only the layer is given."""
 SURENESS: Mapping[str, float] = {"low": 0.3, "medium": 0.6, "high": 0.9}
-"""What the words stand for that some have for confidence."""
+"""Confidence values of the words that some formats use."""
 STATUSES: tuple[Status, ...] = (
     "active",
     "held",
@@ -60,7 +60,7 @@ STATUSES: tuple[Status, ...] = (
     "faded",
     "evicted",
 )
-# A turn is a thing that happened, so it shares the episode's prefix (the ids of seed 001).
+# A turn is an event, so it shares the prefix of episodes (seed 001 prescribes these ids).
 ID_PREFIXES: Mapping[Kind, str] = {
     "turn": "ep",
     "document": "doc",
@@ -76,12 +76,12 @@ CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def system_clock() -> Micros:
-    """Now, in microseconds since 1970 UTC."""
+    """Current time in microseconds since 1970 UTC."""
     return time.time_ns() // 1000
 
 
 def to_datetime(micros: Micros) -> datetime:
-    """An aware UTC datetime; times outside datetime's range are clamped to its ends."""
+    """Convert to an aware UTC datetime; clamp times outside datetime's range."""
     try:
         return datetime.fromtimestamp(micros / 1_000_000, UTC)
     except (OverflowError, ValueError, OSError):
@@ -89,38 +89,35 @@ def to_datetime(micros: Micros) -> datetime:
 
 
 def from_datetime(moment: datetime) -> Micros:
-    """Microseconds since 1970 UTC; a naive datetime is taken as UTC."""
+    """Convert to microseconds since 1970 UTC; treat a naive datetime as UTC."""
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return round(aware.timestamp() * 1_000_000)
 
 
 def iso(micros: Micros) -> str:
-    """ISO 8601 with offset, e.g. `2026-03-01T12:00:00+00:00`."""
+    """Format as ISO 8601 with offset, e.g. `2026-03-01T12:00:00+00:00`."""
     return to_datetime(micros).isoformat()
 
 
 def from_iso(written: str) -> Micros:
-    """The time that a text in ISO 8601 says; without an offset it is taken as UTC. ValueError when
-    it is none.
-    """
+    """Parse an ISO 8601 time; without an offset it is UTC. Raises ValueError if it is not one."""
     return from_datetime(datetime.fromisoformat(written))
 
 
 class _Numbers:
-    """Chance for ids, rising within a millisecond, so that of two ids made one after the other the
-    first is less.
-    """
+    """Random part of ids, increasing within a millisecond, so that ids sort by creation order."""
 
     def __init__(self) -> None:
+        # Two threads must not draw the same number within a millisecond.
         self._lock = threading.Lock()
         self._last = (-1, 0)
 
     def next(self, milliseconds: int) -> int:
-        """40 bits that nobody can foresee."""
+        """Return 40 unpredictable bits, greater than the last ones of the same millisecond."""
         with self._lock:
             then, number = self._last
-            # From the system: a program that seeds Python's chance must not make our ids repeat,
-            # nor must a fork.
+            # From the operating system: ids must not repeat when a program seeds Python's generator
+            # or forks.
             chance = int.from_bytes(os.urandom(5))
             number = number + 1 + (chance >> 20) if then == milliseconds else chance >> 1
             self._last = milliseconds, number
@@ -131,22 +128,26 @@ _numbers = _Numbers()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_numbers.__init__)  # type: ignore[misc]
 
-_PAIRS = tuple(high + low for high in CROCKFORD for low in CROCKFORD)  # two digits at a time
+_PAIRS = tuple(high + low for high in CROCKFORD for low in CROCKFORD)  # encode two digits at a time
 
 
 def new_id(prefix: str, at: Micros) -> str:
-    """An id such as `fact_01k9y3…` whose text order is its creation order; across processes to the
+    """Create an id such as `fact_01k9y3…`. Text order is creation order, across processes to the
     millisecond.
 
     >>> new_id("fact", 0)[:15]
     'fact_0000000000'
     """
+    # Two digits carry ten bits. One expression instead of a loop: an import makes thousands of ids.
     two = _PAIRS
     time = at // 1000
     chance = _numbers.next(time)
     return (
-        f"{prefix}_{two[time >> 40 & 1023]}{two[time >> 30 & 1023]}{two[time >> 20 & 1023]}{two[time >> 10 & 1023]}"
-        f"{two[time & 1023]}{two[chance >> 30]}{two[chance >> 20 & 1023]}{two[chance >> 10 & 1023]}{two[chance & 1023]}"
+        f"{prefix}_"
+        f"{two[time >> 40 & 1023]}{two[time >> 30 & 1023]}{two[time >> 20 & 1023]}"
+        f"{two[time >> 10 & 1023]}{two[time & 1023]}"
+        f"{two[chance >> 30]}{two[chance >> 20 & 1023]}{two[chance >> 10 & 1023]}"
+        f"{two[chance & 1023]}"
     )
 
 
@@ -156,7 +157,7 @@ class _Scope(NamedTuple):
 
 
 class Scope(_Scope):
-    """Whom a memory belongs to, written `kind:key`.
+    """Owner of a memory, written `kind:key`.
 
     >>> Scope.parse("user:alice")
     Scope(kind='user', key='alice')
@@ -167,7 +168,7 @@ class Scope(_Scope):
     __slots__ = ()
 
     def __new__(cls, kind: str, key: str) -> Scope:
-        """The scope, if there can be such a one; ScopeError otherwise."""
+        """Validate kind and key; raises ScopeError."""
         if kind not in SCOPE_KINDS:
             raise ScopeError(
                 f"Unknown scope kind {kind!r}. Use one of: {', '.join(SCOPE_KINDS)}, e.g. "
@@ -179,7 +180,7 @@ class Scope(_Scope):
 
     @classmethod
     def parse(cls, text: str | Scope | None) -> Scope:
-        """The scope that `text` names; raises ScopeError when there is none."""
+        """Parse `kind:key`; raises ScopeError."""
         if isinstance(text, Scope):
             return text
         if not isinstance(text, str) or ":" not in text:
@@ -197,7 +198,7 @@ class Scope(_Scope):
 
 @dataclass(frozen=True)
 class Triple:
-    """What a fact states, as (subject, predicate, object), each of a named type."""
+    """Statement of a fact as (subject, predicate, object), with the types of both ends."""
 
     subject: str
     predicate: str
@@ -208,9 +209,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class Memory:
-    """One remembered thing. Frozen: changing it goes through the store, so every change is in the
-    journal.
-    """
+    """One memory. Frozen: changes go through the store, so each one is in the journal."""
 
     id: str
     scope: Scope
@@ -233,7 +232,7 @@ class Memory:
     valid_until: Micros | None = None
     confidence: float = 1.0
     strength: float | None = None
-    """Its confidence when it was last said, where it has faded since; None where it has not."""
+    """Confidence when last stated, if it has decayed since; otherwise None."""
     decay_rate: float = 0.0
     decayed_at: Micros | None = None
     protected: bool = False
@@ -250,19 +249,19 @@ class Memory:
 
     @property
     def layer(self) -> Layer:
-        """Which of the three layers the kind belongs to."""
+        """Layer of the memory's kind."""
         return LAYERS[self.kind]
 
     def with_(self, **changes: Any) -> Memory:
-        """A copy with some fields changed."""
+        """Copy with some fields changed."""
         return Memory.of({**self.__dict__, **changes})
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Memory:
-        """A memory out of all its fields at once: a recall reads hundreds, and setting each field
-        takes time.
+        """Build a memory from all its fields without calling `__init__`.
 
-        The dictionary becomes the memory's own; keep no other use of it.
+        A recall builds hundreds, and assigning each field takes time. The memory takes ownership of
+        `fields`; do not use the dictionary afterwards.
         """
         memory = cls.__new__(cls)
         object.__setattr__(memory, "__dict__", fields)
@@ -271,7 +270,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Signal:
-    """One reason for a score: a feature's value, its weight, and what they add."""
+    """One part of a score: the value of a feature, its weight and their product."""
 
     name: str
     value: float
@@ -279,21 +278,19 @@ class Signal:
 
     @property
     def share(self) -> float:
-        """What this signal added to the score before it was squeezed into [0, 1]."""
+        """Contribution to the score before it is mapped to [0, 1]."""
         return self.value * self.weight
 
 
 @dataclass(frozen=True)
 class Reasons:
-    """Why a hit stands where it stands: its rank in each arm and the signals that were added up."""
+    """Explanation of a hit: its rank in each arm and the signals of its score."""
 
     arms: Mapping[str, int]
     signals: tuple[Signal, ...] = ()
     model: str = ""
     similarity: float | None = None
-    """Cosine of the memory's vector and the question's, by the best model that has both; at least
-    0.
-    """
+    """Cosine of memory and question by the best model that embedded both; at least 0."""
 
     def __str__(self) -> str:
         found = ", ".join(f"{arm} #{rank}" for arm, rank in self.arms.items()) or "neighbour"
@@ -306,7 +303,7 @@ class Reasons:
 
 @dataclass(frozen=True)
 class Hit:
-    """A memory, its score in [0, 1] (higher is better) and the reasons for that score."""
+    """A memory with its score in [0, 1] (higher is better) and the explanation of that score."""
 
     memory: Memory
     score: float
@@ -315,7 +312,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Session:
-    """A conversation or run. Its turns are memories of kind `turn`, in `position` order."""
+    """A conversation or a run. Its turns are memories of kind `turn`, ordered by `position`."""
 
     id: str
     scope: Scope
@@ -327,7 +324,7 @@ class Session:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
-# The sinks of the extraction: see `extraction/progress.py`.
+# Sinks of the extraction runner: see `extraction/progress.py`.
 FACTS = "facts"
 SUMMARY = "summary"
 RECORDS = "records"
@@ -336,23 +333,21 @@ PROJECTS = "projects"
 
 @dataclass(frozen=True)
 class Progress:
-    """How far one sink of the extraction has read a session."""
+    """How far a sink has read one session."""
 
     scope: Scope
     session: str
     sink: str
     position: int
-    """What was read last; each sink counts in its own way, and a later position is a greater one."""
+    """Last position read. Each sink defines its own unit; later positions are greater."""
     at: Micros
     detail: Mapping[str, Any] = field(default_factory=dict)
-    """What else the sink has to know the next time."""
+    """Further state of the sink for its next run."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message of a session, as the agent's framework wrote it. A session's messages only ever
-    grow in number.
-    """
+    """One message of a session in the format of the agent's framework. Messages are append-only."""
 
     scope: Scope
     session: str
@@ -363,7 +358,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Entity:
-    """A person, project, place… that memories mention, with the other names it goes by."""
+    """A person, project, place or other thing that memories mention, with its aliases."""
 
     id: str
     scope: Scope
@@ -377,16 +372,14 @@ class Entity:
 
 @dataclass(frozen=True)
 class About:
-    """What is known of an entity: who or what it is, and the memories that mention it, the latest
-    stored first.
-    """
+    """An entity with the memories that mention it, most recently stored first."""
 
     entity: Entity
     memories: list[Memory]
 
     @property
     def timeline(self) -> dict[str, list[Memory]]:
-        """The memories by the day on which what they tell happened, oldest first."""
+        """Memories by the day of their event time, oldest first."""
         days: dict[str, list[Memory]] = {}
         for memory in sorted(self.memories, key=lambda one: (one.event_time, one.seq)):
             days.setdefault(iso(memory.event_time)[:10], []).append(memory)
@@ -409,9 +402,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Event:
-    """One entry of the journal: what `actor` changed in `run`. `before` is None where nothing
-    was.
-    """
+    """One journal entry: what `actor` changed in `run`. `before` is None for a creation."""
 
     seq: int
     run: str
@@ -427,7 +418,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Job:
-    """A unit of background work. Who holds `token` before `lease_until` owns it; nobody else may
+    """A unit of background work. The holder of `token` owns it until `lease_until`; nobody else can
     finish it.
     """
 
@@ -446,7 +437,7 @@ class Job:
 
 
 def check_kind(kind: str) -> Kind:
-    """`kind` itself, when it is one of ours."""
+    """Return `kind` if it is valid; raises InvalidInput."""
     for known in KINDS:
         if kind == known:
             return known
@@ -454,14 +445,14 @@ def check_kind(kind: str) -> Kind:
 
 
 def check_status(status: str) -> Status:
-    """`status` itself, when it is one of ours."""
+    """Return `status` if it is valid; raises InvalidInput."""
     for known in STATUSES:
         if status == known:
             return known
     raise InvalidInput(f"Unknown status {status!r}. Use one of: {', '.join(STATUSES)}.")
 
 
-# Names for lists, for classes that have a method called `list`.
+# Aliases of list types for classes with a method called `list`.
 Memories = list[Memory]
 Hits = list[Hit]
 Sessions = list[Session]

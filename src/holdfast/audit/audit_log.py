@@ -1,9 +1,8 @@
-"""Safety events: that a session reached a level of concern, when, and what decided so. Never a word
-of the user's.
+"""Safety events: session, level of concern, time, and what decided the level. Never the user's
+words.
 
-The session is kept as a hash. Whose it was is kept only where memory is kept at all: in an
-incognito session, which has no place on disk, the owner is left out. An event goes after 90 days
-unless somebody has extended it.
+The session is stored as a hash. The owner is stored only where memory is: an incognito session has
+no place on disk, so its events have no owner. Events expire after 90 days unless extended.
 """
 
 from __future__ import annotations
@@ -19,13 +18,11 @@ from ..scopes import hash_session_id
 from ..side_tables import Table
 from ..types import DAY, Clock, Micros, new_id, system_clock
 
-# How long an event is kept unless it is extended.
+# Days until an event expires unless it is extended.
 DAYS = 90
 LEVELS = (0, 1, 2, 3)  # none, concern, urgent, emergency
 Path = Literal["rules", "model", "rules_after_model_error", "person"]
-"""What decided on the level: local rules, a model, the rules because the model failed, or a
-person.
-"""
+"""What decided the level: local rules, a model, the rules because the model failed, or a person."""
 PATHS: tuple[Path, ...] = get_args(Path)
 
 _COLUMNS = (
@@ -37,8 +34,8 @@ _SELECT = "SELECT id, at, session, owner, level, path, keep_until FROM audit"
 
 @dataclass(frozen=True, slots=True)
 class SafetyEvent:
-    """One entry of the log. `session` is the SHA-256 of the session's id; `keep_until` is set where
-    it was extended.
+    """One entry of the log. `session` is the SHA-256 of the session id; `keep_until` is set if
+    extended.
     """
 
     id: str
@@ -51,7 +48,7 @@ class SafetyEvent:
 
 
 class AuditLog(Protocol):
-    """The log's promises. It is no part of memory: nothing recalls, lists or exports what is in
+    """Interface of the audit log. It is not part of memory: recall, lists and exports never include
     it.
     """
 
@@ -60,44 +57,38 @@ class AuditLog(Protocol):
     def record(
         self, *, session: str, level: int, path: Path, owner: str | None = None
     ) -> SafetyEvent:
-        """Notes an event now. The session is stored as a hash; without a place on disk the owner is
-        left out.
-        """
+        """Record an event now. The session is stored as a hash; in memory, the owner is omitted."""
 
     def list(
         self, *, owner: str | None = None, limit: int | None = None
     ) -> builtins.list[SafetyEvent]:
-        """Events, newest first: of one owner, or of all."""
+        """Return events, newest first, of one owner or of all."""
 
     def count(self, *, owner: str | None = None) -> int:
-        """How many events there are: of one owner, or of all."""
+        """Count events of one owner or of all."""
 
     def extend(self, id: str, *, days: int) -> SafetyEvent:
-        """Keeps one event at least so many days from now. NotFound when there is none of that
-        id.
-        """
+        """Keep an event for at least this many days from now; raises NotFound."""
 
     def purge(self, *, days: int = DAYS) -> int:
-        """Erases events that are older than so many days and were not extended beyond now; says how
-        many.
-        """
+        """Delete expired events that were not extended; return their number."""
 
     def unlink(self, owner: str) -> int:
-        """Takes the owner off all events of theirs, which stay as numbers; says how many."""
+        """Remove the owner from all their events, which stay as figures; return their number."""
 
     def close(self) -> None:
-        """Closing twice equals once; later calls raise StoreClosed."""
+        """Close the log. Idempotent; later calls raise StoreClosed."""
 
 
 def open_audit(store: str | pathlib.Path, *, clock: Clock = system_clock) -> AuditLog:
-    """The log beside a store of memories: `audit.db` beside its file, a schema beside its tables,
-    or in memory.
+    """Open the audit log of a store: `audit.db` beside its file, a schema beside its tables, or in
+    memory.
     """
     return _TableAudit(Table(store, name="audit", columns=_COLUMNS), clock)
 
 
 class _TableAudit:
-    """The log in one table apart."""
+    """Audit log in a side table."""
 
     def __init__(self, table: Table, clock: Clock) -> None:
         self._table = table
@@ -109,13 +100,14 @@ class _TableAudit:
     ) -> SafetyEvent:
         if level not in LEVELS or path not in PATHS:
             raise InvalidInput(
-                f"A level is one of {LEVELS}, a path one of: {', '.join(PATHS)}. Nothing was noted."
+                f"level must be one of {LEVELS} and path one of: {', '.join(PATHS)}. Nothing "
+                "was recorded."
             )
         at = self._clock()
-        whose = None if self._table.ephemeral else owner
-        event = SafetyEvent(
-            new_id("safety", at), at, hash_session_id(session), whose, int(level), path
-        )
+        # An incognito session leaves nothing that names a person.
+        stored_owner = None if self._table.ephemeral else owner
+        hashed = hash_session_id(session)
+        event = SafetyEvent(new_id("safety", at), at, hashed, stored_owner, int(level), path)
         self._table.write(
             "INSERT INTO audit (id, at, session, owner, level, path) VALUES (?, ?, ?, ?, ?, ?)",
             (event.id, event.at, event.session, event.owner, event.level, event.path),
@@ -126,16 +118,12 @@ class _TableAudit:
         self, *, owner: str | None = None, limit: int | None = None
     ) -> builtins.list[SafetyEvent]:
         tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
-        condition, values = _of(owner)
-        return [
-            SafetyEvent(*row)
-            for row in self._table.read(
-                f"{_SELECT}{condition} ORDER BY at DESC, id DESC{tail}", values
-            )
-        ]
+        condition, values = _owner_clause(owner)
+        query = f"{_SELECT}{condition} ORDER BY at DESC, id DESC{tail}"
+        return [SafetyEvent(*row) for row in self._table.read(query, values)]
 
     def count(self, *, owner: str | None = None) -> int:
-        condition, values = _of(owner)
+        condition, values = _owner_clause(owner)
         rows = self._table.read(f"SELECT count(*) FROM audit{condition}", values)
         return int(rows[0][0]) if rows else 0
 
@@ -172,5 +160,7 @@ class _TableAudit:
         self._table.close()
 
 
-def _of(owner: str | None) -> tuple[str, Sequence[Any]]:
-    return ("", ()) if owner is None else (" WHERE owner = ?", (owner,))
+def _owner_clause(owner: str | None) -> tuple[str, Sequence[Any]]:
+    if owner is None:
+        return "", ()
+    return " WHERE owner = ?", (owner,)

@@ -1,6 +1,4 @@
-"""Feedback on sessions: positive, negative or skipped, where it was given, and for how long it is
-kept: 180 days.
-"""
+"""Feedback on sessions: positive, negative or skipped, with its source. Expires after 180 days."""
 
 from __future__ import annotations
 
@@ -15,6 +13,7 @@ from ..scopes import hash_session_id
 from ..side_tables import Table
 from ..types import DAY, Clock, Micros, new_id, system_clock
 
+# Days until feedback expires.
 DAYS = 180
 Label = Literal["positive", "negative", "skip"]
 Source = Literal["cli", "http", "chat", "library"]
@@ -22,16 +21,15 @@ LABELS: tuple[Label, ...] = get_args(Label)
 SOURCES: tuple[Source, ...] = get_args(Source)
 
 _COLUMNS = (
-    "id TEXT PRIMARY KEY, at BIGINT NOT NULL, session TEXT NOT NULL, owner TEXT, label TEXT NOT "
-    "NULL, "
-    "source TEXT NOT NULL"
+    "id TEXT PRIMARY KEY, at BIGINT NOT NULL, session TEXT NOT NULL, owner TEXT, "
+    "label TEXT NOT NULL, source TEXT NOT NULL"
 )
 _SELECT = "SELECT id, at, session, owner, label, source FROM feedback"
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What one session was found to be. `session` is the SHA-256 of its id."""
+    """Rating of one session. `session` is the SHA-256 of its id."""
 
     id: str
     at: Micros
@@ -42,8 +40,8 @@ class Feedback:
 
 
 class FeedbackLog(Protocol):
-    """The promises. Feedback is no part of memory: nothing recalls, lists or exports what is in
-    it.
+    """Interface of the feedback log. It is not part of memory: recall, lists and exports never
+    include it.
     """
 
     location: str
@@ -51,37 +49,37 @@ class FeedbackLog(Protocol):
     def add(
         self, *, session: str, label: Label, source: Source = "library", owner: str | None = None
     ) -> Feedback:
-        """Notes a label for a session now. The session is stored as a hash; without a place on disk
-        nobody's.
+        """Record a label for a session now. The session is stored as a hash; an in-memory log omits
+        the owner.
         """
 
     def list(
         self, *, owner: str | None = None, limit: int | None = None
     ) -> builtins.list[Feedback]:
-        """Feedback, newest first: of one owner, or of all."""
+        """Return feedback, newest first, of one owner or of all."""
 
     def count(self, *, owner: str | None = None) -> int:
-        """How much feedback there is: of one owner, or of all."""
+        """Count feedback of one owner or of all."""
 
     def purge(self, *, days: int = DAYS) -> int:
-        """Erases what is older than so many days; says how much that was."""
+        """Delete feedback older than this many days; return its number."""
 
     def forget(self, owner: str) -> int:
-        """Erases all feedback of one owner; says how much that was."""
+        """Delete all feedback of one owner; return its number."""
 
     def close(self) -> None:
-        """Closing twice equals once; later calls raise StoreClosed."""
+        """Close the log. Idempotent; later calls raise StoreClosed."""
 
 
 def open_feedback(store: str | Path, *, clock: Clock = system_clock) -> FeedbackLog:
-    """Feedback beside a store of memories: `feedback.db` beside its file, a schema beside its
-    tables, or in memory.
+    """Open the feedback log of a store: `feedback.db` beside its file, a schema beside its tables,
+    or in memory.
     """
     return _TableFeedback(Table(store, name="feedback", columns=_COLUMNS), clock)
 
 
 class _TableFeedback:
-    """Feedback in one table apart."""
+    """Feedback log in a side table."""
 
     def __init__(self, table: Table, clock: Clock) -> None:
         self._table = table
@@ -93,18 +91,17 @@ class _TableFeedback:
     ) -> Feedback:
         if label not in LABELS or source not in SOURCES:
             raise InvalidInput(
-                f"A label is one of {', '.join(LABELS)}, a source one of {', '.join(SOURCES)}. "
-                "Nothing was noted."
+                f"label must be one of {', '.join(LABELS)} and source one of "
+                f"{', '.join(SOURCES)}. Nothing was recorded."
             )
         at = self._clock()
-        whose = None if self._table.ephemeral else owner
-        one = Feedback(new_id("feedback", at), at, hash_session_id(session), whose, label, source)
+        # An incognito session leaves nothing that names a person.
+        stored_owner = None if self._table.ephemeral else owner
+        hashed = hash_session_id(session)
+        one = Feedback(new_id("feedback", at), at, hashed, stored_owner, label, source)
         self._table.write(
-            (
-                "INSERT INTO feedback (id, at, session, owner, label, source) VALUES (?, ?, ?, ?, "
-                "?, "
-                "?)"
-            ),
+            "INSERT INTO feedback (id, at, session, owner, label, source) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
             (one.id, one.at, one.session, one.owner, one.label, one.source),
         )
         return one
@@ -113,16 +110,12 @@ class _TableFeedback:
         self, *, owner: str | None = None, limit: int | None = None
     ) -> builtins.list[Feedback]:
         tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
-        condition, values = _of(owner)
-        return [
-            Feedback(*row)
-            for row in self._table.read(
-                f"{_SELECT}{condition} ORDER BY at DESC, id DESC{tail}", values
-            )
-        ]
+        condition, values = _owner_clause(owner)
+        query = f"{_SELECT}{condition} ORDER BY at DESC, id DESC{tail}"
+        return [Feedback(*row) for row in self._table.read(query, values)]
 
     def count(self, *, owner: str | None = None) -> int:
-        condition, values = _of(owner)
+        condition, values = _owner_clause(owner)
         rows = self._table.read(f"SELECT count(*) FROM feedback{condition}", values)
         return int(rows[0][0]) if rows else 0
 
@@ -139,5 +132,7 @@ class _TableFeedback:
         self._table.close()
 
 
-def _of(owner: str | None) -> tuple[str, Sequence[Any]]:
-    return ("", ()) if owner is None else (" WHERE owner = ?", (owner,))
+def _owner_clause(owner: str | None) -> tuple[str, Sequence[Any]]:
+    if owner is None:
+        return "", ()
+    return " WHERE owner = ?", (owner,)
