@@ -229,7 +229,7 @@ def test_a_worker_runs_the_tasks_of_its_schedule(cli, store, monkeypatch):
 def test_an_invalid_schedule_is_refused(cli, place, monkeypatch):
     monkeypatch.setenv("HOLDFAST_MAINTENANCE", "sleep 0 4 * * *")
     done = cli("worker", "run")
-    assert (done.code, "'sleep', which is no task" in done.err) == (2, True)
+    assert (done.code, "Unknown task 'sleep'" in done.err) == (2, True)
 
 
 def test_several_workers_do_every_job_exactly_once(place, store):

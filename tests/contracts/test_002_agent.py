@@ -360,7 +360,7 @@ def test_stats_and_diagnose(shop, talk):
     )
     assert talk.slash("diagnose") == f"All is well: {shop.project.folder}"
     shop.talk("thread-2")
-    assert talk.slash("diagnose") == "To be read: 1 session. `holdfast project build` does it."
+    assert talk.slash("diagnose") == "1 session to read. Run `holdfast project build`."
 
 
 def test_diagnose_says_what_went_wrong(shop, builder, begin):

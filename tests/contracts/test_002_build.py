@@ -175,7 +175,7 @@ def test_op_05_too_old_too_recent_or_going_on(yard):
     assert [one.id for one in found.read] == ["ready"]
     assert {one.session.id: one.reason for one in found.passed} == {
         "recent": "it was active in the last 12 hours",
-        "current": "it goes on at the moment",
+        "current": "it is still active",
         "old": "it is older than 30 days",
     }
 

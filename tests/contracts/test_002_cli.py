@@ -416,7 +416,7 @@ def test_view_shows_what_an_agent_is_told(built):
 def test_enqueue_has_the_next_build_make_them_again_and_rebuild_does_it_now(built):
     folder = Path(built.js("project", "stats")["folder"])
     (folder / "MEMORY.md").unlink()
-    assert built("project", "diagnose").out.splitlines()[-1].startswith("The files are gone.")
+    assert built("project", "diagnose").out.splitlines()[-1].startswith("The files are missing.")
     assert built("project", "build", "--all").out.startswith("Nothing to do.")
     assert built("project", "enqueue").out == "Memory consolidation enqueued.\n"
     assert built.js("project", "stats")["waiting"]
@@ -445,7 +445,7 @@ def test_diagnose_says_why_nothing_was_built(machine):
     told = machine.js("project", "diagnose")
     assert told[0].startswith("Memories are not enabled")
     assert told[1].startswith(
-        "No session of this project has been read in. `holdfast import --all`"
+        "No session of this project has been imported. `holdfast import --all`"
     )
     claude_code(machine.home, machine.repo, said(RULE))
     machine.take_in()

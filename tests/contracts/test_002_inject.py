@@ -93,7 +93,7 @@ def test_a_prompt_of_ones_own_stands_in(building, folder, tmp_path):
     own = Building(building.data, prompts=tmp_path / "prompts")
     assert "\nMine: Use pnpm.\n" in guidance(folder, own)
     (tmp_path / "prompts" / "read_path.md").write_text("Mine: {{summary}}")
-    with pytest.raises(ValueError, match=r"read_path\.md has \{\{summary\}\}, which nothing fills"):
+    with pytest.raises(ValueError, match=r"read_path\.md has the unknown slot \{\{summary\}\}"):
         guidance(folder, own)
 
 

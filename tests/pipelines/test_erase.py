@@ -109,7 +109,7 @@ def test_a_summary_goes_with_one_of_its_sources_and_its_session_is_read_again(hf
     arc = made_of(hf, "Somebody was worried", one, other, kind="episode")
     assert hf.store.sessions.unread([ANN]) == []
     plan = hf.plan_purge(one.id)
-    assert going(plan)[arc.id] == derived.RETOLD and "read again" in plan.again[0]
+    assert going(plan)[arc.id] == derived.RETOLD and "extracted again" in plan.again[0]
     hf.purge(one.id)
     assert [session.id for session in hf.store.sessions.unread([ANN])] == ["s1"]
     assert [memory.id for memory in hf.list()] == [other.id]

@@ -64,7 +64,7 @@ def test_a_worker_keeps_the_times_and_makes_up_for_a_missed_one_once(hf, clock):
         worker,
         [Entry("decay", "0 4 * * *")],
         interval=0,
-        told=lambda job: done.append((job.kind, iso(clock.now))),
+        report=lambda job: done.append((job.kind, iso(clock.now))),
     )
     assert [kind for kind, _ in done] == ["decay"] * 3
     assert hf.list()[0].confidence < 1

@@ -412,7 +412,7 @@ def test_a_worker_looks_for_new_work_until_it_is_stopped(yard):
         else:
             worker.stop.set()
 
-    schedule.maintain(worker, interval=0, told=tell)
+    schedule.maintain(worker, interval=0, report=tell)
     assert told == [ANN, BOB]
 
 
@@ -432,7 +432,7 @@ def test_a_store_that_is_away_for_a_while_is_waited_for(yard, monkeypatch, caplo
     monkeypatch.setattr(yard.store.jobs, "claim", claim)
     schedule.maintain(worker, interval=0)
     assert next(answers, None) is None
-    assert "trying again in 0 seconds: away" in caplog.text
+    assert "retrying in 0 seconds: away" in caplog.text
 
 
 def test_a_store_that_does_not_work_at_first_or_was_closed_ends_the_worker(yard, monkeypatch):
@@ -442,7 +442,7 @@ def test_a_store_that_does_not_work_at_first_or_was_closed_ends_the_worker(yard,
             schedule.maintain(yard.worker(), interval=0)
     yard.remember(ANN)
     with pytest.raises(StoreClosed):
-        schedule.maintain(yard.worker(), interval=0, told=lambda job: yard.store.close())
+        schedule.maintain(yard.worker(), interval=0, report=lambda job: yard.store.close())
 
 
 # In the background of a program
@@ -509,7 +509,7 @@ def test_the_background_tells_the_log_why_a_job_failed(yard, caplog):
     upgrader.nudge([ANN])
     assert begun.wait(PATIENCE)
     upgrader.stop()
-    assert f"embedding user:ann in the background: {MODEL} cannot be reached." in caplog.text
+    assert f"background embedding of user:ann failed: {MODEL} cannot be reached." in caplog.text
 
 
 def test_an_open_memory_nudges_for_its_own_scopes_and_those_of_its_views(place):

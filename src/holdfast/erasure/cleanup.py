@@ -1,7 +1,7 @@
-"""Cleanup: what erased rows leave behind in a store's own files, after the commit.
+"""Cleanup of what erased rows leave in the store's own files, after the commit.
 
-It can be repeated at any time. The transaction that erases leaves a job for it, so that after a
-crash any worker does it.
+Idempotent. The erasing transaction enqueues a job for it, so that after a crash any worker finishes
+it.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from ..types import Micros, Scope
 
 KIND = "scrub"
 KEY = "files"
-# Microseconds until another try.
+# Microseconds until the next attempt.
 RETRY = 60_000_000
 
 
 def enqueue_cleanup(tx: Transaction, scope: Scope, at: Micros) -> None:
-    """Leave the job; part of the transaction that erases."""
+    """Enqueue the cleanup job, in the erasing transaction."""
     tx.jobs.enqueue(scope, KIND, KEY, watermark=at)
 
 
 def finish(store: Store, scope: Scope, author: Author, *, wait: float = WAIT) -> Places:
-    """Clean up now, and say of each place whether it is clean; the job is done when all are."""
+    """Clean up now and report for each place whether it is clean. Finishes the job if all are."""
     job = store.jobs.claim(
         [KIND], keys=[KEY], scopes=[scope], worker=worker_name(), now=author.at, lease=LEASE
     )
     try:
         places = store.scrub(wait=wait)
     except StoreError as error:
-        # The rows are gone; that cleaning up failed must not look as if they were not.
+        # The rows are gone. A failed cleanup must not look as if the erasure had failed.
         places = [ErasureTarget("files", "pending", f"{error} Run `holdfast purge --finish`.")]
     waiting = [place for place in places if place.state == "pending"]
     if job is not None:
-        # The receipt says it, and whoever works next tries again.
+        # The receipt reports the failure, and the next worker retries.
         with suppress(HoldfastError):
             if waiting:
                 store.jobs.fail(job, error=waiting[0].detail, retry_at=author.at + RETRY)
@@ -53,6 +53,6 @@ def _run(task: Task) -> Output | None:
 
 
 JOB = Kind(KIND, due=lambda worker: (), run=_run)
-"""One job for each scope in which something was erased and files may still hold it. Nobody plans
-it: the erasure itself leaves it.
+"""One job per scope whose files may still hold erased data. The erasure enqueues it; no planner
+does.
 """

@@ -1,9 +1,8 @@
-"""What else has to go when memories are erased: earlier wordings of them, and what was made of
-them.
+"""Fallout of an erasure: earlier versions of the erased memories, and what was derived from them.
 
-A summary (a reflection, an episode, a skill) may tell what it was made of in any words, so it goes
-as soon as one of its sources does, and is made again of those that are left. A fact or rule stays
-while a source is left that says the same.
+A summary (reflection, episode, skill) may retell any of its sources, so it goes as soon as one
+source goes, and is written again from the rest. A fact or rule stays while a remaining source says
+the same.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ SAID_ELSEWHERE = "made of it, but other sources say the same"
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """A memory that is to be erased, and why."""
+    """A memory to erase, with the reason."""
 
     memory: Memory
     why: str
@@ -37,7 +36,7 @@ class Going:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A memory that has to do with what is erased and stays, and why."""
+    """A related memory that stays, with the reason."""
 
     memory: Memory
     why: str
@@ -45,8 +44,8 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Fallout:
-    """What goes, what stays near it, and which memories have to be read again because something
-    made of them goes.
+    """What goes, what stays nearby, and which sources must be processed again because their summary
+    goes.
     """
 
     going: tuple[Going, ...]
@@ -55,14 +54,12 @@ class Fallout:
 
 
 def fallout(tx: Transaction, named: Iterable[Going]) -> Fallout:
-    """Follows the links from what is to be erased to everything that was made of it."""
+    """Follow the links from the erased memories to everything derived from them."""
     return _Trail(tx, named).followed()
 
 
 class _Trail:
-    """The way from memory to memory; a memory is judged again whenever one more of its sources
-    goes.
-    """
+    """Graph walk. A memory is judged again whenever another of its sources goes."""
 
     def __init__(self, tx: Transaction, named: Iterable[Going]) -> None:
         self._tx = tx
@@ -75,26 +72,22 @@ class _Trail:
         while self._waiting:
             self._follow(self._waiting.popleft())
         kept = {**self._staying_sources(), **self._kept}
-        return Fallout(
-            tuple(self._going.values()),
-            tuple(one for id_, one in kept.items() if id_ not in self._going),
-            tuple(one for id_, one in self._unread.items() if id_ not in self._going),
-        )
+        # A memory that was judged as staying may have gone later in the walk.
+        staying = [one for id_, one in kept.items() if id_ not in self._going]
+        unread = [one for id_, one in self._unread.items() if id_ not in self._going]
+        return Fallout(tuple(self._going.values()), tuple(staying), tuple(unread))
 
     def _follow(self, memory: Memory) -> None:
         for edge in self._tx.edges(memory.scope, memory.id):
-            other = self._tx.memory(
-                memory.scope, edge.source if edge.target == memory.id else edge.target
-            )
+            incoming = edge.target == memory.id
+            other = self._tx.memory(memory.scope, edge.source if incoming else edge.target)
             if other is None or other.id in self._going:
                 continue
-            if edge.relation == "derived_from" and edge.target == memory.id:
+            if edge.relation == "derived_from" and incoming:
                 self._judge(other)
-            elif (
-                edge.relation == "supersedes"
-                and edge.source == memory.id
-                and memory.source == "correction"
-            ):
+            # A correction replaces the wording of the same fact; other successors do not.
+            replaced = edge.relation == "supersedes" and edge.source == memory.id
+            if replaced and memory.source == "correction":
                 self._let_go(other, OLDER)
 
     def _judge(self, derived: Memory) -> None:
@@ -112,38 +105,45 @@ class _Trail:
         self._waiting.append(memory)
 
     def _sources(self, derived: Memory) -> tuple[Memories, Memories]:
-        """What a memory was made of: what goes, and what is left."""
+        """Sources of a memory: those that go and those that stay."""
         gone = list[Memory]()
         left = list[Memory]()
         for id_ in rests_on(self._tx, derived):
             source = self._tx.memory(derived.scope, id_)
-            if source is not None:
-                (gone if source.id in self._going else left).append(source)
+            if source is None:
+                continue
+            if source.id in self._going:
+                gone.append(source)
+            else:
+                left.append(source)
         return gone, left
 
     def _staying_sources(self) -> dict[str, Kept]:
-        """What the named ones were made of; the sources of what goes with them have their own
-        reasons to stay.
+        """Sources of the named memories. Sources of other derived memories have their own reasons
+        to stay.
         """
-        named = [one.memory for one in self._going.values() if one.why == NAMED]
-        return {
-            source.id: Kept(source, SOURCE_STAYS)
-            for memory in named
-            for source in self._sources(memory)[1]
-        }
+        kept: dict[str, Kept] = {}
+        for going in self._going.values():
+            if going.why != NAMED:
+                continue
+            _, left = self._sources(going.memory)
+            for source in left:
+                kept[source.id] = Kept(source, SOURCE_STAYS)
+        return kept
 
 
 def repeats(derived: Memory, gone: Sequence[Memory], left: Sequence[Memory]) -> bool:
-    """Whether a memory says something that only those of its sources say which are to go."""
-    quotes = (
-        fold_text(str(quote))
-        for quote in (derived.quote, *derived.metadata.get("quotes", ()))
-        if quote
-    )
-    if any(_within(quote, gone) and not _within(quote, left) for quote in quotes):
-        return True
+    """Whether the memory says something that no remaining source says."""
+    for quote in (derived.quote, *derived.metadata.get("quotes", ())):
+        if not quote:
+            continue
+        folded = fold_text(str(quote))
+        if _within(folded, gone) and not _within(folded, left):
+            return True
     words = set(query_terms(derived.content))
-    known = {term for one in left for term in query_terms(one.content)}
+    known: set[str] = set()
+    for one in left:
+        known.update(query_terms(one.content))
     return any(words & set(query_terms(one.content)) - known for one in gone)
 
 

@@ -1,6 +1,4 @@
-"""The log of hooks reached by an erasure: lines that name a session, a project or memories that are
-gone.
-"""
+"""Erasure in the hook log: lines about a session, project or memory that is gone."""
 
 from __future__ import annotations
 
@@ -20,18 +18,18 @@ from .receipt import Receipt
 from .target import Target
 
 Line = dict[str, Any]
-# Kinds of scopes that are a person.
+# Scope kinds that identify a person.
 PERSONAL = ("user", "assistant")
 
 
 def erase_from_log(scope: Scope, target: Target, receipt: Receipt) -> ErasureTarget | None:
-    """Takes out of the log what an erasure was about; None when it holds nothing of that.
+    """Remove the target of an erasure from the hook log; None if the log has nothing about it.
 
-    Lines of a session or a project that is gone go whole. Of other lines, the ids of memories that
-    are gone do.
+    Lines about an erased session or project are deleted; in other lines only the ids of erased
+    memories are.
     """
     if receipt.store != location_of(config.load().store or config.default_store()):
-        # Hooks work on another store, so their log is about that one.
+        # Hooks use another store, so their log is about that one.
         return None
     gone = {item.id for item in receipt.items}
     is_gone = _is_gone(scope, target)
@@ -49,9 +47,8 @@ def erase_from_log(scope: Scope, target: Target, receipt: Receipt) -> ErasureTar
 
 
 def _is_gone(scope: Scope, target: Target) -> Callable[[Line], bool]:
-    """Tells which lines of the log go whole."""
-    # The log is that of the person at the keyboard, so all of it goes when all that is kept of them
-    # does.
+    """Decides which lines to delete."""
+    # The log belongs to the user at the keyboard: erasing that owner erases all of it.
     everything = target.owner and scope.kind in PERSONAL and scope.key == config.login()
     project = target.owner and scope.kind == "project"
 
@@ -59,8 +56,8 @@ def _is_gone(scope: Scope, target: Target) -> Callable[[Line], bool]:
         if everything:
             return True
         if project:
-            # A hook that was late, or had nothing to do, may not know its project: its line may be
-            # of this one.
+            # A hook that was late or had nothing to do does not log its project, so the line may be
+            # about this one.
             return bool(line.get("project", scope.key) == scope.key)
         return target.session is not None and line.get("session") == target.session
 
@@ -68,7 +65,7 @@ def _is_gone(scope: Scope, target: Target) -> Callable[[Line], bool]:
 
 
 def _rewritten(file: Path, is_gone: Callable[[Line], bool], gone: Collection[str]) -> int:
-    """Writes a log anew without what is gone; how many of its lines that changed."""
+    """Rewrite a log file without the erased data; return the number of changed lines."""
     try:
         before = file.read_text("utf-8", "replace").splitlines()
     except FileNotFoundError:
@@ -87,7 +84,7 @@ def _kept(
         try:
             line = json.loads(text)
         except ValueError:
-            # Cut off: whose it is cannot be told, and nobody reads it.
+            # A truncated line: its owner is unknown, and nothing reads it.
             continue
         if not isinstance(line, dict) or is_gone(line):
             continue
@@ -97,11 +94,10 @@ def _kept(
 
 
 def _replace(file: Path, text: str) -> None:
-    """A whole new file in the place of the old one. A line that a hook adds meanwhile may be lost
-    with it.
-    """
+    """Replace the file atomically. A line that a hook appends meanwhile may be lost."""
     fresh = file.with_name(f"{file.name}.new")
     try:
+        # The log names projects and sessions, so only its owner may read it.
         out = os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
         with os.fdopen(out, "w", encoding="utf-8") as writing:
             writing.write(text)

@@ -1,4 +1,4 @@
-"""Project files: what was built from a project's sessions, without what was erased."""
+"""Project files: rebuild what was built from a project's sessions without what was erased."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ PLACE = "built memory"
 def rebuild_project_files(
     store: Store, scope: Scope, target: Target, author: Author
 ) -> ErasureTarget | None:
-    """Build a project's files again, or delete them with their owner; None if there are none.
+    """Rebuild a project's files, or delete them with their owner; None if there are none.
 
-    Rules build them at once, whoever built them before; the next build does it in the usual way.
+    Rules rebuild them at once, even if a model built them before; the next build uses the model
+    again.
     """
     building = Building(config.data_folder())
     folder = building.folder(scope)
@@ -27,17 +28,18 @@ def rebuild_project_files(
         return None
     if target.owner:
         remove_files(folder)
-        detail = "The files built of the project's sessions were deleted."
+        detail = "The files built from the project's sessions were deleted."
         return ErasureTarget(PLACE, "clean", detail)
     kept = stage1_outputs.outputs(store, scope, building.settings.max_raw_memories_for_global)
     replace_files(folder, build.file_set(kept, building, scope), author.run)
     build.enqueue(store, scope, author)
-    detail = "The files built of the project's sessions were made again."
+    detail = "The files built from the project's sessions were rebuilt."
     return ErasureTarget(PLACE, "clean", detail)
 
 
 def clear_project_memory(store: Store, scope: Scope, building: Building, author: Author) -> int:
-    """Erase all that was built of a project, in the store and on disk. Return of how many sessions.
+    """Erase everything built for a project, in the store and on disk. Returns the number of
+    sessions.
 
     The sessions themselves stay, and the next build reads them again.
     """

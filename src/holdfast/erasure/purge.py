@@ -1,8 +1,8 @@
-"""Erase for good: a memory, a session or an owner, from every place there is, with a receipt.
+"""Permanent erasure of a memory, a session or an owner from every place, with a receipt.
 
-`erase` is the order of the steps: record files, rows and journal, the store's own files, files
-built from them, the log of hooks. Each step is a module of this package; a store offers only the
-primitive operations. `plan` runs the same transaction and rolls it back, so it is exact.
+`erase` defines the order of the steps: record files, rows and journal, the store's own files, files
+built from them, the hook log. Each step is a module of this package; a store offers only primitive
+operations. `plan` runs the same transaction and rolls it back, so it is exact.
 """
 
 from __future__ import annotations
@@ -25,18 +25,17 @@ from .rows import ErasedRows, erase_rows
 from .selection import same_words
 from .target import Plan, Target
 
-# The way in for others; the steps are for this package.
+# Entry points for other packages; the steps are internal.
 __all__ = ["Plan", "Target", "erase", "finish", "plan"]
 
 NAME_STAYS = (
-    "The name {scope} stays with one entry of the journal that says all of it was erased, so that "
-    "a store that is kept "
-    "equal to this one erases it as well."
+    "The name {scope} stays in one journal entry that records the erasure, so that a store "
+    "synced with this one erases it as well."
 )
 
 
 class _Rehearsed(Exception):
-    """The end of a rehearsal: it rolls back whatever was done."""
+    """Ends a rehearsal by rolling it back."""
 
     def __init__(self, erased: ErasedRows) -> None:
         super().__init__()
@@ -44,7 +43,7 @@ class _Rehearsed(Exception):
 
 
 def plan(store: Store, scopes: Sequence[Scope], target: Target, author: Author) -> Plan:
-    """What `erase` would do now."""
+    """Return what `erase` would do now."""
 
     def rehearse(tx: Transaction) -> None:
         raise _Rehearsed(erase_rows(tx, scopes, target, author, nonce=""))
@@ -61,13 +60,13 @@ def plan(store: Store, scopes: Sequence[Scope], target: Target, author: Author) 
 def erase(
     files: FileBackedStore, scopes: Sequence[Scope], target: Target, author: Author, *, wait: float
 ) -> Receipt:
-    """Erase a target everywhere, and return what was done. NotFound if there is no such thing."""
+    """Erase a target everywhere and return a receipt. Raises NotFound."""
     changes = Changes()
     store: Store = files
     before = len(files.deleted)
     try:
         if target.owner:
-            # Before the rows: a file that was left would bring its memory back.
+            # Before the rows: a remaining file would restore its memory.
             delete_record_files(files.places, scopes[0], changes)
         receipt = _erase_in_store(store, scopes, target, author, wait=wait)
     except BaseException:
@@ -86,7 +85,7 @@ def erase(
 def _erase_in_store(
     store: Store, scopes: Sequence[Scope], target: Target, author: Author, *, wait: float
 ) -> Receipt:
-    """Erase rows in one transaction, then what they left behind in the store's files."""
+    """Erase rows in one transaction, then clean the store's files."""
     nonce = secrets.token_hex(16)
     done = store.write(author, lambda tx: erase_rows(tx, scopes, target, author, nonce=nonce))
     kept = (*done.fallout.kept, *same_words(store, done.fallout))

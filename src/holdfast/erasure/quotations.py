@@ -1,4 +1,4 @@
-"""Quotations: words of erased memories and names of erased sessions in rows that stay."""
+"""Quotations: text of erased memories and names of erased sessions in rows that stay."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..storage.session_table import session_entry
 from ..types import Memory, Scope
 
 ERASED = "(erased)"
-# Bytes. A shorter text, such as 'tea', would be found in many innocent rows, so it is replaced only
-# where it is all that a value says.
+# Bytes. A shorter text, such as 'tea', occurs in many unrelated rows, so it is replaced only where
+# it is the whole value.
 SHORTEST = 12
 
 
 def redact_quotations(
     tx: Transaction, scope: Scope, memories: Iterable[Memory] = (), sessions: Iterable[str] = ()
 ) -> None:
-    """Replace the words of these memories, and the names of these sessions, in all of a scope."""
+    """Replace the text of these memories and the names of these sessions throughout a scope."""
     replacements = _memory_replacements(memories)
     for session in sessions:
         replacements[session_entry(session)] = session_entry(ERASED)
@@ -26,7 +26,7 @@ def redact_quotations(
 
 
 def _memory_replacements(memories: Iterable[Memory]) -> dict[str, str]:
-    """What to look for, as JSON writes it, each with what to write instead."""
+    """Search strings in JSON encoding, with their replacements."""
     replacements: dict[str, str] = {}
     for memory in memories:
         for text in filter(None, (memory.content, memory.quote, memory.title)):

@@ -1,4 +1,4 @@
-"""What is left of an erasure: a receipt that proves what was erased without telling it."""
+"""Receipt of an erasure: proves what was erased without disclosing it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from ..types import Micros, from_iso, iso
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that was erased: what it was, its id where that says nothing, and the seal of its
-    text.
-    """
+    """One erased item: its kind, its id if that discloses nothing, and the seal of its text."""
 
     noun: str
     id: str
@@ -26,11 +24,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What was erased, by whom, when and where, and whether every place is clean of it.
+    """What was erased, by whom, when and where, and whether every place is clean.
 
-    Each item is sealed with HMAC-SHA-256 under the receipt's own nonce: who knows the text can
-    check that it was among what was erased, and who does not learns nothing that a guess would not
-    have to name word for word.
+    Each item is sealed with HMAC-SHA-256 under the receipt's own nonce. Whoever knows a text can
+    verify that it was erased; nobody else learns anything short of guessing it word for word.
     """
 
     id: str
@@ -44,27 +41,27 @@ class Receipt:
     items: tuple[Item, ...]
     places: tuple[ErasureTarget, ...]
     again: tuple[str, ...] = ()
-    """What is made again of what is left, and when."""
+    """What is derived again from the rest, and when."""
     kept: Mapping[str, str] | None = None
-    """Ids of memories that have to do with what was erased and stay, each with the reason."""
+    """Ids of related memories that stay, with the reasons."""
 
     @property
     def memories(self) -> int:
-        """How many memories were erased."""
+        """Number of erased memories."""
         return self.counts.get("memories", 0)
 
     @property
     def pending(self) -> tuple[ErasureTarget, ...]:
-        """The places that another try, `holdfast purge --finish`, has to clean."""
+        """Places that `holdfast purge --finish` still has to clean."""
         return tuple(place for place in self.places if place.state == "pending")
 
     def covers(self, text: str) -> bool:
-        """Whether this very text was erased."""
+        """Whether exactly this text was erased."""
         sealed = seal(self.nonce, text)
         return any(hmac.compare_digest(item.sha256, sealed) for item in self.items)
 
     def as_json(self) -> dict[str, Any]:
-        """The receipt as it is printed and filed."""
+        """The receipt as printed and stored."""
         return {
             "receipt": self.id,
             "at": iso(self.at),
@@ -86,7 +83,7 @@ class Receipt:
 
     @classmethod
     def from_json(cls, text: str) -> Receipt:
-        """A receipt that was filed, as it was."""
+        """Read a stored receipt."""
         known = json.loads(text)
         at = from_iso(known["at"])
         return cls(
@@ -108,7 +105,7 @@ class Receipt:
 
 
 def seal(nonce: str, text: str) -> str:
-    """The seal of a text under a nonce.
+    """Seal of a text under a nonce.
 
     >>> seal("n", "tea") == seal("n", "tea") != seal("m", "tea")
     True

@@ -1,4 +1,4 @@
-"""Record files: the Markdown files of memories that are erased."""
+"""Record files: the Markdown files of erased memories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..types import Scope
 
 
 def delete_record_files(places: Sequence[RecordRoot], scope: Scope, changes: Changes) -> None:
-    """Delete all record files of a scope; `changes` can take that back."""
+    """Delete all record files of a scope; `changes` can roll it back."""
     place = next((one for one in places if one.scope == scope), None)
     if place is None:
         return
@@ -25,17 +25,16 @@ def delete_record_files(places: Sequence[RecordRoot], scope: Scope, changes: Cha
 
 
 def describe_deleted(deleted: Sequence[Path], places: Sequence[RecordRoot]) -> ErasureTarget | None:
-    """What a receipt says of files that were deleted; None if there were none."""
+    """Receipt entry for deleted files; None if there were none."""
     if not deleted:
         return None
-    # Their names hold words of what was erased, so they are not told.
+    # Their names contain words of what was erased, so the receipt does not list them.
     count = f"{len(deleted)} file{'s' if len(deleted) > 1 else ''} deleted."
-    is_shared = any(
-        place.name == "project" and file.is_relative_to(place.root)
-        for file in deleted
-        for place in places
-    )
+    shared_roots = [place.root for place in places if place.name == "project"]
+    is_shared = False
+    for root in shared_roots:
+        is_shared = is_shared or any(file.is_relative_to(root) for file in deleted)
     if not is_shared:
         return ErasureTarget("record files", "clean", count)
-    copies = " The history of git, and other checkouts, may still have what was in them."
+    copies = "The git history and other checkouts may still contain them."
     return ErasureTarget("record files", "beyond", count + copies)

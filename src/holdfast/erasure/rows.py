@@ -1,6 +1,6 @@
-"""Rows: the one transaction of an erasure, from selection to the job that cleans up behind it.
+"""Rows: the one transaction of an erasure, from selection to the cleanup job.
 
-Rows, what was derived from them, and each word of theirs in the journal go together or not at all.
+Rows, what was derived from them, and their text in the journal are erased atomically.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PLACES = (
 
 @dataclass(frozen=True, slots=True)
 class ErasedRows:
-    """What one transaction took away."""
+    """What one transaction erased."""
 
     scope: Scope
     counts: Mapping[str, int]
@@ -50,22 +50,25 @@ class ErasedRows:
 def erase_rows(
     tx: Transaction, scopes: Sequence[Scope], target: Target, author: Author, *, nonce: str
 ) -> ErasedRows:
-    """Erase a target's rows. The order matters: what is to be sealed or read again is looked at
-    while it is still there, and quotations are replaced when the quoted rows are gone.
+    """Erase a target's rows. The order matters: seals and sources are read while the rows exist,
+    and quotations are replaced once the quoted rows are gone.
     """
     if target.owner:
         return _erase_scope(tx, scopes[0], author, nonce)
     found = select(tx, scopes, target)
     going = [one.memory for one in found.going]
     scope = going[0].scope if going else scopes[0]
-    going += [left for one in going for left in left_behind(tx, scopes, one)]
+    # A moved memory left its text in the journal of its former scope.
+    for one in list(going):
+        going += left_behind(tx, scopes, one)
     items = [Item("memory", one.id, seal(nonce, one.content)) for one in going]
     again = _read_again(tx, found)
     _purge_memories(tx, going)
     if target.session is not None:
         items += _purge_session(tx, scope, target.session, nonce)
     for place in dict.fromkeys(one.scope for one in going):
-        redact_quotations(tx, place, [one for one in going if one.scope == place])
+        erased_there = [one for one in going if one.scope == place]
+        redact_quotations(tx, place, erased_there)
     enqueue_cleanup(tx, scope, author.at)
     return ErasedRows(scope, _counts(tx), tuple(items), found, again)
 
@@ -76,7 +79,7 @@ def _erase_scope(tx: Transaction, scope: Scope, author: Author, nonce: str) -> E
     )
     tx.erasure.scope(scope)
     if not +tx.erasure.erased:
-        raise NotFound(f"There is nothing of {scope} here.", id=str(scope))
+        raise NotFound(f"Nothing is stored in {scope}.", id=str(scope))
     enqueue_cleanup(tx, scope, author.at)
     return ErasedRows(scope, _counts(tx), items, Fallout((), (), ()), ())
 
@@ -95,19 +98,20 @@ def _purge_memories(tx: Transaction, going: Memories) -> None:
     for memory in going:
         tx.erasure.memory(memory)
     for id_, entity in entities.items():
-        if tx.entities.get(entity.scope, id_) is not None:
-            names = _only_in(
-                mentioned[id_], tx.entities.mentioning(entity.scope, id_, statuses=None), entity
-            )
-            if names:
-                tx.erasure.entity(entity, names)
+        # An entity without other mentions went with the last memory.
+        if tx.entities.get(entity.scope, id_) is None:
+            continue
+        remaining = tx.entities.mentioning(entity.scope, id_, statuses=None)
+        names = _only_in(mentioned[id_], remaining, entity)
+        if names:
+            tx.erasure.entity(entity, names)
 
 
 def _only_in(gone: Sequence[Memory], left: Sequence[Memory], entity: Entity) -> list[str]:
-    """The names of an entity that occur in what goes and in nothing that is left."""
-    told = _text_of(gone)
+    """Names of an entity that occur only in erased memories."""
+    erased = _text_of(gone)
     remaining = _text_of(left)
-    return [name for name in entity_names(entity) if name in told and name not in remaining]
+    return [name for name in entity_names(entity) if name in erased and name not in remaining]
 
 
 def _text_of(memories: Sequence[Memory]) -> str:
@@ -132,20 +136,16 @@ def _is_read(tx: Transaction, session: Session) -> bool:
 
 
 def _read_again(tx: Transaction, found: Fallout) -> tuple[str, ...]:
-    """Mark what is left of the sources of a summary that goes as unread, so that a new one is made
-    of it.
-    """
+    """Mark the remaining sources of an erased summary as unread, so that a new one is written."""
     again: dict[str, None] = {}
     for memory in found.unread:
         session = tx.sessions.get(memory.scope, memory.session) if memory.session else None
         if memory.kind == "turn" and session is not None and _is_read(tx, session):
             tx.progress.drop(session.scope, session.id, SUMMARY)
-            again["A session is extracted again without what goes: `holdfast worker run`."] = None
+            again["A session is extracted again: `holdfast worker run`."] = None
         elif memory.kind == "episode" and memory.consolidated_at is not None:
             tx.change(memory, consolidated_at=None, outcome="")
-            again["Episodes are consolidated again without what goes, when that is next done."] = (
-                None
-            )
+            again["Episodes are consolidated again by the next consolidation."] = None
     if any(one.memory.kind == "reflection" for one in found.going):
         again["The reflection is written again on its schedule: `holdfast worker run`."] = None
     return tuple(again)

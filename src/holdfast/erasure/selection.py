@@ -1,6 +1,6 @@
-"""Selection: which memories a target names, in every scope, and which others say the same words.
+"""Selection: which memories a target names, in every scope, and which others contain the same text.
 
-What was derived from them is for `derived.py` to find. Nothing is changed here.
+`derived.py` finds what was derived from them. Nothing is changed here.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from ..types import STATUSES, Memories, Memory, Scope
 from .derived import ALONE, NAMED, Fallout, Going, Kept, fallout
 from .target import Target
 
-# Of the memories that go, for how many others with the same words are looked for.
+# Number of erased memories for which other memories with the same text are searched.
 LOOKED_AT = 50
-# Candidates for each of them.
+# Candidates per erased memory.
 MOST_SIMILAR = 20
 SAME_WORDS = "says the same words"
 IN_SESSION = "said in the session"
 
 
 def select(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Fallout:
-    """What goes with a target: named memories, what was derived from them, records elsewhere."""
+    """Selection of a target: named memories, what was derived from them, records elsewhere."""
     if target.session is not None:
         named = list(_of_session(tx, scopes[0], target.session))
     else:
@@ -32,26 +32,33 @@ def select(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Fallout:
     found = fallout(tx, named)
     going = [one.memory for one in found.going]
     elsewhere = list(_made_elsewhere(tx, scopes, going, target.session))
-    return fallout(tx, [*named, *elsewhere]) if elsewhere else found
+    if not elsewhere:
+        return found
+    return fallout(tx, [*named, *elsewhere])
 
 
 def left_behind(tx: Transaction, scopes: Sequence[Scope], memory: Memory) -> Iterator[Memory]:
-    """What the journals of other scopes hold of a memory that was moved from there."""
+    """Journal entries in other scopes about a memory that was moved from there."""
     for scope in scopes:
-        if scope != memory.scope and tx.memory(scope, memory.id) is None:
-            left = tx.erasure.removed(scope, memory.id)
-            if left is not None:
-                yield left
+        if scope == memory.scope or tx.memory(scope, memory.id) is not None:
+            continue
+        left = tx.erasure.removed(scope, memory.id)
+        if left is not None:
+            yield left
 
 
 def same_words(store: Store, found: Fallout) -> Iterator[Kept]:
-    """Other memories that contain the text of one that goes, whoever said it. They stay."""
-    known = {one.memory.id for one in found.going} | {one.memory.id for one in found.kept}
+    """Other memories that contain the text of an erased one, whoever said it. They stay."""
+    known = {one.memory.id for one in found.going}
+    known |= {one.memory.id for one in found.kept}
     for going in found.going[:LOOKED_AT]:
-        text = fold_text(going.memory.content)
-        where = Filter((going.memory.scope,), statuses=STATUSES)
-        ranked = store.by_text(where, query_terms(going.memory.content), MOST_SIMILAR)
-        for memory in store.get((going.memory.scope,), [seq for seq, _ in ranked]):
+        content = going.memory.content
+        text = fold_text(content)
+        scopes = (going.memory.scope,)
+        where = Filter(scopes, statuses=STATUSES)
+        ranked = store.by_text(where, query_terms(content), MOST_SIMILAR)
+        similar = [seq for seq, _ in ranked]
+        for memory in store.get(scopes, similar):
             if memory.id not in known and text in fold_text(memory.content):
                 known.add(memory.id)
                 yield Kept(memory, SAME_WORDS)
@@ -61,7 +68,10 @@ def _by_ref(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Iterato
     seen: set[str] = set()
     for ref in target.refs:
         memory = _found(tx, scopes, ref)
-        for one in (memory, *(_all_sources(tx, memory) if target.sources else ())):
+        named = [memory]
+        if target.sources:
+            named += _all_sources(tx, memory)
+        for one in named:
             if one.id not in seen:
                 seen.add(one.id)
                 yield Going(one, NAMED)
@@ -69,9 +79,10 @@ def _by_ref(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Iterato
 
 def _found(tx: Transaction, scopes: Sequence[Scope], ref: str | int) -> Memory:
     for scope in scopes:
-        memory = tx.memory(scope, ref) or (
-            tx.erasure.removed(scope, ref) if isinstance(ref, str) else None
-        )
+        memory = tx.memory(scope, ref)
+        # A deleted memory is named by its id: its number may belong to another one by now.
+        if memory is None and isinstance(ref, str):
+            memory = tx.erasure.removed(scope, ref)
         if memory is not None:
             return memory
     raise NotFound(
@@ -95,18 +106,18 @@ def _of_session(tx: Transaction, scope: Scope, session: str) -> Iterator[Going]:
         if memory.session == session:
             yield Going(memory, IN_SESSION)
         elif not any(edge.source == memory.id for edge in tx.edges(scope, memory.id)):
-            # It names the session and nothing else that it could rest on.
+            # The record names this session and no other source.
             yield Going(memory, ALONE)
 
 
 def _made_elsewhere(
     tx: Transaction, scopes: Sequence[Scope], going: Memories, session: str | None
 ) -> Iterator[Going]:
-    """Records in other scopes that were made of what goes: no link leads there, but they name the
-    session and quote it.
+    """Records in other scopes derived from the erased session. No link leads there, but they name
+    the session and quote it.
 
-    So a preference that a project's session taught, and that is kept for all projects, goes with
-    the session.
+    Example: a preference learned in a project's session and stored for all projects goes with the
+    session.
     """
     said: dict[tuple[Scope, str], str] = {}
     for one in going:
@@ -115,7 +126,9 @@ def _made_elsewhere(
             said[one.scope, one.session] = f"{before}\n{fold_text(one.content)}"
     for (home, name), words in said.items():
         for scope in scopes:
-            for record in tx.sessions.memories(scope, name, named=True) if scope != home else ():
+            if scope == home:
+                continue
+            for record in tx.sessions.memories(scope, name, named=True):
                 quoted = bool(record.quote) and fold_text(record.quote) in words
                 if record.session != name and (quoted or name == session):
                     yield Going(record, ALONE)

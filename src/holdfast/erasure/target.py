@@ -1,4 +1,4 @@
-"""What an erasure is asked for, and what it would take away."""
+"""Target and plan of an erasure."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ class Target:
     session: str | None = None
     owner: bool = False
     sources: bool = False
-    """Whether the sources of the named memories, the words they rest on, go as well."""
+    """Whether to erase the sources of the named memories, too."""
 
     def __post_init__(self) -> None:
         if (bool(self.refs), self.session is not None, self.owner).count(True) != 1:
             raise InvalidInput(
-                "Say what to erase: ids of memories, or a session, or the owner. Nothing was "
-                "erased."
+                "Name what to erase: memory ids, a session, or the owner. Nothing was erased."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an erasure takes away, what is made again, and what stays near it. Nothing was
+    """What an erasure deletes, what is derived again, and what stays nearby. Nothing was
     changed.
     """
 

@@ -1,11 +1,9 @@
-"""Forgetting: a fact that nobody uses becomes less sure with every day, and fades when hardly
-anything is left of it.
+"""Decay: unused facts lose confidence every day and fade below a threshold.
 
     confidence = what it was when last said × exp(−decay rate × days since it was last said or used)
 
-That depends on nothing but the fact and the time, so it does not matter how often it is worked out,
-and using a fact brings it back. What fades keeps its row, its words and its links: `restore` undoes
-it.
+The result depends only on the fact and the time, so it does not matter how often it is computed,
+and using a fact resets it. A faded fact keeps its row, text and links: `restore` undoes it.
 """
 
 from __future__ import annotations
@@ -20,14 +18,15 @@ from ..ingest import commit
 from ..storage.protocol import Author, Filter, Store, Transaction
 from ..types import DAY, Memories, Memory, Micros, Scope, new_id
 
-# What is less sure than this has faded.
+# Facts below this confidence fade.
 THRESHOLD = 0.05
+# Facts per read, so that a large scope needs constant memory.
 PAGE = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Fading:
-    """A fact, and what time has left of its confidence."""
+    """A fact with its current confidence."""
 
     memory: Memory
     confidence: float
@@ -36,14 +35,14 @@ class Fading:
 
 @dataclass(frozen=True, slots=True)
 class Decayed:
-    """What a decay did: facts whose confidence changed, and those that faded."""
+    """Result of a decay run: facts with a changed confidence, and faded facts."""
 
     decayed: int
     faded: int
 
 
 def retention(memory: Memory, now: Micros) -> float:
-    """How sure a memory is at a time, by the formula; a protected one stays as it is."""
+    """Confidence of a memory at a time, by the formula; a protected memory keeps its own."""
     if memory.protected or memory.decay_rate <= 0:
         return memory.confidence
     idle = max(0, now - last_use(memory)) / DAY
@@ -51,12 +50,12 @@ def retention(memory: Memory, now: Micros) -> float:
 
 
 def last_use(memory: Memory) -> Micros:
-    """When a memory was last said or used."""
+    """When a memory was last stated or used."""
     return max(memory.created_at, memory.last_accessed or memory.created_at)
 
 
 def fades_at(memory: Memory, threshold: float = THRESHOLD) -> Micros | None:
-    """When a memory fades if nobody uses it; None for one that never does."""
+    """When a memory fades if nobody uses it; None if it never does."""
     if memory.protected or memory.decay_rate <= 0 or threshold <= 0:
         return None
     days = math.log(max(commit.said(memory), threshold) / threshold) / memory.decay_rate
@@ -66,7 +65,7 @@ def fades_at(memory: Memory, threshold: float = THRESHOLD) -> Micros | None:
 def plan(
     store: Store, scopes: Sequence[Scope], now: Micros, *, threshold: float = THRESHOLD
 ) -> Iterator[Fading]:
-    """Every fact that decays, oldest first, with what is left of it now. Nothing is changed."""
+    """All facts that decay, oldest first, with their current confidence. Read-only."""
     where = Filter(tuple(scopes), kinds=("fact",))
     after = None
     while page := store.list(where, limit=PAGE, after=after, order="oldest"):
@@ -85,8 +84,8 @@ def decay(
     actor: str = "decay",
     threshold: float = THRESHOLD,
 ) -> Decayed:
-    """Brings every fact of these scopes up to date; those below the threshold fade. Doing it twice
-    equals once.
+    """Update the confidence of every fact in these scopes and fade those below the threshold.
+    Idempotent.
     """
     decayed = faded = 0
     for scope in scopes:
@@ -111,7 +110,7 @@ def _fade(tx: Transaction, memories: Sequence[Memory], now: Micros, threshold: f
     count = 0
     for memory in memories:
         fresh = tx.memory(memory.scope, memory.id)
-        # Used or confirmed in this very moment, it stays.
+        # The fact was used or confirmed at this very moment, so it stays.
         if fresh is not None and fresh.status == "active" and retention(fresh, now) < threshold:
             commit.set_status(tx, fresh, "faded", at=now, reason="not used for long")
             count += 1
@@ -130,9 +129,7 @@ def _due(worker: Worker) -> Iterator[Due]:
 
 
 def _run(task: Task) -> None:
-    """Brings one scope up to date, proposals that nobody decided on included; done again, it
-    changes nothing.
-    """
+    """Run decay for one scope and expire undecided proposals. Idempotent."""
     worker = task.worker
     now = task.worker.clock()
     actor = f"worker:{worker.name}"
@@ -144,4 +141,4 @@ def _run(task: Task) -> None:
 
 
 DECAY = Kind("decay", due=_due, run=_run)
-"""One job for each scope with facts that fade, at most twice a day."""
+"""One job per scope with decaying facts, at most twice a day."""

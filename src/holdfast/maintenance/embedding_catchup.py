@@ -1,4 +1,4 @@
-"""Vectors for memories that have none yet, made on the way: by a recall as much as by a job."""
+"""Vectors for memories that have none yet, computed by recall as well as by jobs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..storage.protocol import Store
 from ..storage.schema import indexed_text
 from ..types import Memory, Scope
 
-# Texts that a recall embeds in one transaction on its way.
+# Texts that one recall embeds before it answers.
 CATCH_UP_STEP = 1000
 
 
@@ -23,7 +23,7 @@ def embed_some(
     limit: int,
     scopes: Sequence[Scope] | None = None,
 ) -> int:
-    """Embeds up to `limit` memories that have no vector of this model, and says how many it did."""
+    """Embed up to `limit` memories without a vector of this model; return their number."""
     return next(embed_all(store, tiers, embedder, step=limit, scopes=scopes), 0)
 
 
@@ -35,11 +35,11 @@ def embed_all(
     step: int,
     scopes: Sequence[Scope] | None = None,
 ) -> Iterator[int]:
-    """Embeds all memories that have no vector of this model, `step` at a time, and says after each
-    how many it did.
+    """Embed all memories without a vector of this model, `step` at a time, yielding the count of
+    each step.
 
-    Each step goes on behind the last one, so that no memory is read twice. A model that fails loses
-    nothing: the memories simply stay without a vector until it works again.
+    Each step continues after the last one, so no memory is read twice. A model failure loses
+    nothing: the memories stay without a vector until the model works again.
     """
     last: Memory | None = None
     while tiers.usable(embedder.identity) is not None:
@@ -51,7 +51,7 @@ def embed_all(
 
 
 def _embed(store: Store, tiers: Tiers, embedder: Embedder, memories: Sequence[Memory]) -> bool:
-    """Gives these memories their vectors; False when the model failed, which is noted."""
+    """Embed these memories; on a model failure log it and return False."""
     try:
         rows = embedder.embed_documents([embedded_text(memory) for memory in memories])
         vectors = {memory.seq: row for memory, row in zip(memories, rows, strict=True)}
@@ -66,13 +66,15 @@ def _embed(store: Store, tiers: Tiers, embedder: Embedder, memories: Sequence[Me
 
 
 def embedded_text(memory: Memory) -> str:
-    """What a model sees of a memory: its own words. Author and role are fields, never a prefix."""
+    """Text that a model embeds: the memory's content. Author and role are fields, never a
+    prefix.
+    """
     return indexed_text(memory.title, memory.content, ())
 
 
 def catch_up(store: Store, tiers: Tiers, scopes: Sequence[Scope], *, limit: int) -> None:
-    """Embeds what was written since the last recall with the quickest model, if that takes but a
-    moment.
+    """Embed memories written since the last recall with the fastest model, if there are only a
+    few.
     """
     for embedder in tiers:
         if embedder.quick:

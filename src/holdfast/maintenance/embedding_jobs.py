@@ -1,5 +1,5 @@
-"""Giving vectors to memories that have none yet: in small steps that can stop anywhere and go on
-later.
+"""Embedding jobs: vectors for memories without one, in small steps that can stop and resume
+anywhere.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ..storage.protocol import Store
 from ..types import Names, Scope
 from .embedding_catchup import embed_all
 
-# Texts per transaction: a killed process repeats at most this much.
+# Texts per transaction: a killed process repeats at most this many.
 STEP = 256
-# For slow models, so that a worker that is to end waits for a moment only.
+# Smaller step for slow models, so that a worker can stop quickly.
 SMALL_STEP = 16
 
 
@@ -27,14 +27,13 @@ def reembed(
     fresh: bool = False,
     progress: Callable[[str, int], None] = lambda model, done: None,
 ) -> dict[str, int]:
-    """Gives every memory a vector of every model in use; raises EmbedderError where a model fails.
+    """Embed every memory with every configured model. Raises EmbedderError if a model fails.
 
-    Stopping it at any point loses nothing: the next call goes on where it stopped. `fresh` starts
-    over.
+    It can be stopped at any point; the next call resumes. `fresh` starts over.
     """
     done: dict[str, int] = {}
     for embedder in tiers:
-        # Whoever asks by hand does not want to wait until a failed model has rested.
+        # A manual run does not wait for the pause after a failure.
         tiers.wake(embedder.identity)
         if fresh:
             store.vectors.drop(embedder.identity, scopes)
@@ -42,7 +41,8 @@ def reembed(
         before = -1
         while (
             done[embedder.identity] > before
-        ):  # what was written meanwhile is found by going through once more
+            # Memories written meanwhile are found in one more pass.
+        ):
             before = done[embedder.identity]
             for count in embed_all(store, tiers, embedder, step=STEP, scopes=scopes):
                 done[embedder.identity] += count
@@ -50,7 +50,7 @@ def reembed(
     if tiers.errors:
         model, error = next(iter(tiers.errors.items()))
         raise EmbedderError(
-            f"{model}: {error} What was embedded so far is kept; run it again to go on."
+            f"{model}: {error} Vectors computed so far are kept; run it again to resume."
         )
     if not done:
         raise NotFound(
@@ -70,7 +70,7 @@ def _usable(worker: Worker) -> Names:
 
 
 def _embed_scope(task: Task) -> None:
-    """Embeds what one scope has waiting for one model. A step that is done twice does no harm."""
+    """Embed what one scope has waiting for one model. Repeating a step is harmless."""
     store = task.worker.store
     tiers = task.worker.tiers
     model = task.job.key
@@ -79,7 +79,7 @@ def _embed_scope(task: Task) -> None:
     if embedder is not None:
         step = STEP if embedder.quick else SMALL_STEP
         for count in embed_all(store, tiers, embedder, step=step, scopes=scopes):
-            # Or it was the last one, and nothing holds up the end any more.
+            # Or this was the last step, and the worker can stop anyway.
             if count == step:
                 task.heartbeat()
     if tiers.usable(model) is None:
@@ -87,6 +87,4 @@ def _embed_scope(task: Task) -> None:
 
 
 EMBED = Kind("embed", due=_due, run=_embed_scope, keys=_usable)
-"""One job for each scope and model: vectors for all memories that have none, as far as they are
-there by then.
-"""
+"""One job per scope and model: vectors for all memories that have none at that time."""

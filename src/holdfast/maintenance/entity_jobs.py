@@ -1,6 +1,4 @@
-"""A second look for people, places and projects: memories in which the quick recogniser found
-little.
-"""
+"""Second entity recognition for memories in which the fast recogniser found little."""
 
 from __future__ import annotations
 
@@ -22,10 +20,10 @@ from ..types import Memories, Memory, Micros, Scope, iso
 
 log = logging.getLogger(__name__)
 
-# Memories of one transaction, and the number of entities up to which one is worth a second look.
+# Memories per transaction, and the number of entities up to which a memory gets a second pass.
 MOST = 50
 FEW = 2
-# Memories that are read at once.
+# Memories per page.
 PAGE = 500
 KINDS: tuple[MemoryKind, ...] = ("fact", "episode", "turn")
 STAMP = "enriched_at"
@@ -40,16 +38,14 @@ def candidates(
     max_entity_count: int = FEW,
     limit: int = MOST,
 ) -> Memories:
-    """Memories that mention few entities and have had no second look, newest first."""
+    """Memories with few entities and no second pass yet, newest first."""
     return list(islice(_waiting(store, scope, kinds, max_entity_count), limit))
 
 
 def _waiting(
     store: Store, scope: Scope, kinds: Sequence[MemoryKind], most: int
 ) -> Iterator[Memory]:
-    """All of them, a page at a time; what is stamped or added meanwhile changes nothing of what
-    follows.
-    """
+    """All of them, page by page; stamps and additions meanwhile do not affect later pages."""
     where = Filter((scope,), kinds=tuple(kinds), unenriched=True)
     after = None
     while page := store.list(where, limit=PAGE, after=after):
@@ -59,7 +55,7 @@ def _waiting(
 
 
 def look_again(tx: Transaction, memory: Memory, found: Sequence[EntityMatch], *, at: Micros) -> int:
-    """Links what was found in a memory and stamps it; how many entities were found."""
+    """Link the entities found in a memory and stamp it; return their number."""
     fresh = tx.memory(memory.scope, memory.id)
     if fresh is None:
         return 0
@@ -69,7 +65,7 @@ def look_again(tx: Transaction, memory: Memory, found: Sequence[EntityMatch], *,
 
 
 def unseen(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of a memory for one with other words, which have had no second look."""
+    """Metadata for a memory whose text changed: the new text has had no second pass."""
     return {key: value for key, value in metadata.items() if key != STAMP}
 
 
@@ -79,7 +75,7 @@ def _recognition(worker: Worker, complete: Complete | None) -> Recognition:
 
 def _due(worker: Worker) -> Iterator[Due]:
     if not _recognition(worker, worker.complete).accurate_available():
-        # A second look by the eyes of the first finds nothing new.
+        # The same recogniser would find nothing new.
         return
     for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
         waiting = candidates(worker.store, scope, limit=1)
@@ -88,8 +84,8 @@ def _due(worker: Worker) -> Iterator[Due]:
 
 
 def _run(task: Task) -> Output | None:
-    """Works through all that waits, in batches that are each written at once: who stops it loses
-    one at most.
+    """Process all waiting memories in batches, each in its own transaction. Stopping loses at most
+    one batch.
     """
     recognition = _recognition(task.worker, task.complete)
     waiting = _waiting(task.worker.store, task.job.scope, KINDS, FEW)
@@ -98,11 +94,9 @@ def _run(task: Task) -> Output | None:
         found, stopped = _recognised(task, recognition, batch)
         task.write(partial(_look_again_at, found=found, at=task.worker.clock()))
         looked_at += len(found)
-        log.info(
-            "%s of %s: %d memories looked at again so far", task.job.kind, task.job.scope, looked_at
-        )
+        log.info("%s of %s: %d memories processed so far", task.job.kind, task.job.scope, looked_at)
         if stopped is not None:
-            # The others have their turn when the model may be asked again.
+            # The rest follows when the model's token budget allows it.
             raise stopped
         task.heartbeat()
     return None
@@ -114,8 +108,8 @@ _Recognised = list[tuple[Memory, list[EntityMatch]]]
 def _recognised(
     task: Task, recognition: Recognition, batch: Memories
 ) -> tuple[_Recognised, CapReached | None]:
-    """What each memory names, before the transaction, which must not wait for a model; and what
-    stopped it, if any.
+    """Recognise the entities of each memory before the transaction, which must not wait for a
+    model. Also returns the error that stopped it.
     """
     found: _Recognised = []
     for memory in batch:
@@ -133,4 +127,4 @@ def _look_again_at(tx: Transaction, *, found: _Recognised, at: Micros) -> None:
 
 
 ENRICH = Kind("enrich", due=_due, run=_run)
-"""One job for each scope with memories that deserve a second look."""
+"""One job per scope with memories that need a second pass."""

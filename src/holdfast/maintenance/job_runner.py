@@ -1,5 +1,5 @@
-"""Maintenance jobs: planned, claimed, done, finished or failed. Any number of workers may share
-those of a store.
+"""Job runner: plan, claim, run, finish or fail maintenance jobs. Any number of workers can share a
+store.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 KINDS: Mapping[str, Kind] = {
     kind.name: kind for kind in (SCRUB, EMBED, LEARN, ENRICH, DECAY, REFLECT, EXTRACT, BUILD)
 }
-"""Every kind of job there is, the most urgent first."""
-# What is due when it is there to be done; the rest has its time of the day or week.
+"""All job types, most urgent first."""
+# These run as soon as they are due; the others have a schedule.
 ALWAYS = (SCRUB.name, EMBED.name, LEARN.name)
 TASKS: Mapping[str, str] = {
     "enrich": ENRICH.name,
@@ -37,26 +37,24 @@ TASKS: Mapping[str, str] = {
     "decay": DECAY.name,
     "reflect": REFLECT.name,
 }
-"""What a person calls upkeep of memories, and the kind of job that it is; in the order in which it
-is best done.
-"""
+"""Maintenance tasks by name, with their job types, in the order that works best."""
 
-# As many as a new job has.
+# The limit for a new job.
 TRIES = 3
 # After the first failure; doubled after each further one.
 BACKOFF: Micros = 30_000_000
-# How long jobs that are done are listed, where there may be any number of them.
+# How long finished jobs stay listed, for job types without a fixed number of them.
 KEPT_FOR = 30 * DAY
-# Seconds: short scripts end before and never pay for loading a model.
+# Seconds. Short scripts end before and never load a model.
 DELAY = 1.0
-# Scopes that the background looks at in one go.
+# Scopes per round of the background thread.
 TOGETHER = 100
 
 JobListener = Callable[[Job], None]
 
 
 def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
-    """Enqueues whatever is to be done, and says how many of those jobs can be claimed now."""
+    """Enqueue what is to be done; return how many of these jobs can be claimed now."""
     claimable = 0
     for kind in kinds:
         if next(iter(KINDS[kind].due(worker)), None) is not None:
@@ -65,8 +63,8 @@ def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
                 for job in worker.store.jobs.list(worker.scopes)
                 if job.kind == kind
             }
-            # Asked again after the jobs were read: what another worker has done by now must not
-            # look undone.
+            # Checked again after the jobs were read: another worker may have finished one
+            # meanwhile.
             due = list(KINDS[kind].due(worker))
             claimable += sum(
                 _planned(worker, kind, one, known.get((one.scope, one.key))) for one in due
@@ -83,14 +81,12 @@ def _planned(worker: Worker, kind: str, due: Due, job: Job | None) -> bool:
 
 
 def _renewal(due: Due, job: Job, now: Micros, terms: Terms) -> int:
-    """The watermark that gives a known job more to do; 0 when it has that already, or is to
-    rest.
-    """
+    """Watermark that gives a known job more to do; 0 if it has that already or is paused."""
     grown = due.watermark > job.watermark
     if job.status == "running":
         return due.watermark if grown else 0
     if job.status == "done":
-        # Also when nothing is new: vectors may have been dropped, or a memory may have come back.
+        # Also without new memories: vectors may have been dropped, or a memory restored.
         return max(due.watermark, job.watermark + 1)
     if not grown and terms.revival is None:
         return 0
@@ -105,11 +101,11 @@ def _claimable(job: Job, now: Micros) -> bool:
 
 
 def work_once(worker: Worker, kinds: Sequence[str] = ALWAYS) -> Job | None:
-    """Does one job that is due, or returns None when there is none.
+    """Run one job that is due; return None if there is none.
 
-    The job comes back as it is now: done; error, with its reason and the time of the next try;
-    pending, when the worker was stopped and gave it back; running, when the lease was lost and
-    another worker may have it.
+    The returned job has its new status: done; error, with the reason and the time of the next
+    attempt; pending, if the worker was stopped and released it; running, if the lease was lost to
+    another worker.
     """
     for kind in kinds:
         able = KINDS[kind].keys
@@ -135,19 +131,17 @@ def _done(task: Task) -> Job:
     except Stopping:
         return replace(job, status="pending") if task.worker.store.jobs.release(job) else job
     except KeyboardInterrupt:
-        # Whoever comes next need not wait for the lease to run out.
+        # The next worker need not wait for the lease to expire.
         task.worker.store.jobs.release(job)
         raise
     except LeaseLost:
-        log.info("%s %s of %s was lost to another worker", job.kind, job.key, job.scope)
+        log.info("lost %s %s of %s to another worker", job.kind, job.key, job.scope)
         return job
     except CapReached as error:
         return _put_off(task, error)
     except HoldfastError as error:
         return _failed(task, str(error))
-    except (
-        Exception
-    ) as error:  # a fault in one kind of job must not keep the others from being done
+    except Exception as error:  # a bug in one job type must not block the others
         log.exception("%s %s of %s", job.kind, job.key, job.scope)
         return _failed(task, f"{type(error).__name__}: {error}")
     return replace(job, status="done", error="", done_watermark=job.watermark)
@@ -184,8 +178,8 @@ def _failed(task: Task, reason: str) -> Job:
 
 
 def _put_off(task: Task, error: CapReached) -> Job:
-    """Gives a job back until the language model may be asked again; that is no failure, and uses up
-    no try.
+    """Release a job until the token budget allows it. This is not a failure and does not count as
+    an attempt.
     """
     job = task.job
     retry_at = error.until or task.worker.clock() + BACKOFF
@@ -195,10 +189,10 @@ def _put_off(task: Task, error: CapReached) -> Job:
 
 
 def drain(
-    worker: Worker, told: JobListener = lambda job: None, kinds: Sequence[str] = ALWAYS
+    worker: Worker, report: JobListener = lambda job: None, kinds: Sequence[str] = ALWAYS
 ) -> int:
-    """Plans, then does jobs until none is due or the worker is stopped, and says how many. `told`
-    hears of each.
+    """Plan, then run jobs until none is due or the worker is stopped; return their number. `report`
+    is called with each.
     """
     if worker.meter is not None:
         worker = replace(worker, meter=worker.meter.anew())
@@ -207,29 +201,29 @@ def drain(
     plan(worker, kinds)
     count = 0
     while not worker.stop.is_set() and (job := work_once(worker, kinds)) is not None:
-        told(job)
+        report(job)
         count += 1
     return count
 
 
-def once(worker: Worker, tasks: Sequence[str], told: JobListener = lambda job: None) -> int:
-    """Does what is due of these tasks now, whatever the time, and says how many jobs that were."""
+def once(worker: Worker, tasks: Sequence[str], report: JobListener = lambda job: None) -> int:
+    """Run the due jobs of these tasks now, regardless of the schedule; return their number."""
     for task in tasks:
         if task not in TASKS:
-            raise InvalidInput(f"There is no task {task!r}. Use: {', '.join(TASKS)}.")
+            raise InvalidInput(f"Unknown task {task!r}. Use: {', '.join(TASKS)}.")
     if "consolidate" in tasks:
-        # One for each conversation there ever was; their watermark is when it was last active.
+        # There is one job per session, forever; its watermark is the session's last activity.
         worker.store.jobs.forget_done(
             LEARN.name, before=worker.clock() - KEPT_FOR, scopes=worker.scopes
         )
-    return drain(worker, told, [TASKS[task] for task in tasks])
+    return drain(worker, report, [TASKS[task] for task in tasks])
 
 
 class Upgrader:
-    """A thread that embeds in the background while the program lives. It starts at the first nudge.
+    """Background thread that embeds while the program runs. It starts at the first nudge.
 
-    It does the jobs of the scopes it was nudged for and no others, so that it needs no rights of
-    upkeep, and two programs on one scope share the work instead of doubling it.
+    It runs jobs only for the scopes it was nudged for. So it needs no maintenance rights, and two
+    programs on one scope share the work instead of doubling it.
     """
 
     def __init__(
@@ -239,12 +233,13 @@ class Upgrader:
         self._delay = delay
         self._wake = threading.Event()
         self._stop = self._worker.stop
+        # Guards the set of scopes and the start of the thread: any thread may nudge.
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._scopes: dict[Scope, None] = {}
 
     def nudge(self, scopes: Iterable[Scope]) -> None:
-        """Says that there may be something to embed in these scopes."""
+        """Signal that these scopes may have memories to embed."""
         with self._lock:
             self._scopes.update(dict.fromkeys(scopes))
             if self._thread is None and not self._stop.is_set():
@@ -255,21 +250,20 @@ class Upgrader:
         self._wake.set()
 
     def stop(self) -> None:
-        """Ends the thread after the step it is in; what it has not finished, another may take at
+        """Stop the thread after its current step; other workers can claim unfinished jobs at
         once.
         """
         self._stop.set()
         self._wake.set()
-        # A memory that nobody closed is collected in whichever thread does that, and it may be this
-        # one itself.
+        # The garbage collector may run this in any thread, including this thread itself, which
+        # cannot join itself.
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
     def _work(self) -> None:
         self._stop.wait(self._delay)
         while self._wake.wait():
-            # Cleared before looking at `stop`, which is set before `wake`: so neither can be
-            # missed.
+            # Clear before checking `stop`, which is set before `wake`: so no signal is lost.
             self._wake.clear()
             if self._stop.is_set():
                 return
@@ -287,7 +281,7 @@ class Upgrader:
         worker = replace(self._worker, scopes=scopes)
         kinds = (EMBED.name,)
         try:
-            # Planning only reads when there is nothing to do, which is how nearly every nudge ends.
+            # Planning only reads if there is nothing to do, the result of nearly every nudge.
             waiting = plan(worker, kinds)
             while (
                 waiting
@@ -295,6 +289,6 @@ class Upgrader:
                 and (job := work_once(worker, kinds)) is not None
             ):
                 if job.status == "error":
-                    log.warning("embedding %s in the background: %s", job.scope, job.error)
+                    log.warning("background embedding of %s failed: %s", job.scope, job.error)
         except HoldfastError as error:
-            log.warning("embedding in the background paused: %s", error)
+            log.warning("background embedding paused: %s", error)

@@ -1,6 +1,4 @@
-"""What a round of maintenance would do, and about how much a language model would be asked; nothing
-is changed.
-"""
+"""Dry run of maintenance: which jobs would run, and an estimate of the language model's tokens."""
 
 from __future__ import annotations
 
@@ -15,11 +13,11 @@ from ..types import Job
 from .job_runner import KINDS, TASKS
 
 ASKING = ("learn", "enrich", "reflect")
-"""Kinds of jobs that ask a language model, and write nothing before their end but by their task."""
+"""Job types that use a language model and write only through their task."""
 
 
 class Foreseen(NamedTuple):
-    """A job that would be done, and about what the model would be asked for it."""
+    """A job that would run, with its estimated tokens."""
 
     task: str
     due: Due
@@ -27,20 +25,19 @@ class Foreseen(NamedTuple):
 
 
 class _Rehearsal(Task):
-    """A job that nobody holds, done to see what it asks."""
+    """Stand-in for a job, run only to record its prompts."""
 
     def heartbeat(self) -> None:
-        """Nobody else wants it."""
+        """No other worker competes for it."""
 
     def write(self, work: Output) -> None:
         """Nothing is changed."""
 
 
 def outlook(worker: Worker, tasks: Sequence[str]) -> Iterator[Foreseen]:
-    """The jobs of these tasks that are due, in the order in which they would be done.
+    """Due jobs of these tasks, in the order in which they would run.
 
-    What conversations that are silent, but have not ended, would cost is not known before they
-    have.
+    The cost of sessions that are idle but not yet ended is unknown until they end.
     """
     for task in tasks:
         for due in KINDS[TASKS[task]].due(worker):

@@ -1,6 +1,4 @@
-"""Building a project's memory by command or in the background: what would be done, what was done,
-how it stands.
-"""
+"""Builds of a project's memory, by command or in the background: plan, run and status."""
 
 from __future__ import annotations
 
@@ -25,16 +23,16 @@ from .job_runner import JobListener
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What building would do now."""
+    """What a build would do now."""
 
     read: list[Session]
-    """Sessions that would be read."""
+    """Sessions to read."""
     passed: list[Passed]
-    """Those that would not, and why."""
+    """Sessions to skip, with the reasons."""
     build: bool
-    """Whether the files would be made again, whatever the sessions teach."""
+    """Whether the files would be rebuilt even if the sessions add nothing."""
     cost: Spent = field(default_factory=Spent)
-    """About how much models would be asked."""
+    """Estimate of the model's tokens."""
 
     @property
     def idle(self) -> bool:
@@ -44,44 +42,44 @@ class Plan:
 
 @dataclass(slots=True)
 class Built:
-    """What building did."""
+    """Result of a build."""
 
     read: int = 0
-    """Sessions that were read."""
+    """Sessions read."""
     failed: list[Job] = field(default_factory=list)
-    """Jobs that failed, each with its reason."""
+    """Failed jobs with their reasons."""
     files: bool = False
-    """Whether the files were made again."""
+    """Whether the files were rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a project's memory stands."""
+    """Status of a project's memory."""
 
     sessions: int
     outputs: int
     folder: Path
     files: list[str]
     waiting: bool
-    """Whether the files are to be made again."""
+    """Whether the files need a rebuild."""
     failures: dict[str, str]
-    """What went wrong, by session, or `memory` for the files."""
+    """Errors by session; `memory` for the files."""
 
     def told(self) -> list[tuple[str, str]]:
-        """The same for people: each thing with its name, and nothing where there is none."""
+        """Readable labels with values; empty ones are left out."""
         shown = [name for name in self.files if "/" not in name or name.endswith("SKILL.md")]
         return [
             ("folder", str(self.folder)),
             ("sessions", str(self.sessions)),
             ("that taught", str(self.outputs)),
             ("files", ", ".join(shown)),
-            ("waiting", "the files are to be made again" if self.waiting else ""),
+            ("waiting", "the files need a rebuild" if self.waiting else ""),
             *(("failed", f"{key}: {error}") for key, error in self.failures.items()),
         ]
 
 
 def plan(store: Store, scope: Scope, building: Building, now: Micros) -> Plan:
-    """What `build_memory` would do; nothing is changed."""
+    """Return what `build_memory` would do. Read-only."""
     found = list(candidates(store, scope, building, now))
     to_read = [one for one in found if isinstance(one, Session)]
     build_due = _build_due(store, scope, now)
@@ -94,21 +92,19 @@ def plan(store: Store, scope: Scope, building: Building, now: Micros) -> Plan:
 def _cost(
     store: Store, scope: Scope, building: Building, to_read: list[Session], *, build_due: bool
 ) -> Spent:
-    """About how much models would be asked: each session once, and once for what all of them
-    taught.
-    """
+    """Estimate the model's tokens: each session once, and once for the combined memory."""
     reads = Estimate()
     builds = Estimate()
     if building.default is not None:
         rehearsed = replace(building, default=reads)
         for session in to_read:
-            # The estimate has nothing to say.
+            # The estimator needs no answer.
             with suppress(ModelFailed):
                 stage1.teaches(session, turns_of(store, session), rehearsed)
     if (building.smol or building.default) is not None and (to_read or build_due):
         with suppress(ModelFailed):
             build.by_model(stage1_outputs.outputs(store, scope), replace(building, smol=builds))
-        # What the sessions teach is read along.
+        # The second stage also reads the output of the first.
         builds.tokens += reads.calls * ANSWER
     return Spent(reads.calls + builds.calls, reads.tokens + builds.tokens)
 
@@ -131,11 +127,11 @@ def _job(store: Store, scope: Scope) -> Job | None:
     )
 
 
-def build_memory(worker: Worker, told: JobListener = lambda job: None) -> Built:
-    """Reads the sessions that are to be read, then makes the files, if there is more to say.
+def build_memory(worker: Worker, report: JobListener = lambda job: None) -> Built:
+    """Read the sessions that are due, then rebuild the files if anything changed.
 
-    The worker's scopes are the projects; other builders may be at it. Whatever goes wrong with a
-    session is noted with its job, and the rest is done.
+    The worker's scopes are the projects; other builders may run at the same time. A failed session
+    is recorded with its job, and the build continues.
     """
     done = Built()
 
@@ -143,7 +139,7 @@ def build_memory(worker: Worker, told: JobListener = lambda job: None) -> Built:
         done.failed += [job] if job.status == "error" else []
         done.read += job.kind == stage1.NAME and job.status == "done"
         done.files |= job.kind == build.NAME and job.status == "done"
-        told(job)
+        report(job)
 
     job_runner.plan(worker, [stage1.NAME])
     _read_all(worker, note)
@@ -155,8 +151,8 @@ def build_memory(worker: Worker, told: JobListener = lambda job: None) -> Built:
 
 
 def _read_all(worker: Worker, note: JobListener) -> None:
-    """Reads sessions until none is due: with a model several at a time, since each mostly waits for
-    it.
+    """Read sessions until none is due. With a model several run in parallel, because each mostly
+    waits for it.
     """
     building = worker.building
     at_a_time = building.settings.stage1_concurrency if building and building.default else 1
@@ -178,13 +174,13 @@ def _read_all(worker: Worker, note: JobListener) -> None:
             for one in [pool.submit(keep_reading) for _ in range(at_a_time)]:
                 one.result()
         except BaseException:
-            # The others give back what they read, instead of being waited for.
+            # The other threads release their jobs instead of finishing them.
             worker.stop.set()
             raise
 
 
 def standing(store: Store, scope: Scope, building: Building) -> Standing:
-    """How a project's memory stands."""
+    """Return the status of a project's memory."""
     folder = building.folder(scope)
     job = _job(store, scope)
     failures = {
@@ -192,11 +188,11 @@ def standing(store: Store, scope: Scope, building: Building) -> Standing:
         for one in store.jobs.list([scope])
         if one.kind in (stage1.NAME, build.NAME) and one.status == "error"
     }
-    files = (
-        [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
-        if folder.is_dir()
-        else []
-    )
+    files = []
+    if folder.is_dir():
+        for path in folder.rglob("*"):
+            if path.is_file():
+                files.append(str(path.relative_to(folder)))
     return Standing(
         sessions=len(store.sessions.list([scope])),
         outputs=len(stage1_outputs.outputs(store, scope)),
@@ -208,38 +204,34 @@ def standing(store: Store, scope: Scope, building: Building) -> Standing:
 
 
 def diagnose(store: Store, scope: Scope, building: Building, now: Micros) -> list[str]:
-    """Why a project has no memory, or not the latest, in sentences; none when all is well."""
+    """Explain in sentences why a project has no current memory; empty if all is well."""
     stands = standing(store, scope, building)
     planned = plan(store, scope, building, now)
-    told = []
+    reasons = []
     if not store.profiles.get(scope).get("enabled", True):
-        told.append(
-            "The memory of this project is switched off. `holdfast project enable` turns it on."
+        reasons.append(
+            "Memory is disabled for this project. `holdfast project enable` turns it on."
         )
     if not building.settings.enabled:
-        told.append(
-            "Memories are not enabled, so nothing is built by itself. Set memories.enabled, or "
+        reasons.append(
+            "Memories are not enabled, so no background build runs. Set memories.enabled, or "
             "build by command."
         )
     if not stands.sessions:
-        told.append(
-            "No session of this project has been read in. `holdfast import --all` finds past "
+        reasons.append(
+            "No session of this project has been imported. `holdfast import --all` finds past "
             "sessions."
         )
     if planned.read:
-        told.append(
-            f"To be read: {counted(len(planned.read), 'session')}. `holdfast project build` "
-            "does "
-            "it."
+        reasons.append(
+            f"{counted(len(planned.read), 'session')} to read. Run `holdfast project build`."
         )
-    told += [f"{session}: {error}" for session, error in stands.failures.items()]
+    reasons += [f"{session}: {error}" for session, error in stands.failures.items()]
     if stands.sessions and not stands.outputs and not planned.read:
-        reasons = sorted({one.reason for one in planned.passed})
-        told.append(
-            f"No session taught anything that lasts, or none could be read: {'; '.join(reasons)}."
-        )
+        causes = "; ".join(sorted({one.reason for one in planned.passed}))
+        reasons.append(f"No session taught anything that lasts, or none could be read: {causes}.")
     if stands.waiting:
-        told.append("The files are to be made again. `holdfast project build` does it.")
+        reasons.append("The files need a rebuild. Run `holdfast project build`.")
     elif stands.outputs and not {MEMORY, SUMMARY} <= set(stands.files):
-        told.append("The files are gone. `holdfast project rebuild` makes them again.")
-    return told
+        reasons.append("The files are missing. Run `holdfast project rebuild`.")
+    return reasons

@@ -1,8 +1,7 @@
-"""Looking back: once a week, what was learned is seen together and becomes one reflection, which
-never decays.
+"""Weekly reflection: summarise what was learned into one memory that never decays.
 
-With a language model that is a few sentences; without one it is a digest that says what the week
-was about, who was in it, and what changed. Either is made of facts that are linked to it.
+With a language model it is a few sentences; without one, a digest of the week's topics, people and
+changes. Either is linked to the facts it was made from.
 """
 
 from __future__ import annotations
@@ -25,17 +24,18 @@ from ..text.tokens import query_terms
 from ..types import DAY, Edge, Memories, Memory, Micros, Scope, new_id
 from ..types import Kind as MemoryKind
 
+# One day less than a week between two reflections, so that a late run does not skip a week.
 WEEK = 7 * DAY
 COOL_DOWN = 6 * DAY
-# Facts, below which a week has no pattern.
+# A week with fewer facts shows no pattern.
 FEWEST = 3
-# memories that are looked at and linked to what came of it; told to a model
+# Memories read and linked to the reflection, and the number shown to a model.
 MOST = 200
 TOLD = 100
 TAG = "weekly"
 SOURCE = "reflection"
 KEY = "weekly"
-# that a digest names
+# Items that a digest names.
 THEMES = 3
 PEOPLE = 5
 CHANGES = 3
@@ -44,9 +44,7 @@ _WIDTH = 120
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """What a reflection is made of: the facts of the last seven days, and what was said and
-    happened, newest first.
-    """
+    """Input of a reflection: facts, turns and episodes of the last seven days, newest first."""
 
     facts: Memories
     episodes: Memories
@@ -58,7 +56,7 @@ class Week:
 
 
 def week(store: Store, scope: Scope, now: Micros) -> Week:
-    """What was learned during the seven days before a moment."""
+    """Return what was learned in the seven days before a time."""
     return Week(_recent(store, scope, now, "fact"), _recent(store, scope, now, "turn", "episode"))
 
 
@@ -68,7 +66,7 @@ def _recent(store: Store, scope: Scope, now: Micros, *kinds: MemoryKind) -> Memo
 
 
 def due(store: Store, scope: Scope, now: Micros) -> bool:
-    """Whether it is time to look back: six days since the last time, and three facts in the last
+    """Whether a reflection is due: six days since the last one, and three facts in the last
     seven.
     """
     latest = store.list(Filter((scope,), kinds=("reflection",)), limit=1, order="latest")
@@ -78,7 +76,9 @@ def due(store: Store, scope: Scope, now: Micros) -> bool:
 
 
 def reflection(store: Store, scope: Scope, seen: Week, complete: Complete | None) -> str:
-    """What the week shows, by a model or as a digest. ModelFailed when the model says nothing."""
+    """Write the reflection with a model or as a digest. Raises ModelFailed if the answer is
+    empty.
+    """
     if complete is None:
         return digest(store, scope, seen)
     lines = (
@@ -92,9 +92,7 @@ def reflection(store: Store, scope: Scope, seen: Week, complete: Complete | None
 
 
 def digest(store: Store, scope: Scope, seen: Week) -> str:
-    """The week in a few lines, always the same for the same facts: themes, people and projects,
-    changes of mind.
-    """
+    """Digest of the week, deterministic: topics, people and projects, changed facts."""
     parts = [f"{counted(len(seen.facts), 'thing was', 'things were')} learned this week."]
     if themes := _themes(seen.facts):
         parts.append(f"They are mostly about {_and(themes)}.")
@@ -119,7 +117,7 @@ def _themes(facts: Sequence[Memory]) -> list[str]:
 
 
 def _telling(text: str) -> Iterator[str]:
-    """The words of a text that can be a theme: not the small ones, nor whom it is about."""
+    """Words of a text that can be a topic: no stop words, no names of the owner."""
     about = NOBODY.split()
     for word in text.casefold().split():
         bare = word.strip(".,;:!?\"'()").removesuffix("'s")
@@ -129,17 +127,17 @@ def _telling(text: str) -> Iterator[str]:
 
 def _people(store: Store, scope: Scope, memories: Sequence[Memory]) -> list[str]:
     mentioned = store.entities.mentions_of(scope, [memory.id for memory in memories])
-    counts = Counter(entity for entities in mentioned.values() for entity in entities)
-    found = [
-        store.entities.get(scope, entity)
-        for entity, _ in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    ]
-    named = [
-        one.name
-        for one in found
-        if one is not None and one.type in ("person", "project", "organization")
-    ]
-    return named[:PEOPLE]
+    counts = Counter[str]()
+    for entities in mentioned.values():
+        counts.update(entities)
+    # Ids break ties, so that a digest is deterministic.
+    ranked = sorted(counts, key=lambda id_: (-counts[id_], id_))
+    names = []
+    for id_ in ranked:
+        entity = store.entities.get(scope, id_)
+        if entity is not None and entity.type in ("person", "project", "organization"):
+            names.append(entity.name)
+    return names[:PEOPLE]
 
 
 def _changes(store: Store, facts: Sequence[Memory]) -> list[tuple[str, str]]:
@@ -172,7 +170,7 @@ def save_reflection(
     max_bytes: int,
     tags: tuple[str, ...] = (TAG,),
 ) -> Memory:
-    """Stores a reflection, linked to what it was made of. Conflict when some of that was purged
+    """Store a reflection with links to its sources. Raises Conflict if a source was purged
     meanwhile.
     """
     if any(tx.memory(scope, source.id) is None for source in sources):
@@ -186,7 +184,7 @@ def save_reflection(
         tags=tags,
     )
     stored = tx.add(commit.build(draft, scope, at=at, max_bytes=max_bytes))
-    # All of them: what is erased must find everything that may retell it.
+    # Link all of them: an erasure must find everything that may retell its target.
     for source in sources:
         tx.link(Edge(scope, stored.id, source.id, "derived_from", at))
     return stored
@@ -200,8 +198,8 @@ def reflect(
     complete: Complete | None = None,
     max_bytes: int = 100_000,
 ) -> Memory | None:
-    """Looks back now, if it is time to; None when it is not. What a model raises is raised, and
-    nothing is stored.
+    """Reflect now if it is due, else return None. Errors of the model are raised, and nothing is
+    stored.
     """
     if not due(store, scope, now):
         return None
@@ -235,4 +233,4 @@ def _run(task: Task) -> Output | None:
 
 
 REFLECT = Kind("reflect", due=_due, run=_run)
-"""One job for each scope whose week has something to look back on."""
+"""One job per scope that has enough facts for a reflection."""

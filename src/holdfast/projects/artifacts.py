@@ -1,6 +1,4 @@
-"""The files of a project's memory: which there are, what may be in them, and how all of them change
-at once.
-"""
+"""Files of a project's memory: names, permitted content, and atomic replacement of all of them."""
 
 from __future__ import annotations
 
@@ -25,14 +23,15 @@ if TYPE_CHECKING:
     from .stage1_outputs import Output
 
 FOLDERS = ("scripts", "templates", "examples")
+# Limits that every file system accepts.
 LONGEST_NAME = 64
 LONGEST_PATH = 200
 NOTHING = "No raw memories yet."
 
 FileSet = Mapping[str, str]
-"""Paths below the folder, with slashes, and what the files hold."""
+"""Contents by path below the folder, with forward slashes."""
 
-# What a person writes between these stays when the file is made again.
+# Text that a person writes between these marks survives a rebuild.
 OWN_BEGIN = "<!-- yours:begin -->"
 OWN_END = "<!-- yours:end -->"
 _OWN = re.compile(f"{re.escape(OWN_BEGIN)}(.*?){re.escape(OWN_END)}", re.DOTALL)
@@ -40,38 +39,37 @@ _OWN = re.compile(f"{re.escape(OWN_BEGIN)}(.*?){re.escape(OWN_END)}", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A playbook: its name, its text, and files that go with it."""
+    """A playbook: name, text and attached files."""
 
     name: str
     content: str
     files: Mapping[str, str] = field(default_factory=dict)
-    """By path, below the skill's own folder."""
+    """Contents by path below the skill's own folder."""
 
 
 def skill_of(answered: Any) -> Skill | None:
-    """A playbook as a model gave it; None for one without a name or anything in it. Unsafe paths
-    are left out.
+    """Validate a playbook from a model; None if it has no name or text. Unsafe paths are
+    dropped.
     """
     if not isinstance(answered, Mapping):
         return None
     name = skill_name(text_of(answered, "name"))
     content = text_of(answered, "content")
-    files = {
-        path: text for folder in FOLDERS for path, text in _files_of(answered.get(folder), folder)
-    }
+    files: dict[str, str] = {}
+    for folder in FOLDERS:
+        files.update(_files_of(answered.get(folder), folder))
     if not name or not (content.strip() or files):
         return None
-    # A file cannot stand where another one has its folder.
-    clashing = {
-        path for path in files if any(str(above) in files for above in PurePosixPath(path).parents)
-    }
-    return Skill(
-        name, content, {path: text for path, text in files.items() if path not in clashing}
-    )
+    # A file cannot have the path of another file's folder.
+    writable = {}
+    for path, text in files.items():
+        if not any(str(above) in files for above in PurePosixPath(path).parents):
+            writable[path] = text
+    return Skill(name, content, writable)
 
 
 def _files_of(answered: Any, folder: str) -> Iterator[tuple[str, str]]:
-    """The files of one folder of a playbook that can be written, by path."""
+    """Files of one playbook folder that are safe to write, by path."""
     for one in answered if isinstance(answered, list) else ():
         if (
             isinstance(one, Mapping)
@@ -84,15 +82,13 @@ def _files_of(answered: Any, folder: str) -> Iterator[tuple[str, str]]:
 
 
 def text_of(answered: Mapping[str, Any], key: str) -> str:
-    """A text of an answer as it may be written to a file, without secrets; empty for what is no
-    text.
-    """
+    """Text of an answer without secrets; empty if it is not text."""
     value = answered.get(key)
     return redact(clean(value))[0] if isinstance(value, str) else ""
 
 
 def skill_name(text: str) -> str:
-    """A name that can be a folder's.
+    """Turn a name into a safe folder name.
 
     >>> skill_name("Deploy: Playbook!")
     'deploy-playbook'
@@ -101,14 +97,14 @@ def skill_name(text: str) -> str:
 
 
 def is_safe(path: str) -> bool:
-    """Whether a path stays below the folder it is in, and can be written, on every system."""
+    """Whether a path stays below its folder and is valid on every system."""
     parts = path.split("/")
     named = re.fullmatch(r"[A-Za-z0-9._/-]+", path) and len(path) <= LONGEST_PATH
     return bool(named) and not any(part in ("", ".", "..") for part in parts)
 
 
 def laid_out(composed: Composed | None, kept: Sequence[Output]) -> FileSet:
-    """The files that there are to be; without anything composed, only the list that says so."""
+    """Return the files to write; without composed text, only the list of sessions."""
     files = {RAW: _raw(kept)}
     for one in kept:
         files[f"rollout_summaries/{_file_name(one)}"] = (
@@ -133,7 +129,7 @@ def _raw(kept: Sequence[Output]) -> str:
 
 def _file_name(kept: Output) -> str:
     session = re.sub(r"[^A-Za-z0-9._-]", "-", kept.session).lstrip(".")[:120]
-    # Two ids may come to the same name.
+    # Two ids can map to the same file name.
     if session != kept.session:
         session += f"-{hashlib.sha256(kept.session.encode()).hexdigest()[:8]}"
     return f"{session}-{kept.taught.slug}.md" if kept.taught.slug else f"{session}.md"
@@ -143,22 +139,22 @@ def _ended(text: str) -> str:
     return text.strip() + "\n"
 
 
-# What is a person's own
+# Regions of the user
 
 
 def own_regions(folder: Path) -> dict[str, list[str]]:
-    """What a person wrote into the regions that are theirs, by file, in order."""
+    """Return the user's text in their regions by file, in order."""
     found = {}
     for name in (MEMORY, SUMMARY):
         with suppress(OSError, UnicodeDecodeError):
-            found[name] = _OWN.findall((folder / name).read_text("utf-8"))
-    return {name: texts for name, texts in found.items() if any(text.strip() for text in texts)}
+            texts = _OWN.findall((folder / name).read_text("utf-8"))
+            if any(text.strip() for text in texts):
+                found[name] = texts
+    return found
 
 
 def put_back(files: FileSet, own: Mapping[str, Sequence[str]]) -> FileSet:
-    """The files with a person's own words in their regions; what has no region any more gets one at
-    the end.
-    """
+    """Put the user's text back into the files; a file that lost its region gets one at the end."""
     return {name: _with_own(text, list(own.get(name, ()))) for name, text in files.items()}
 
 
@@ -172,15 +168,15 @@ def _region(words: str) -> str:
     return f"{OWN_BEGIN}{words}{OWN_END}"
 
 
-# All at once
+# Atomic replacement
 
 
 def replace_files(folder: Path, files: FileSet, version: str) -> None:
-    """Makes `folder` hold these files and no others, by one rename: a reader sees the old ones or
-    the new ones.
+    """Make `folder` hold exactly these files, by one rename: readers see the old or the new
+    version.
 
-    What stands at `folder` is a link to the version that holds. InvalidInput when the disk does not
-    let us; then the old ones stand.
+    `folder` is a link to the current version. Raises InvalidInput if the disk refuses; then the old
+    version stays.
     """
     home = folder.parent / f".{folder.name}"
     new = home / re.sub(r"\W", "", version)
@@ -193,7 +189,7 @@ def replace_files(folder: Path, files: FileSet, version: str) -> None:
     except OSError as error:
         shutil.rmtree(new, ignore_errors=True)
         raise InvalidInput(
-            f"Cannot write {folder}: {error.strerror}. What was there before stands."
+            f"Cannot write {folder}: {error.strerror}. The previous files are unchanged."
         ) from error
     for old in home.iterdir():
         if old != new:
@@ -201,7 +197,7 @@ def replace_files(folder: Path, files: FileSet, version: str) -> None:
 
 
 def remove_files(folder: Path) -> bool:
-    """Takes a project's files away, and says whether there were any."""
+    """Delete a project's files; return whether there were any."""
     there = folder.is_dir()
     if folder.is_symlink():
         folder.unlink()
@@ -217,13 +213,12 @@ def _write(path: Path, text: str) -> None:
     ) as out:
         out.write(text)
         out.flush()
+        # On disk before the rename makes the file visible.
         os.fsync(out.fileno())
 
 
 def _point(folder: Path, target: Path) -> None:
-    """Lets a link stand for the new version; a folder that somebody put there by hand makes room,
-    and is kept.
-    """
+    """Point the link at the new version. A real folder in its place is renamed and kept."""
     if folder.is_dir() and not folder.is_symlink():
         folder.rename(folder.with_name(f"{folder.name}.before-{target.name[-8:]}"))
     draft = folder.with_name(f".{folder.name}.{os.getpid()}.link")

@@ -1,8 +1,7 @@
-"""The second phase: what the sessions of a project taught is put together, and the files of its
-memory change at once.
+"""Stage 2: combine the outputs of all sessions and replace the project's files atomically.
 
-One job a project, held by one builder. The files are written beside the old ones and take their
-place by one rename, while the job is still held: a builder that lost it changes nothing.
+One job per project, held by one builder. The new files are written beside the old ones and take
+their place by one rename while the job is held: a builder that lost its lease changes nothing.
 """
 
 from __future__ import annotations
@@ -34,13 +33,14 @@ from .stage1 import NEXT, dirty
 from .stage1_outputs import Output as Kept
 
 NAME, KEY = NEXT
+# Tokens of the two inputs of the second stage; longer ones are cut in the middle.
 RAW_TOKENS = 20_000
 SUMMARY_TOKENS = 12_000
 KEYS = ("memory_md", "memory_summary", "skills")
 
 
 def _due(worker: Worker) -> Iterator[Due]:
-    """Nothing beyond what the first phase or a person has asked for: each says so as a job."""
+    """Nothing to plan: stage 1 and explicit requests enqueue the job."""
     del worker
     return iter(())
 
@@ -49,7 +49,7 @@ def _run(task: Task) -> Output:
     worker = task.worker
     scope = task.job.scope
     if worker.building is None:
-        raise NotFound("This worker does not build projects' memories.")
+        raise NotFound("This worker does not build project memories.")
     building = worker.building
     kept = stage1_outputs.outputs(
         worker.store, scope, building.settings.max_raw_memories_for_global
@@ -61,16 +61,14 @@ def _run(task: Task) -> Output:
     version = task.job.token
 
     def write(tx: Transaction) -> object:
-        del tx  # what it writes are files
+        del tx  # its result is files, not rows
         return lambda: replace_files(folder, files, version)
 
     return write
 
 
 def file_set(kept: Sequence[Kept], building: Building, scope: Scope) -> FileSet:
-    """The files of a project's memory; what a person wrote into the regions that are theirs is in
-    them.
-    """
+    """Build the files, with the user's regions carried over."""
     if not kept:
         return laid_out(None, kept)
     model = building.smol or building.default
@@ -79,7 +77,7 @@ def file_set(kept: Sequence[Kept], building: Building, scope: Scope) -> FileSet:
 
 
 def by_model(kept: Sequence[Kept], building: Building) -> Composed:
-    """What a model makes of the sessions; ModelFailed when it is not what was asked for."""
+    """Let a model combine the sessions; raises ModelFailed for an invalid answer."""
     model = building.smol or building.default
     if model is None:
         raise ModelFailed("No model available for phase2")
@@ -112,9 +110,7 @@ def _summary(kept: Kept) -> str:
 
 
 def enqueue(store: Store, scope: Scope, author: Author) -> None:
-    """Has a project's memory put together again at the next occasion, though nothing may have
-    changed.
-    """
+    """Request a rebuild of a project's memory even if nothing changed."""
     store.write(author, lambda tx: dirty(tx, store, scope, author.at))
 
 
@@ -132,4 +128,4 @@ def _seconds(count: int) -> Micros:
 
 
 BUILD = Kind(NAME, due=_due, run=_run, terms=_terms)
-"""One job for each project whose sessions taught something else than before."""
+"""One job per project whose session outputs changed."""

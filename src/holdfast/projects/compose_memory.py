@@ -1,8 +1,7 @@
-"""A project's memory put together without a model: every note once, under what it is about, with
-where it comes from.
+"""Compose a project's memory without a model: every note once, grouped by topic, with its sources.
 
-The same outputs always give the same text. A note that several sessions bear out says so; of two
-that contradict each other the later one stands first. Procedures of several steps become skills.
+Deterministic. A note found in several sessions says so; of two that contradict each other the later
+one comes first. Procedures of several steps become skills.
 """
 
 from __future__ import annotations
@@ -35,24 +34,29 @@ FIRST: dict[Category, int] = {
     "incidents": 6,
     "preferences": 5,
 }
-"""How many of each the summary names, at most."""
+"""Maximum number of notes per category in the summary."""
 OWN = "<!-- What you write between the next two lines is kept when this file is made again. -->"
+# Every session starts with the summary, so it must stay short.
 SUMMARY_TOKENS = 1_200
-# characters of a line in the summary, and of a failure that was mended
+# Characters per line of the summary, and of a fixed failure.
 WIDTH = 220
 NARROW = 100
+# An agent lists all skills of a project; more would hide the useful ones.
 MOST_SKILLS = 20
+# The heading already says that it is a decision.
 _SAID_BY_HEADING = re.compile(r"^Decided: (.)")
+# A numbered step at the beginning of a line.
 _STEP = re.compile(r"^\d+\.\s", re.MULTILINE)
-# Of a failure, each of which gets a line of its own.
+# Failures get a line each.
 _PART = re.compile(r"\s(?=(?:Cause|Fix): )")
+# Titles of procedures such as "to deploy the shop".
 _INFINITIVE = re.compile(r"^to (?=\w)", re.IGNORECASE)
 _COMMAND = re.compile(r"`([^`\n]+)`")
 
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """What a project's memory says: all of it, what to know first, and its playbooks."""
+    """Composed memory: the full document, the summary, and playbooks."""
 
     memory: str
     summary: str
@@ -61,25 +65,25 @@ class Composed:
 
 @dataclass(slots=True, eq=False)
 class _Known:
-    """A note, and every session that taught it, the latest first."""
+    """A note with all sessions that contain it, latest first."""
 
     note: Note
     sessions: list[Output] = field(default_factory=list)
 
     @property
     def weight(self) -> tuple[int, Micros]:
-        """How much it counts: by how many sessions bear it out, then by how recent it is."""
+        """Sort key: number of sessions, then recency."""
         return len(self.sessions), self.sessions[0].updated_at
 
     @property
     def text(self) -> str:
-        """What it says, without what its heading says already; sentences end with a full stop."""
+        """Text without a repeated heading; sentences end with a full stop."""
         said = _SAID_BY_HEADING.sub(lambda match: match[1].upper(), self.note.text.strip())
         return said if said.endswith((".", "!", "?", ":", ")")) or "\n" in said else f"{said}."
 
 
 def compose(kept: Sequence[Output]) -> Composed:
-    """What these outputs, the most recent first, say together."""
+    """Compose these outputs, most recent first."""
     known = {category: _known(kept, category) for category in HEADINGS}
     names = short_names([output.session for output in kept])
     skills = dict(_skills(known["procedures"], names))
@@ -88,7 +92,7 @@ def compose(kept: Sequence[Output]) -> Composed:
 
 
 def short_names(sessions: Sequence[str]) -> dict[str, str]:
-    """Each session's id, as far as a person needs it to tell it from the others."""
+    """Short form of each session id that is still unique."""
     return {one: _short(one, sessions) for one in sessions}
 
 
@@ -102,7 +106,7 @@ def _short(session: str, others: Sequence[str]) -> str:
 
 
 def _known(kept: Sequence[Output], category: Category) -> list[_Known]:
-    """Every note of a category once, what more sessions taught first."""
+    """Notes of a category without duplicates, most frequent first."""
     found: list[_Known] = []
     said: list[Candidate] = []
     for output in kept:
@@ -120,11 +124,12 @@ def _known(kept: Sequence[Output], category: Category) -> list[_Known]:
 def _notes(output: Output, category: Category) -> Iterator[Note]:
     if output.taught.notes:
         yield from (note for note in output.taught.notes if note.category == category)
-    elif category == "decisions":  # a model told it, and rules put it together: its own words then
+    # Output of a model composed by rules: use the model's text.
+    elif category == "decisions":
         yield Note(category, output.taught.slug, output.taught.summary, "", ())
 
 
-# The document
+# Document
 
 
 def _memory(
@@ -133,8 +138,7 @@ def _memory(
     parts = [
         "# Memory",
         f"What {counted(len(kept), 'session')} of this project taught, from {_day(kept[-1])} to "
-        f"{_day(kept[0])}. "
-        "Advice, not truth: the repository and the user come first.",
+        f"{_day(kept[0])}. Advice, not truth: the repository and the user come first.",
         f"{OWN}\n{OWN_BEGIN}\n{OWN_END}",
     ]
     for category, heading in HEADINGS.items():
@@ -144,7 +148,7 @@ def _memory(
 
 
 def _line(known: _Known, names: Mapping[str, str]) -> str:
-    """A note with where it comes from: beside its first line, whatever follows below that."""
+    """Render a note with its source on the first line."""
     first, *more = known.text.splitlines()
     if not more:
         first, *parts = _PART.split(first)
@@ -154,7 +158,7 @@ def _line(known: _Known, names: Mapping[str, str]) -> str:
 
 
 def _where(known: _Known, names: Mapping[str, str]) -> str:
-    """Where a note comes from: the latest session, and how many others."""
+    """Source of a note: the latest session, and the number of others."""
     latest, *others = known.sessions
     also = f", and in {counted(len(others), 'other session')}" if others else ""
     return f"({names[latest.session]}, {_day(latest)}{also})"
@@ -168,13 +172,11 @@ def _day(output: Output) -> str:
     return iso(output.updated_at)[:10]
 
 
-# What to know first
+# Summary
 
 
 def _summary(known: dict[Category, list[_Known]], skills: dict[_Known, str]) -> str:
-    """The notes that most sessions bear out, within a page; the rest is named by how much there
-    is.
-    """
+    """Notes found in most sessions, within a page; the rest is only counted."""
     parts: list[str] = []
     left = SUMMARY_TOKENS
     for category, heading in HEADINGS.items():
@@ -194,11 +196,11 @@ def _summary(known: dict[Category, list[_Known]], skills: dict[_Known, str]) -> 
 
 
 def _first_line(known: _Known, skill: str) -> str:
-    """A note in one line; steps are where the skill is, or the whole document."""
+    """A note on one line; steps are in the skill or the full document."""
     first, *more = known.text.splitlines()
     if not more:
         failure, *parts = _PART.split(first)
-        # What helps is how it was mended; what was printed then is only how to know it again.
+        # The fix is what helps; the error output only serves to recognise the failure.
         remedy = f" {shorten(parts[-1], WIDTH - NARROW)}" if parts else ""
         return f"- {shorten(failure, max(NARROW, WIDTH - len(remedy)))}{remedy}"
     where = f"memory://root/skills/{skill}/SKILL.md" if skill else "see memory://root/MEMORY.md"

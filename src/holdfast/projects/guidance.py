@@ -19,14 +19,12 @@ def guidance(folder: Path, building: Building) -> str:
         return ""
     limit = building.settings.summary_injection_token_limit
     kept = cut_middle_within(escape_document(summary), limit)
-    told = filled(building.prompts, "read_path", memory_summary=kept)
-    return fence_block(told, label="memory of this project")
+    text = filled(building.prompts, "read_path", memory_summary=kept)
+    return fence_block(text, label="memory of this project")
 
 
 def _read(file: Path) -> str:
     try:
         return file.read_text("utf-8")
-    except (
-        FileNotFoundError
-    ):  # another version may have taken its place between finding and opening it
+    except FileNotFoundError:  # another version may have replaced it between listing and opening
         return file.read_text("utf-8")

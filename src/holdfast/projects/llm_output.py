@@ -1,4 +1,4 @@
-"""What models answer in the two phases: strict JSON with exactly the keys that were asked for."""
+"""Output of models in both stages: strict JSON with exactly the requested keys."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from ..models.llm.chat import Complete
 from ..models.llm.json_output import object_in
 
 LONGEST_SLUG = 20  # characters
-# Seconds between two looks at whether to stop.
+# Seconds between two checks of the stop signal.
 STEP = 0.1
 
 
 def answer_of(
     complete: Complete, said: str, keys: Collection[str], *, stage: str
 ) -> Mapping[str, Any]:
-    """The object that a model answers with. ModelFailed says at which stage, and whether the model,
-    its JSON or the keys in it were the reason."""
+    """Ask a model and parse its JSON object. Raises ModelFailed with the stage and the cause: the
+    model, its JSON or the keys.
+    """
     try:
         text = complete(said)
     except (Stopping, CapReached):
         raise
     except MissingKey as error:
         raise ModelFailed(f"No API key available for {stage}: {error}") from error
-    except Exception as error:  # providers, their clients and pydantic-ai share no base
+    except Exception as error:  # providers, their clients and pydantic-ai share no base class
         raise ModelFailed(f"{stage} model error: {error or type(error).__name__}") from error
     found = object_in(text)
     if found is None:
@@ -40,15 +41,15 @@ def answer_of(
 
 
 def stoppable(complete: Complete | None, stop: Event) -> Complete | None:
-    """The model, waited for no longer than until `stop` is set: Stopping then, and nobody hears
-    what it says.
+    """Call the model, but wait only until `stop` is set. Then raise Stopping and discard the
+    answer.
     """
     if complete is None:
         return None
 
     def asked(prompt: str) -> str:
         answer: Future[str] = Future()
-        # A daemon: a process that ends does not wait for it.
+        # A daemon thread, so that the process can exit without waiting for it.
         Thread(
             target=_ask, args=(complete, prompt, answer), name="holdfast-model", daemon=True
         ).start()
@@ -63,12 +64,12 @@ def stoppable(complete: Complete | None, stop: Event) -> Complete | None:
 def _ask(complete: Complete, prompt: str, answer: Future[str]) -> None:
     try:
         answer.set_result(complete(prompt))
-    except BaseException as error:  # it is raised where the answer is waited for
+    except BaseException as error:  # raised in the waiting thread
         answer.set_exception(error)
 
 
 def slug_of(text: str) -> str:
-    """A name for a file out of a few words: small letters, figures, underscores.
+    """Turn a few words into a file name: lower case, digits, underscores.
 
     >>> slug_of("Fix the login page!")
     'fix_the_login_page'

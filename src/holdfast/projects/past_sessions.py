@@ -1,5 +1,5 @@
-"""Past sessions of the coding agents on this machine: found, told by project, and taken in, each
-where it belongs.
+"""Past sessions of coding agents on this machine: discover them, group them by project, import
+them.
 """
 
 from __future__ import annotations
@@ -20,27 +20,25 @@ from ..types import Micros, Scope
 
 @dataclass(slots=True)
 class PastProject:
-    """What was found of one project: its place, whether or not anything is there, and its sessions,
-    newest first.
+    """Sessions found for one project: its place, whether or not it exists, and its sessions, newest
+    first.
     """
 
     place: RecordRoot
     sessions: list[DiscoveredSessions] = field(default_factory=list)
     private: int = 0
-    """Sessions of which nothing is to be remembered."""
+    """Sessions excluded from memory."""
     named: bool = False
-    """Whether a person named the file: then it is read again if what was taken in of it is not
-    there any more.
-    """
+    """Whether the user named the file. Then it is read again if its import has been deleted."""
 
     @property
     def files(self) -> list[Path]:
-        """The files they are in, those of the newest sessions first."""
+        """Their files, newest sessions first."""
         return list(dict.fromkeys(one.path for one in self.sessions))
 
     @property
     def agents(self) -> dict[str, int]:
-        """How many sessions each agent has here, most first."""
+        """Number of sessions per agent, most first."""
         counts: dict[str, int] = {}
         for one in self.sessions:
             counts[one.agent] = counts.get(one.agent, 0) + 1
@@ -48,31 +46,31 @@ class PastProject:
 
     @property
     def changed_at(self) -> Micros:
-        """When the latest of them went on."""
+        """Time of the latest session."""
         return max((one.changed_at or 0 for one in self.sessions), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What is on this machine."""
+    """All sessions on this machine."""
 
     projects: list[PastProject]
-    """The one that was worked on last first."""
+    """Most recently active project first."""
     homeless: list[DiscoveredSessions]
-    """Sessions of which nobody noted where they were held."""
+    """Sessions without a recorded folder."""
     unreadable: list[str]
 
 
 def survey(home: Path, environ: Mapping[str, str], agents: Sequence[str] = ()) -> Survey:
-    """Every past session of these agents, or of all that are known, by project. Only the heads of
-    files are read.
+    """Discover past sessions of these agents, by default of all known ones. Reads only the heads of
+    files.
     """
     readers = [reader for reader in READERS if not agents or reader.name in agents]
     return _sorted(found_sessions(home, environ, readers))
 
 
 def survey_file(file: Path) -> Survey:
-    """The sessions in one file, by project. Only the heads of sessions are read."""
+    """Group the sessions in one file by project. Reads only the heads of sessions."""
     reader = reader_for(file)
     found = _sorted(sessions_in(reader, file) if reader else ())
     for project in found.projects:
@@ -81,7 +79,7 @@ def survey_file(file: Path) -> Survey:
 
 
 def _sorted(sessions: Iterable[DiscoveredSessions | OSError]) -> Survey:
-    """Sessions by the project they were held in, those of the one that was worked on last first."""
+    """Group sessions by project, most recently active project first."""
     projects: dict[Scope, PastProject] = {}
     homeless = []
     unreadable = []
@@ -105,7 +103,7 @@ def _sorted(sessions: Iterable[DiscoveredSessions | OSError]) -> Survey:
 
 @cache
 def place_of(cwd: str) -> RecordRoot:
-    """The place of the project that a session worked in, by the folder that it noted."""
+    """Place of the project in which a session ran, from its recorded folder."""
     return place_around(Path(cwd))
 
 
@@ -118,10 +116,10 @@ def take_in(
     max_bytes: int,
     progress: Callable[[Path], None] = lambda path: None,
 ) -> Indexed:
-    """Takes in the sessions of a project, and says what was done.
+    """Import the sessions of a project and report the result.
 
-    Files that are as they were are not read, and of one that grew only what is new. Stopped
-    anywhere, every session is wholly there or not at all, and the next time goes on.
+    Unchanged files are skipped; of a grown file only the new part is read. Each session is imported
+    atomically, so an interrupted import resumes.
     """
     sources = sources_of(project.place, data)
     scope = project.place.scope
@@ -146,10 +144,9 @@ def take_in_file(
     max_bytes: int,
     homeless: bool = False,
 ) -> Indexed:
-    """Takes in the sessions of one file, whatever project they were held in, and says what was
-    done.
+    """Import the sessions of one file, whatever their project, and report the result.
 
-    With `homeless` only those of which nobody noted where they were held.
+    With `homeless`, only sessions without a recorded folder.
     """
     indexer = Indexer(
         store, scope, author, max_bytes=max_bytes, belongs=lambda transcript: not transcript.cwd
@@ -160,10 +157,10 @@ def take_in_file(
 
 
 def belongs(transcript: Transcript, scope: Scope) -> bool:
-    """Whether a session was held in a project."""
+    """Whether a session ran in a project."""
     return bool(transcript.cwd) and place_of(transcript.cwd).scope == scope
 
 
 def agents() -> list[str]:
-    """The agents whose sessions can be found or read."""
+    """Agents whose sessions can be discovered or read."""
     return [reader.name for reader in READERS]

@@ -1,6 +1,4 @@
-"""The project that a folder belongs to, and how its memory is built, as its holdfast.yaml says. No
-model is loaded.
-"""
+"""The project of a folder and its build settings from holdfast.yaml. Loads no model."""
 
 from __future__ import annotations
 
@@ -17,26 +15,24 @@ from .guidance import guidance
 
 
 class Around(NamedTuple):
-    """A project, whether or not it keeps records."""
+    """A project, whether or not it has records."""
 
     scope: Scope
     building: Building
     models: dict[str, str]
-    """Which model has which role, by what the file says."""
+    """Models by role, as configured in the file."""
 
     @property
     def enabled(self) -> bool:
-        """Whether its memory is built and told without being asked for."""
+        """Whether its memory is built and injected automatically."""
         return self.building.settings.enabled
 
     def wanted(self, profile: Mapping[str, Any]) -> bool:
-        """The same, given what is set for the project in the store: who switched it on or off there
-        has the say.
-        """
+        """The same, with the project's own switch in the store taking precedence."""
         return bool(profile.get("enabled", self.enabled))
 
     def guidance(self, *, most: int | None = None) -> str:
-        """What an agent is told when it begins, with so many tokens of the summary at `most`; empty
+        """Guidance for an agent at session start, with at most `most` tokens of the summary; empty
         without one.
         """
         building = self.building
@@ -49,16 +45,16 @@ class Around(NamedTuple):
 
 
 def project_around(folder: Path, *, data: Path | None = None) -> Around:
-    """The project that a folder belongs to: one that keeps records, else the repository, else the
-    folder itself.
+    """Find the project of a folder: the nearest one with records, else the repository, else the
+    folder.
 
-    InvalidInput when its holdfast.yaml, or the person's own, says something that cannot be.
+    Raises InvalidInput if its holdfast.yaml, or the user's own, is invalid.
     """
     place = place_around(folder)
-    told = config.project_file(place.folder)
+    configured = config.project_file(place.folder)
     building = Building(
         data or config.data_folder(),
-        settings_from(told["memories"], config.PROJECT_FILE),
-        prompts=Path(told["prompts"]) if told["prompts"] else None,
+        settings_from(configured["memories"], config.PROJECT_FILE),
+        prompts=Path(configured["prompts"]) if configured["prompts"] else None,
     )
-    return Around(place.scope, building, told["models"])
+    return Around(place.scope, building, configured["models"])

@@ -1,6 +1,4 @@
-"""The prompts of the two phases: files that ship with the package, any of which a project may
-replace.
-"""
+"""Prompts of both stages: files of this package that a project can override."""
 
 from __future__ import annotations
 
@@ -10,29 +8,29 @@ from pathlib import Path
 
 from ..errors import InvalidInput
 
-# Importlib.resources takes long to load, and hooks wait for this.
+# Not importlib.resources: it loads slowly, and hooks wait for this.
 PROMPTS = Path(__file__).with_name("prompts")
+# A slot such as {{rollout}}.
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
 def asked(folder: Path | None, *, template: str, system: str = "", **slots: str) -> str:
-    """A prompt with its slots filled, behind the system prompt that goes with it.
+    """Render a prompt with its slots filled, after its system prompt.
 
-    A file of the same name in `folder` stands in for ours; InvalidInput when it has a slot that
-    does not exist.
+    A file of the same name in `folder` replaces ours. Raises InvalidInput for an unknown slot.
     """
     text = filled(folder, template, **slots)
     return f"{_text(folder, system).strip()}\n\n{text}" if system else text
 
 
 def filled(folder: Path | None, name: str, **slots: str) -> str:
-    """The prompt of a name with its slots filled."""
+    """Render the prompt of this name."""
     text = _text(folder, name)
     if unknown := set(_SLOT.findall(text)) - set(slots):
         slot = sorted(unknown)[0]
         known = ", ".join(slots)
         raise InvalidInput(
-            f"The prompt {name}.md has {{{{{slot}}}}}, which nothing fills. It may have: {known}."
+            f"The prompt {name}.md has the unknown slot {{{{{slot}}}}}. Known slots: {known}."
         )
     return _SLOT.sub(lambda slot: slots[slot[1]], text).strip()
 

@@ -1,8 +1,8 @@
-"""The sink for projects, their first phase: read each past session once, keep what it teaches.
+"""Stage 1, the project sink: read each past session once and store what it teaches.
 
-One job a session. A session is read when it has been silent for long enough, is not too old, and
-has gone on since it was last read. With a model that is one structured answer; without one the note
-finder does. A session that teaches nothing leaves nothing but its mark of progress.
+One job per session. A session is due when it has been idle long enough, is not too old, and has new
+turns since it was last read. A model gives one structured answer; without a model the note finder
+is used. A session without notes leaves only its progress mark.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import NamedTuple
 
 from ..errors import ModelFailed, NotFound
@@ -33,19 +32,19 @@ from .transcript_json import payload
 
 NAME = "project-extract"
 NEXT = ("project-build", "memory")
-"""The job that puts all sessions together, which has more to do when one of them taught something
-else.
-"""
-# Of one session: one that seems to teach more is a document, not a session.
+"""The job that combines all sessions; a changed output gives it more to do."""
+# Limit per session: more than this is a document, not a session.
 MOST_NOTES = 40
+# Characters of a session's title in its summary.
 LONGEST_TITLE = 70
 HAS_BEEN_READ = "it has been read"
 KEYS = ("rollout_summary", "rollout_slug", "raw_memory")
+# End of a sentence, of a line, or of an introduction such as "Please do this:".
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|:?\n")
 
 
 class Lesson(NamedTuple):
-    """What a session teaches, and the memories that hold what it taught before."""
+    """What a session teaches, and the memories that hold its previous output."""
 
     taught: Taught
     known: Sequence[Memory]
@@ -53,7 +52,7 @@ class Lesson(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A session that is not read now, and why."""
+    """A session that is not read now, with the reason."""
 
     session: Session
     reason: str
@@ -62,9 +61,7 @@ class Passed:
 def candidates(
     store: Store, scope: Scope, building: Building, now: Micros
 ) -> Iterator[Session | Passed]:
-    """The sessions of a project, the latest first: those to read as they are, the others with the
-    reason why not.
-    """
+    """Sessions of a project, latest first: those to read, and the others with the reason."""
     settings = building.settings
     jobs = {job.key: job for job in store.jobs.list([scope]) if job.kind == NAME}
     every = sorted(store.sessions.list([scope]), key=lambda one: (-one.last_activity, one.id))
@@ -75,12 +72,12 @@ def candidates(
         reason = _reason(session, mark, jobs.get(session.id), building, now)
         if number >= settings.thread_scan_limit:
             reason = (
-                f"only the latest {counted(settings.thread_scan_limit, 'session')} may be looked at"
+                f"only the latest {counted(settings.thread_scan_limit, 'session')} are considered"
             )
         elif not reason and left == 0:
             reason = (
-                f"{counted(settings.max_rollouts_per_startup, 'session')} may be read in one "
-                "go; it is for the next"
+                f"at most {counted(settings.max_rollouts_per_startup, 'session')} per run; "
+                "it is left for the next"
             )
         left -= not reason
         yield Passed(session, reason) if reason else session
@@ -89,39 +86,37 @@ def candidates(
 def _reason(
     session: Session, mark: Progress | None, job: Job | None, building: Building, now: Micros
 ) -> str:
-    """Why a session is not read now; empty for one that is."""
+    """Reason why a session is not read now; empty if it is."""
     settings = building.settings
-    silent = now - session.last_activity
-    reasons = (
-        (session.id in building.skipped, "it goes on at the moment"),
-        (bool(session.metadata.get("private")), "it is private"),
-        (
-            silent > settings.max_rollout_age_days * DAY,
-            f"it is older than {counted(settings.max_rollout_age_days, 'day')}",
-        ),
-        (
-            silent < settings.min_rollout_idle_hours * HOUR,
-            f"it was active in the last {counted(settings.min_rollout_idle_hours, 'hour')}",
-        ),
-    )
-    given = next((reason for holds, reason in reasons if holds), "")
-    if given:
-        return given
-    if covers(mark, session):
-        return HAS_BEEN_READ
-    return "" if job is None or job.watermark < session.last_activity else _standing(job, now)
+    idle = now - session.last_activity
+    oldest = settings.max_rollout_age_days
+    youngest = settings.min_rollout_idle_hours
+    reasons = {
+        "it is still active": session.id in building.skipped,
+        "it is private": bool(session.metadata.get("private")),
+        f"it is older than {counted(oldest, 'day')}": idle > oldest * DAY,
+        f"it was active in the last {counted(youngest, 'hour')}": idle < youngest * HOUR,
+        HAS_BEEN_READ: covers(mark, session),
+    }
+    for reason, applies in reasons.items():
+        if applies:
+            return reason
+    # The session has new turns since this job was enqueued, so the job's state is outdated.
+    if job is None or job.watermark < session.last_activity:
+        return ""
+    return _standing(job, now)
 
 
 def _standing(job: Job, now: Micros) -> str:
-    """Why a session that is not new is not read now."""
+    """Reason why an already known session is not read now."""
     if job.done_watermark >= job.watermark:
         return HAS_BEEN_READ
     if job.status == "running" and (job.lease_until or 0) > now:
-        return f"{job.worker} reads it now"
+        return f"{job.worker} is reading it"
     if job.retries_left <= 0:
         return f"it failed three times: {job.error}"
     return (
-        f"it failed: {job.error}; tried again later"
+        f"it failed: {job.error}; it is retried later"
         if job.status == "error" and (job.retry_at or 0) > now
         else ""
     )
@@ -143,7 +138,7 @@ def _projects(worker: Worker) -> list[Scope]:
 
 @dataclass(frozen=True, slots=True)
 class ProjectSink:
-    """What a session teaches its project."""
+    """Sink for what a session teaches its project."""
 
     worker: Worker
     building: Building
@@ -151,26 +146,30 @@ class ProjectSink:
     builds_on = ()
 
     def wants(self, session: Session, marks: Marks) -> bool:
-        """Sessions that went on since they were last read; `candidates` says what else counts."""
+        """Sessions with new turns since they were last read; `candidates` applies the other
+        conditions.
+        """
         return not covers(marks.get(PROJECTS), session)
 
     def extract(self, session: Session, turns: Memories, marks: Marks) -> Lesson:
-        """What a session teaches, and what it has taught before."""
+        """Extract what a session teaches, and find its previous output."""
         del marks
-        taught = teaches(session, turns, self.building)
+        lesson = teaches(session, turns, self.building)
         known = stage1_outputs.outputs_of(self.worker.store, session.scope, session.id)
-        return Lesson(taught, known)
+        return Lesson(lesson, known)
 
     def is_current(self, read: Session, now: Session) -> bool:
-        """Always: a session that went on since is read again."""
+        """Always True: a session with new turns is read again."""
         del read, now
         return True
 
     def apply(
         self, tx: Transaction, session: Session, extraction: Extraction[Lesson], *, at: Micros
     ) -> None:
-        """Puts what it teaches in the place of what it taught, and has the files made again."""
-        del session  # It may have gone on: what was read is said of what was read.
+        """Replace the previous output and request a rebuild of the files."""
+        del (
+            session
+        )  # not needed: the session may have grown meanwhile, and the mark must match what was read
         worker, lesson, read = self.worker, extraction.found, extraction.session
         stage1_outputs.save_outputs(
             tx, read, lesson.taught, lesson.known, at=at, limit=worker.max_bytes
@@ -179,7 +178,7 @@ class ProjectSink:
             dirty(tx, worker.store, read.scope, at)
 
     def reached(self, session: Session, extraction: Extraction[Lesson]) -> list[Reached]:
-        """As far as the session had come when it was read."""
+        """Position of the session when it was read."""
         del session
         return [Reached(PROJECTS, extraction.session.last_activity)]
 
@@ -201,19 +200,19 @@ def _run(task: Task) -> Output | None:
 
 def _building(worker: Worker) -> Building:
     if worker.building is None:
-        raise NotFound("This worker does not build projects' memories.")
+        raise NotFound("This worker does not build project memories.")
     return worker.building
 
 
 def dirty(tx: Transaction, store: Store, scope: Scope, at: Micros) -> None:
-    """Says that a project's memory is to be put together again, whatever the clock says."""
+    """Request a rebuild of a project's memory, whatever the schedule."""
     kind, key = NEXT
     known = [job.watermark for job in store.jobs.list([scope]) if (job.kind, job.key) == NEXT]
     tx.jobs.enqueue(scope, kind, key, watermark=max(at, *(mark + 1 for mark in known), 0))
 
 
 def teaches(session: Session, turns: Memories, building: Building) -> Taught:
-    """What a session teaches its project, by the model or by rules; no secret is left in it."""
+    """Extract what a session teaches its project, by model or by rules, without secrets."""
     if building.default is None:
         return by_rules(session, turns)
     said = asked(
@@ -240,18 +239,18 @@ def teaches(session: Session, turns: Memories, building: Building) -> Taught:
 
 
 def by_rules(session: Session, turns: Memories) -> Taught:
-    """What the note finder finds, told note by note."""
+    """Notes of the note finder, rendered one by one."""
     notes = find_notes(turns)[:MOST_NOTES]
     if not notes:
         return Taught("", "")
     title = (
         str(session.metadata.get("title") or "").strip() or _first_words(turns) or notes[0].title
     )
-    return Taught(_told(notes), _summary(title, notes), slug_of(title), tuple(notes))
+    return Taught(_render(notes), _summary(title, notes), slug_of(title), tuple(notes))
 
 
-def _told(notes: Sequence[Note]) -> str:
-    """Notes as Markdown, in one list for each category."""
+def _render(notes: Sequence[Note]) -> str:
+    """Render notes as Markdown, one list per category."""
     lists = []
     for category in CATEGORIES:
         lines = [
@@ -263,21 +262,21 @@ def _told(notes: Sequence[Note]) -> str:
 
 
 def _summary(title: str, notes: Sequence[Note]) -> str:
-    counts = reduce(
-        lambda found, note: found | {note.category: found.get(note.category, 0) + 1},
-        notes,
-        dict[str, int](),
-    )
-    listed = ", ".join(
-        f"{count} {name if count > 1 else name.rstrip('s')}" for name, count in counts.items()
-    )
-    return (
-        f"{shorten(title, LONGEST_TITLE).rstrip('.')} ({listed})\n{notes[0].text.splitlines()[0]}"
-    )
+    counts: dict[str, int] = {}
+    for note in notes:
+        counts[note.category] = counts.get(note.category, 0) + 1
+    parts = []
+    for name, count in counts.items():
+        # Categories are plural nouns.
+        noun = name if count > 1 else name.rstrip("s")
+        parts.append(f"{count} {noun}")
+    short_title = shorten(title, LONGEST_TITLE).rstrip(".")
+    first_line = notes[0].text.splitlines()[0]
+    return f"{short_title} ({', '.join(parts)})\n{first_line}"
 
 
 def _first_words(turns: Memories) -> str:
-    """What the person began with: their first sentence."""
+    """The user's first sentence: the purpose of the session."""
     said = next((turn.content.strip() for turn in turns if turn.role in PEOPLE), "")
     first = _SENTENCE_END.split(said, maxsplit=1)[0]
     return first[:1].upper() + first[1:]
@@ -293,4 +292,4 @@ def _terms(worker: Worker) -> Terms:
 
 
 EXTRACT = Kind(NAME, due=_due, run=_run, terms=_terms)
-"""One job for each session that is to be read."""
+"""One job per session that is due."""

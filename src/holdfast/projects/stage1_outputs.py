@@ -1,5 +1,5 @@
-"""What a session taught its project: the output of the first phase, kept as a memory until the
-session goes on.
+"""Outputs of stage 1: what a session taught its project, stored as a memory until the session
+changes.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ _KEY = "taught"
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """What one session teaches: all of it, and in a sentence or two; empty texts teach nothing."""
+    """What one session teaches, in full and in a sentence or two; empty texts teach nothing."""
 
     memory: str
     summary: str
     slug: str = ""
     notes: tuple[Note, ...] = ()
-    """The same, note by note, where rules found it."""
+    """The same as notes, if rules found it."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to keep."""
+        """Whether there is nothing to store."""
         return not self.memory.strip() or not self.summary.strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What is kept of a session."""
+    """Stored output of a session."""
 
     session: str
     updated_at: Micros
-    """When the session was last active, as far as this tells it."""
+    """Last activity of the session when it was read."""
     taught: Taught
 
 
 def outputs(store: Store, scope: Scope, limit: int | None = None) -> list[Output]:
-    """The outputs of a project, the most recent sessions first."""
+    """Outputs of a project, most recent sessions first."""
     found = [_output(memory) for memory in kept_as(store, scope)]
     return sorted(found, key=lambda one: (-one.updated_at, one.session))[:limit]
 
@@ -60,9 +60,7 @@ def save_outputs(
     at: Micros,
     limit: int,
 ) -> None:
-    """Puts the output of a session in the place of those it had; one that teaches nothing leaves
-    none.
-    """
+    """Replace the outputs of a session; one that teaches nothing leaves none."""
     for old in known:
         tx.remove(old)
     if taught.is_empty:
@@ -79,19 +77,17 @@ def save_outputs(
     stored = tx.add(commit.build(draft, session.scope, at=at, max_bytes=limit))
     for turn in dict.fromkeys(turn for note in taught.notes for turn in note.turns):
         if tx.memory(session.scope, turn) is None:
-            raise Conflict(
-                "Something of the session was removed while it was read. It is read again."
-            )
+            raise Conflict("Part of the session was removed while it was read. It is read again.")
         tx.link(Edge(session.scope, stored.id, turn, "derived_from", at))
 
 
 def outputs_of(store: Store, scope: Scope, session: str) -> list[Memory]:
-    """The memories that hold what is kept of a session."""
+    """Memories that hold the output of a session."""
     return [memory for memory in kept_as(store, scope) if memory.metadata["session"] == session]
 
 
 def kept_as(store: Store, scope: Scope) -> Sequence[Memory]:
-    """The memories that hold the outputs of a project."""
+    """Memories that hold the outputs of a project."""
     every = store.list(Filter((scope,), kinds=("episode",), categories=(CATEGORY,)))
     return [memory for memory in every if _KEY in memory.metadata]
 

@@ -1,7 +1,6 @@
-"""A session as it is shown to a model: its items as JSON, cut to what the model has room for.
+"""A session as JSON for a model, cut to the token budget.
 
-Whole items are left out of the middle, never a part of the JSON: the beginning says what was
-wanted, the end what came of it.
+Whole items are dropped from the middle: the beginning states the task, the end the result.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from ..context.blocks import HEAD_SHARE, MARKER, cut_middle, escape, line_tokens
 from ..extraction.coding.project_settings import ProjectSettings
 from ..types import Memory
 
-# Characters of one item.
+# Characters per item.
 LONGEST = 32_000
 
 
 def payload(turns: Sequence[Memory], settings: ProjectSettings) -> str:
-    """Render a session's turns as a JSON list within the tokens that a session may take."""
+    """Render a session's turns as a JSON list within the token budget."""
     items = [
         json.dumps(
             {"role": turn.role, "content": cut_middle(escape(turn.content), LONGEST)},
@@ -43,7 +42,7 @@ def within(items: Sequence[str], room: int) -> list[str]:
 
 
 def _fitting(costs: Sequence[int], room: int) -> int:
-    """How many of these, from the first on, fit."""
+    """How many of these fit, from the first on."""
     for number, cost in enumerate(costs):
         room -= cost
         if room < 0:

@@ -1,12 +1,11 @@
-"""Lossless export and import: one JSON object per line, in constant memory both ways.
+"""Lossless export and import: one JSON object per line, in constant memory.
 
-    {"bundle":"holdfast","version":1,"history":true}      what this is
-    {"type":"memory","scope":"user:me","id":"fact_…",…}   truth, scope by scope, in insertion order
-    {"type":"end","rows":12,"sha256":"…"}                 proof that nothing is missing above this line
-    {"type":"vector",…}                                   optional: projections, so that nothing is embedded again
+    {"bundle":"holdfast","version":1,"history":true}      header
+    {"type":"memory","scope":"user:me","id":"fact_…",…}   rows, scope by scope, in insertion order
+    {"type":"end","rows":12,"sha256":"…"}                 checksum of all lines above
+    {"type":"vector",…}                                   optional: vectors, to avoid re-embedding
 
-Rows carry no numbers of the store they came from, so exporting an imported bundle gives the same
-bytes.
+Rows carry no sequence numbers of their store, so exporting an imported bundle gives the same bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import hashlib
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,16 @@ from ..storage.protocol import Author, Store, Transaction
 from ..storage.schema import TABLES, promised, to_json
 from ..types import Scope
 
+# Format version; a reader refuses newer ones.
 VERSION = 1
+# Vectors per transaction. They come after the rows, which are one transaction.
 VECTOR_STEP = 500
 Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: rows by noun that are new, and how many were already there."""
+    """Result of an import: new rows by type, and how many already existed."""
 
     added: Mapping[str, int]
     skipped: int
@@ -42,19 +44,21 @@ class Imported:
 def export(
     store: Store, scopes: Sequence[Scope], *, history: bool = True, vectors: bool = False
 ) -> Iterator[str]:
-    """The lines of a bundle, each with its line end. All of them show the same moment."""
+    """Lines of a bundle with their line ends, all from one snapshot."""
     nouns = [noun for noun in TABLES if noun != "event" or history]
     with store.snapshot() as rows:
-        yield from _sealed(
-            (line for scope in scopes for line in _lines(rows, nouns, scope)), history=history
-        )
-        for scope in scopes if vectors else ():
+        lines = chain.from_iterable(_lines(rows, nouns, scope) for scope in scopes)
+        yield from _sealed(lines, history=history)
+        if not vectors:
+            return
+        for scope in scopes:
             yield from _lines(rows, ["vector"], scope)
 
 
 def comparable(lines: Iterable[str]) -> list[str]:
-    """The rows of a bundle without what is only observed: equal after an undo, in two stores that
-    were synced, and in a copy. The lines around them, which seal every byte, are left out."""
+    """Rows of a bundle without usage counters: equal after an undo, after a sync and in a copy.
+    Header and end line, which contain checksums, are left out.
+    """
     rows = (_parsed(number, line) for number, line in enumerate(lines, start=1))
     return [to_json(promised(row["type"], row)) for row in rows if row.get("type") in TABLES]
 
@@ -68,10 +72,11 @@ def _lines(
 
 
 def _apart(row: dict[str, Any]) -> dict[str, Any]:
-    """A row whose own column `type`, which an entity has, does not stand in the way of the
-    line's.
-    """
-    return {f"its_{name}" if name == "type" else name: value for name, value in row.items()}
+    """Row with its own `type` column, as entities have, renamed to avoid the line's `type`."""
+    renamed = {}
+    for name, value in row.items():
+        renamed["its_type" if name == "type" else name] = value
+    return renamed
 
 
 def _sealed(lines: Iterable[str], *, history: bool) -> Iterator[str]:
@@ -95,11 +100,10 @@ def import_bundle(
     kept: Container[tuple[str, str]] = (),
     progress: Progress = lambda n: None,
 ) -> Imported:
-    """Takes a bundle in: all of its rows or, if anything is wrong with it, none.
+    """Import a bundle atomically.
 
-    Rows that are already there are skipped, so importing twice equals once. `into` renames the
-    bundle's scope. `kept` are memories, by scope and id, that stay what they are here, whatever the
-    bundle says of them.
+    Existing rows are skipped, so imports are idempotent. `into` renames the bundle's scope. `kept`
+    names memories, by scope and id, that the import must not change.
     """
     source = enumerate(lines, start=1)
     header_line, header = _header(source)
@@ -109,9 +113,10 @@ def import_bundle(
         nonlocal begun
         if (
             begun
-        ):  # a server was lost on the way, and what was read of the bundle cannot be read again
+            # The connection to a server was lost, and a consumed stream cannot be read again.
+        ):
             raise StoreError(
-                "The connection was lost in the middle. Nothing was imported; import it again."
+                "The connection was lost during the import. Nothing was imported; import it again."
             )
         begun = True
         return _take_truth(tx, source, header_line, header, into, kept, progress)
@@ -125,14 +130,13 @@ def _header(source: Iterator[tuple[int, str]]) -> tuple[str, dict[str, Any]]:
     header = _parsed(1, line) if line.strip() else {}
     if header.get("bundle") != "holdfast":
         raise InvalidInput(
-            "This is not a Holdfast bundle: its first line does not say so. Nothing was imported. "
+            "This is not a Holdfast bundle: the first line is no header. Nothing was imported. "
             "The file of another memory needs its format: holdfast import FORMAT FILE"
         )
     if header.get("version") != VERSION:
         raise InvalidInput(
             f"The bundle has version {header.get('version')}, this Holdfast reads {VERSION}. "
-            "Nothing was imported. "
-            "Import it with the version that wrote it, or a newer one."
+            "Nothing was imported. Import it with the version that wrote it, or a newer one."
         )
     return line, header
 
@@ -155,8 +159,8 @@ def _take_truth(
         if noun == "end":
             if (row.get("rows"), row.get("sha256")) != (seen, digest.hexdigest()):
                 raise InvalidInput(
-                    "The bundle was changed or damaged: its checksum is wrong. Nothing was "
-                    "imported."
+                    "The bundle was changed or damaged: its checksum does not match. Nothing "
+                    "was imported."
                 )
             return Imported(added, skipped)
         if noun not in TABLES:
@@ -217,13 +221,11 @@ def _take_vectors(
 
 
 RowKey = tuple[Scope, str]
-"""The scope of vectors and the model that made them."""
+"""Scope and model of a group of vectors."""
 
 
 def _vector(number: int, line: str, into: Scope | None) -> tuple[RowKey, str, Any]:
-    """One vector of a bundle. The memories are in by now, so what is wrong here costs only
-    vectors.
-    """
+    """Parse one vector. The memories are already imported, so an error here costs only vectors."""
     try:
         row = _parsed(number, line)
         vector = np.frombuffer(base64.b64decode(row["vector"], validate=True), np.float32)
@@ -232,9 +234,8 @@ def _vector(number: int, line: str, into: Scope | None) -> tuple[RowKey, str, An
         return (into or Scope.parse(row["scope"]), str(row["model"])), str(row["memory"]), vector
     except (InvalidInput, KeyError, TypeError, ValueError) as error:
         raise InvalidInput(
-            f"Line {number} is not a vector. The memories were imported, the vectors from here on "
-            "were not. "
-            "Make them anew with `holdfast store reembed`."
+            f"Line {number} is not a vector. The memories were imported, the vectors from here "
+            "on were not. Recompute them with `holdfast store reembed`."
         ) from error
 
 

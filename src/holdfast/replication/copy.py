@@ -1,9 +1,9 @@
-"""From one store into another, of the same kind or not: every row, its history and its vectors,
-then proof of it.
+"""Copy one store into another, of the same backend or not: all rows, history and vectors, then
+verify.
 
-A copy streams in constant memory and commits as it goes. What a stopped one left behind is the
-beginning of every table, because both stores give their rows in one order; so the next one skips
-what is equal and goes on from there.
+A copy streams in constant memory and commits as it goes. Both stores return rows in the same order,
+so an interrupted copy is a prefix of every table; the next one skips what is equal and continues
+from there.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ from ..storage.schema import TABLES, Table, promised, to_json
 from ..text.terminal import counted
 from ..types import Scope, Scopes
 
-STEP = 500  # rows of one transaction
+STEP = 500  # rows per transaction
 VECTOR = "vector"
 NOUNS = (*TABLES, VECTOR)
 Row = dict[str, Any]
 Read = Callable[[str, Scope], Iterator[Row]]
 Progress = Callable[[int], None]
-# Nothing is journalled here, so nobody ever reads who did it.
+# Nothing is journalled here, so the actor is never read.
 _COPIER = Author("copy", "", 0, "copy")
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy did: rows by noun that are new, rows that were already there; vectors are the
-    noun `vector`.
+    """Result of a copy: new rows by type, and rows that already existed; vectors have type
+    `vector`.
     """
 
     scopes: Scopes
     copied: Mapping[str, int]
     already_there: Mapping[str, int]
     digest: str
-    """SHA-256 of all that was compared. Copies of the same scopes have the same one, in whatever
-    stores they are.
+    """SHA-256 of everything compared. Copies of the same scopes have the same digest on any
+    backend.
     """
 
     @property
     def vectors(self) -> int:
-        """How many vectors were copied."""
+        """Number of copied vectors."""
         return self.copied[VECTOR]
 
 
 @dataclass(slots=True)
 class _Sum:
-    """Rows counted and hashed on their way past."""
+    """Counter and hash of the rows that pass."""
 
     rows: int = 0
     hash: Any = field(default_factory=hashlib.sha256)
@@ -81,25 +81,21 @@ def copy_store(
     scopes: Sequence[Scope] | None = None,
     progress: Progress = lambda rows: None,
 ) -> Copied:
-    """Copies scopes, all of them unless told, as they are at this moment, and compares both sides
-    afterwards.
+    """Copy scopes, by default all, as of this moment, and compare both sides afterwards.
 
-    Stopped anywhere, it goes on where it stopped when it is called again. A scope of the target may
-    hold nothing but a part of the same copy: Conflict otherwise, before anything in it is changed.
-    StoreError when the two sides are not equal in the end. How often a memory was read and when a
-    session was last active is taken along but not compared, because it changes with every use. Jobs
-    stay behind: they are the source's own work in progress.
+    An interrupted copy resumes when called again. A scope of the target may hold nothing but a part
+    of the same copy; otherwise Conflict is raised before anything in it changes. Raises StoreError
+    if the sides differ in the end. Access counts and session activity are copied but not compared,
+    because every use changes them. Jobs are not copied: they are the source's own work in progress.
     """
     copied = dict.fromkeys(NOUNS, 0)
     there = dict.fromkeys(NOUNS, 0)
     proof = list[str]()
     with source.snapshot() as rows:
-        # Asked after the moment was fixed: a scope that came later is one without rows.
+        # Listed after the snapshot was taken: a scope created later just has no rows.
         wanted = source.scopes() if scopes is None else list(dict.fromkeys(scopes))
         if empty := [scope for scope in scopes or () if not _holds_anything(rows, scope)]:
-            raise NotFound(
-                f"There is nothing in scope '{empty[0]}' of {source.location}. Nothing was copied."
-            )
+            raise NotFound(f"Scope '{empty[0]}' of {source.location} is empty. Nothing was copied.")
         for scope in wanted:
             sums = _copy_scope(rows, target, scope, copied, there, progress)
             proof += [f"{scope} {label}: {sum_}\n" for label, sum_ in sums.items()]
@@ -108,7 +104,10 @@ def copy_store(
 
 
 def _holds_anything(rows: Read, scope: Scope) -> bool:
-    return any(True for noun in NOUNS for _ in rows(noun, scope))
+    for noun in NOUNS:
+        for _ in rows(noun, scope):
+            return True
+    return False
 
 
 def _copy_scope(
@@ -124,7 +123,7 @@ def _copy_scope(
         streams = {
             noun: stack.enter_context(closing(_lines(rows, noun, scope, sums))) for noun in NOUNS
         }
-        # All tables are looked at before any is written.
+        # Check all tables before writing any.
         found = {noun: _skip(streams[noun], target, noun, scope) for noun in NOUNS}
         progress(sum(found.values()))
         for noun, stream in streams.items():
@@ -138,7 +137,7 @@ def _copy_scope(
 
 
 def _lines(rows: Read, noun: str, scope: Scope, sums: _Sums) -> _Lines:
-    """The rows of a table, each with the text by which it is compared, which `sums` adds up."""
+    """Rows of a table with the text by which they are compared; `sums` accumulates them."""
     for row in rows(noun, scope):
         label, line = _vector_line(row) if noun == VECTOR else (noun, _line(TABLES[noun], row))
         sums.setdefault(label, _Sum()).add(line)
@@ -146,11 +145,12 @@ def _lines(rows: Read, noun: str, scope: Scope, sums: _Sums) -> _Lines:
 
 
 def _line(table: Table, row: Row) -> str:
-    told = promised(table.noun, row)
-    # Not every database keeps the sign of a zero.
-    return to_json(
-        {name: value + 0.0 if isinstance(value, float) else value for name, value in told.items()}
-    )
+    values = dict(promised(table.noun, row))
+    for name, value in values.items():
+        # Not every database keeps the sign of a zero.
+        if isinstance(value, float):
+            values[name] = value + 0.0
+    return to_json(values)
 
 
 def _vector_line(row: Row) -> tuple[str, str]:
@@ -158,8 +158,8 @@ def _vector_line(row: Row) -> tuple[str, str]:
 
 
 def _skip(stream: _Lines, target: Store, noun: str, scope: Scope) -> int:
-    """Moves the source's rows past those that the target has, and says how many. Conflict when it
-    has others.
+    """Skip the source's rows that the target already has; return their number. Raises Conflict for
+    other rows.
     """
     count = 0
     with closing(_lines(target.rows, noun, scope, {})) as theirs:
@@ -167,10 +167,9 @@ def _skip(stream: _Lines, target: Store, noun: str, scope: Scope) -> int:
             if next(stream, ("", {}))[0] != line:
                 raise Conflict(
                     f"{target.location} holds other data in scope '{scope}': its "
-                    f"{_named(noun, row)} is not what the "
-                    "source has at this place. Nothing in this scope was changed. Copy into an "
-                    "empty store; also when "
-                    "the source has changed since a copy was stopped."
+                    f"{_named(noun, row)} is not what the source has in this position. Nothing "
+                    "in this scope was changed. Copy into an empty store; also if the source "
+                    "has changed since a copy was interrupted."
                 )
             count += 1
     return count
@@ -182,7 +181,7 @@ def _steps(stream: _Lines) -> Iterator[list[Row]]:
 
 
 def _named(noun: str, row: Row) -> str:
-    """How a person may find a row again."""
+    """Description by which a person can find the row."""
     keys = {"event": ("target", "run"), VECTOR: ("model", "memory")}.get(noun) or TABLES[noun].key
     return " ".join([noun, *(str(row[key]) for key in keys)])
 
@@ -200,9 +199,7 @@ def _write(target: Store, noun: str, scope: Scope, rows: Sequence[Row]) -> None:
 
 
 def _verify(target: Store, scope: Scope, sums: _Sums) -> None:
-    """Reads back all that the target has, and raises StoreError unless it is what came out of the
-    source.
-    """
+    """Read the target back; raises StoreError unless it equals the source."""
     theirs: _Sums = {}
     for noun in NOUNS:
         for _ in _lines(target.rows, noun, scope, theirs):
@@ -212,8 +209,7 @@ def _verify(target: Store, scope: Scope, sums: _Sums) -> None:
         others = str(theirs.get(label, _Sum()))
         if ours != others:
             raise StoreError(
-                f"The copy of scope '{scope}' in {target.location} is not what the source has. "
-                f"{label}: {ours} in the "
-                f"source, {others} in the copy. Something else may have written there: copy into "
-                "an empty store."
+                f"The copy of scope '{scope}' in {target.location} differs from the source. "
+                f"{label}: {ours} in the source, {others} in the copy. Another program may have "
+                "written there: copy into an empty store."
             )

@@ -1,16 +1,15 @@
-"""Two stores kept equal: each takes in what the journal of the other says since they last met.
+"""Two-way sync of two stores: each applies the journal entries of the other since their last sync.
 
-A store reads the other's journal in steps from where it stopped. What a step brings and how far it
-got are one transaction, so a sync that was cut off anywhere goes on from there, and one with
-nothing new reads the end of two journals. What was erased goes ahead of all else: no word of it may
-travel back. Rows, and who wins where both sides changed one, are the business of storage/merge.py;
-what stays for this file is what rows mean:
+A store reads the other's journal in steps from its last position. The changes of a step and the new
+position are one transaction, so an interrupted sync resumes there, and a sync without news reads
+only the end of two journals. Erasures go first: no erased text may travel back. Rows, and which
+side wins a conflict, are decided in storage/merge.py; this module handles what rows mean:
 
-    the same fact said on both sides            kept once: the older stands, the other is retired and linked
-    two corrections of one fact                 both stand, linked as being in conflict
-    a fact and one that cannot be true with it  both stand, linked as being in conflict
+    the same fact on both sides       the older stays active, the other is retired and linked
+    two corrections of one fact       both stay active, linked as a conflict
+    two facts that contradict         both stay active, linked as a conflict
 
-Vectors do not travel: they are made where they are needed.
+Vectors are not transferred: each store computes its own.
 """
 
 from __future__ import annotations
@@ -43,11 +42,12 @@ from ..types import DAY, Clock, Edge, Memory, Message, Micros, Scope, new_id
 
 log = logging.getLogger(__name__)
 
-STEP = 500  # journal entries of one transaction
-# memories that a fact which arrives is compared with: what contradicts it shares most words with it
+# Journal entries per transaction.
+STEP = 500
+# Neighbours with which an arriving fact is compared: a contradiction shares most words with it.
 NEAR = 10
-# Messages leave no word in the journal, so sessions that were active since the last time are looked
-# at; by so much earlier as the clocks of two machines may be apart.
+# Messages are not in the journal, so sessions active since the last sync are compared; the margin
+# allows for clock differences between two machines.
 SLACK: Micros = DAY
 IN_CONFLICT = "changed in two places"
 Progress = Callable[[int], None]
@@ -55,28 +55,26 @@ Progress = Callable[[int], None]
 
 @dataclass(slots=True)
 class Synced:
-    """What a sync did, or would do: things that came, and things that went, by noun."""
+    """Result or plan of a sync: items received and sent, by type."""
 
     location: str
     scopes: tuple[Scope, ...]
     received: Counter[str] = field(default_factory=Counter)
     sent: Counter[str] = field(default_factory=Counter)
     conflicts: list[tuple[str, str]] = field(default_factory=list)
-    """Ids of memories that contradict each other and stand side by side from now on."""
+    """Ids of memories that contradict each other and are now linked as conflicts."""
     left_out: list[str] = field(default_factory=list)
-    """What did not travel, because it cannot be read in the store that has it, or into which it was
-    to come.
-    """
+    """Rows that were not transferred because they are unreadable in one of the stores."""
 
     @property
     def nothing(self) -> bool:
-        """Whether both were equal before."""
+        """Whether both stores were equal before."""
         return not (self.received or self.sent)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A piece of a journal: what it is about, and up to where it goes."""
+    """A slice of a journal: its changes, and the position of its end."""
 
     lineages: Sequence[Lineage]
     sessions: Sequence[str]
@@ -86,7 +84,7 @@ class _Step:
 
 @dataclass(slots=True)
 class _Side:
-    """One of the two stores, in one scope, and how the other calls it there."""
+    """One of the two stores, in one scope, with the other's replica id."""
 
     store: Store
     scope: Scope
@@ -97,7 +95,7 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Who syncs, by which clock, and who hears how far it is."""
+    """Actor, clock and progress callback of a sync."""
 
     actor: str
     clock: Clock
@@ -105,28 +103,25 @@ class Run:
     step: int = STEP
 
     def write(self, store: Store, work: Callable[[Transaction], T]) -> T:
-        """One transaction."""
+        """Run work in one transaction."""
         return store.write(self.author(), work)
 
     def author(self) -> Author:
-        """Who writes, in a run of its own."""
+        """Author for a new run."""
         at = self.clock()
         return Author(self.actor, new_id("run", at), at, SYNC)
 
 
 def sync(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synced:
-    """Makes these scopes equal in both stores, whatever was written to either of them since they
-    last met.
+    """Sync these scopes of both stores.
 
-    It can be stopped anywhere and repeated. What either side writes meanwhile travels the next
-    time.
+    Idempotent, and safe to interrupt. Writes that happen meanwhile travel with the next sync.
     """
     done = Synced(theirs.location, tuple(scopes))
     for scope in scopes:
         here, there = _sides(ours, theirs, scope, done, run)
         _exchange_erasures(here, there, run)
-        # What comes in makes the journal longer, which the other side has to read as well: until
-        # there is no more.
+        # Applied changes extend the journal that the other side reads: repeat until nothing is new.
         while _pull(there, here, done, run) + _pull(here, there, done, run):
             pass
         for side in (here, there):
@@ -144,7 +139,7 @@ def _note_damage(ours: Store, theirs: Store, done: Synced) -> None:
 
 
 def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synced:
-    """What `sync` would do, found out without changing anything."""
+    """Return what `sync` would do. Read-only."""
     done = Synced(theirs.location, tuple(scopes))
     for scope in scopes:
         here, there = _sides(ours, theirs, scope, done, run)
@@ -153,6 +148,7 @@ def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
             seen: set[tuple[str, str]] = set()
             while (step := _read(source, met, run)).entries:
                 news = run.write(target.store, partial(_news, scope, step.lineages))
+                # A row may change in several steps; count it once.
                 target.count.update(noun for noun, _ in news - seen)
                 seen |= news
                 met = step.sync_position
@@ -177,11 +173,9 @@ def _name(store: Store, scope: Scope, run: Run) -> str:
 
 
 def _met(target: _Side, source: _Side, run: Run) -> Met:
-    """How far the target has read the source's journal; from the beginning if that is not the
-    journal it knew.
+    """Position up to which the target has read the source's journal; 0 if that is another journal.
 
-    A file may have been put back from a backup, or be a copy that went its own way under the same
-    name.
+    A file may have been restored from a backup, or be a copy that diverged under the same name.
     """
     met = run.write(target.store, lambda tx: tx.replication.position(target.scope, source.name))
     if not met.seq:
@@ -190,18 +184,18 @@ def _met(target: _Side, source: _Side, run: Run) -> Met:
         source.store,
         lambda tx: tx.events([source.scope], after=met.seq - 1, limit=1, order="oldest"),
     )
-    return met if [(event.seq, event.run) for event in last] == [(met.seq, met.run)] else Met()
+    same_journal = [(event.seq, event.run) for event in last] == [(met.seq, met.run)]
+    return met if same_journal else Met()
 
 
-# What was erased
+# Erasures
 
 
 def _exchange_erasures(here: _Side, there: _Side, run: Run) -> None:
-    """Erases on both sides what was erased on either, before anything else is exchanged."""
+    """Apply the erasures of each side to the other, before anything else is exchanged."""
     for source, target in ((there, here), (here, there)):
-        found = run.write(
-            source.store, partial(_erased, source.scope, _met(target, source, run).seq)
-        )
+        after = _met(target, source, run).seq
+        found = run.write(source.store, partial(_erased, source.scope, after))
         for start in range(0, len(found), run.step):
             some = found[start : start + run.step]
             done = run.write(target.store, partial(_adopt, target.scope, some, run.clock()))
@@ -210,16 +204,17 @@ def _exchange_erasures(here: _Side, there: _Side, run: Run) -> None:
 
 
 def _erased(scope: Scope, after: int, tx: Transaction) -> list[Lineage]:
-    """What was erased behind an entry; whole owners first, for what is left of one is newer than
-    its erasure.
+    """Erasures after a position. Whole owners go first: what remains of an owner is newer than the
+    erasure.
     """
     found = tx.replication.lineages(scope, tx.replication.purges(scope, after=after))
     whole = [one for one in found if (one.noun, one.target) == WHOLE_SCOPE]
-    return [*whole, *(one for one in found if one.purged and one not in whole)]
+    others = [one for one in found if one.purged and one not in whole]
+    return whole + others
 
 
 def _adopt(scope: Scope, lineages: Sequence[Lineage], at: Micros, tx: Transaction) -> Adopted:
-    """Takes lineages in, and erases quotations of what goes by that."""
+    """Apply lineages and erase quotations of what they remove."""
     done = tx.replication.apply(scope, lineages)
     if done.erased or done.sessions:
         redact_quotations(tx, scope, done.erased, done.sessions)
@@ -229,24 +224,25 @@ def _adopt(scope: Scope, lineages: Sequence[Lineage], at: Micros, tx: Transactio
 
 
 def _leave_files_behind(tx: Transaction, scope: Scope, memories: Set[str]) -> None:
-    """Notes that the files of these memories say what they said before: whoever follows them next
-    writes to them.
-    """
-    for mark in tx.files.list(scope, "") if memories else ():
+    """Mark the files of these memories as outdated, so that the next file sync rewrites them."""
+    if not memories:
+        return
+    for mark in tx.files.list(scope, ""):
         files = [one for one in tx.files.list(scope, mark.path) if one.memory in memories]
-        behind = [one for one in files if not one.hash.startswith(BEHIND)]
+        behind = []
+        for one in files:
+            if not one.hash.startswith(BEHIND):
+                behind.append(one._replace(mtime=UNSURE, hash=BEHIND + one.hash))
         if behind:
-            tx.files.put(
-                scope, [one._replace(mtime=UNSURE, hash=BEHIND + one.hash) for one in behind]
-            )
+            tx.files.put(scope, behind)
 
 
-# What was changed
+# Changes
 
 
 def _pull(source: _Side, target: _Side, done: Synced, run: Run) -> int:
-    """Lets the target take in what the source's journal says behind the last entry it has read; how
-    many entries.
+    """Apply the source's journal entries after the last position to the target; return their
+    number.
     """
     entries = 0
     compare = _knows_more(target, source, run)
@@ -265,8 +261,8 @@ def _pull(source: _Side, target: _Side, done: Synced, run: Run) -> int:
 
 
 def _knows_more(side: _Side, other: _Side, run: Run) -> bool:
-    """Whether a side may know something that the other has not read: only then can what arrives
-    contradict it.
+    """Whether a side may have changes that the other has not read: only then can a contradiction
+    arise.
     """
     read = _met(other, side, run).seq
     return bool(
@@ -277,28 +273,31 @@ def _knows_more(side: _Side, other: _Side, run: Run) -> bool:
 
 
 def _read(source: _Side, met: Met, run: Run) -> _Step:
-    """The next entries of a journal, and all that is known of what they are about, as of one
-    moment.
-    """
+    """Next journal entries and the rows they are about, from one snapshot."""
     now = run.clock()
 
     def work(tx: Transaction) -> _Step:
         tail = tx.events([source.scope], after=met.seq, limit=run.step, order="oldest")
         things = dict.fromkeys((event.noun, event.target) for event in tail)
         lineages = tx.replication.lineages(source.scope, things)
-        ends = {thing for one in lineages for thing in referents(one)} - things.keys()
+        # A link needs both of its ends, even if only one of them changed.
+        ends: set[tuple[str, str]] = set()
+        for one in lineages:
+            ends.update(referents(one))
+        ends -= things.keys()
         lineages += tx.replication.lineages(source.scope, sorted(ends))
-        sessions = [
-            str(one.key[0]) for one in lineages if one.noun == "session" and one.row is not None
-        ]
-        last = Met(tail[-1].seq, tail[-1].run, now) if tail else Met(met.seq, met.run, now)
-        return _Step(lineages, sessions, last, len(tail))
+        sessions = []
+        for one in lineages:
+            if one.noun == "session" and one.row is not None:
+                sessions.append(str(one.key[0]))
+        last = tail[-1] if tail else met
+        return _Step(lineages, sessions, Met(last.seq, last.run, now), len(tail))
 
     return run.write(source.store, work)
 
 
 def _recent(source: _Side, met: Met) -> list[str]:
-    """Sessions that may have got messages since the last time; a new one is in the journal."""
+    """Sessions that may have new messages since the last sync; new sessions are in the journal."""
     if met.at is None:
         return []
     return [
@@ -307,19 +306,21 @@ def _recent(source: _Side, met: Met) -> list[str]:
 
 
 def _talks(source: _Side, target: _Side, sessions: set[str]) -> dict[str, Sequence[Message]]:
-    """The messages of those of these sessions whose record is not the same on both sides."""
-    ends = [_ends(side.store, side.scope, sorted(sessions)) for side in (source, target)]
-    return {
-        session: source.store.sessions.messages(source.scope, session)
-        for session, end in ends[0].items()
-        if ends[1].get(session) != end
-    }
+    """Messages of those sessions whose logs differ between the sides."""
+    names = sorted(sessions)
+    source_ends = _ends(source.store, source.scope, names)
+    target_ends = _ends(target.store, target.scope, names)
+    differing: dict[str, Sequence[Message]] = {}
+    for session, end in source_ends.items():
+        if target_ends.get(session) != end:
+            differing[session] = source.store.sessions.messages(source.scope, session)
+    return differing
 
 
 def _ends(
     store: Store, scope: Scope, sessions: Sequence[str]
 ) -> dict[str, tuple[int, Micros, object]]:
-    """How many messages each session has, and the last of them: equal ends, equal records."""
+    """Number of messages of each session and the last one: equal ends mean equal logs."""
     ends: dict[str, tuple[int, Micros, object]] = {}
     for session, count in store.sessions.message_counts(scope, sessions).items():
         for last in store.sessions.messages(scope, session, last=1):
@@ -336,13 +337,13 @@ def _take(
     done: Synced,
     run: Run,
 ) -> int:
-    """Puts one step into the target, all of it or nothing; how many sessions got messages by it."""
+    """Apply one step to the target atomically; return the number of sessions with new messages."""
 
     def work(tx: Transaction) -> tuple[Adopted, list[tuple[str, str]]]:
         adopted = _adopt(target.scope, step.lineages, run.clock(), tx)
         _release(tx, target.scope, adopted, at=run.clock())
         for session, messages in talks.items():
-            # Messages alone leave no word in the journal, and a third store follows nothing else.
+            # Messages alone leave no journal entry, and a third store follows only the journal.
             unsaid = ("session", to_json([session])) not in adopted.things
             adopted.count["message"] += tx.replication.take_messages(
                 target.scope, session, messages, journal=unsaid
@@ -364,18 +365,16 @@ def _take(
     return adopted.count["message"]
 
 
-# What rows mean
+# Meaning of rows
 
 
 def _release(tx: Transaction, scope: Scope, adopted: Adopted, *, at: Micros) -> None:
-    """Gives memories that were damaged elsewhere, and are sound here, the status back that they
-    had.
+    """Restore the status of memories that are damaged elsewhere and intact here.
 
-    The entry that says so travels back with the sound row, and so the damaged one is healed.
+    The entry travels back with the intact row and repairs the damaged one.
     """
-    for lineage in tx.replication.lineages(
-        scope, sorted(one for one in adopted.things if one[0] == "memory")
-    ):
+    memories = sorted(one for one in adopted.things if one[0] == "memory")
+    for lineage in tx.replication.lineages(scope, memories):
         memory = tx.memory(scope, lineage.target) if lineage.aside else None
         if memory is None or not tx.replication.is_sound(memory):
             continue
@@ -393,12 +392,12 @@ def _release(tx: Transaction, scope: Scope, adopted: Adopted, *, at: Micros) -> 
 
 
 def _keep_once(tx: Transaction, scope: Scope, ids: Sequence[str], *, at: Micros) -> None:
-    """Retires what says the same as another memory word for word: the younger, unless a person
-    confirmed it.
-    """
-    arrived = [
-        memory for id_ in ids if (memory := tx.memory(scope, id_)) and memory.status == "active"
-    ]
+    """Retire exact duplicates: the younger one, unless a person confirmed it."""
+    arrived = []
+    for id_ in ids:
+        memory = tx.memory(scope, id_)
+        if memory is not None and memory.status == "active":
+            arrived.append(memory)
     twins = same_content(tx, [memory for memory in arrived if kept_once(memory)])
     for memory in arrived:
         twin = twins.get(memory.id)
@@ -414,7 +413,7 @@ def _keep_once(tx: Transaction, scope: Scope, ids: Sequence[str], *, at: Micros)
 def _two_corrections(
     tx: Transaction, scope: Scope, edges: Sequence[tuple[str, str, str]]
 ) -> Iterator[tuple[str, str]]:
-    """Pairs of active memories that both took the place of one."""
+    """Pairs of active memories that superseded the same memory."""
     for source, target, relation in edges:
         if relation != "supersedes":
             continue
@@ -426,19 +425,21 @@ def _two_corrections(
 def _active(
     tx: Transaction, scope: Scope, pairs: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, str]]:
-    """Those of these pairs of memories of which both are recalled."""
+    """Pairs of which both memories are active."""
     for one, others in pairs.items():
         for other in others:
-            both = [memory for id_ in (one, other) if (memory := tx.memory(scope, id_))]
-            if [memory.status for memory in both] == ["active", "active"]:
-                later, earlier = sorted(
-                    both, key=lambda memory: (memory.created_at, memory.id), reverse=True
-                )
+            first = tx.memory(scope, one)
+            second = tx.memory(scope, other)
+            if first is None or second is None:
+                continue
+            if first.status == second.status == "active":
+                both = sorted((first, second), key=lambda memory: (memory.created_at, memory.id))
+                earlier, later = both
                 yield later.id, earlier.id
 
 
 def _link(tx: Transaction, scope: Scope, later: str, earlier: str, *, at: Micros) -> bool:
-    """Marks two memories as contradicting each other; whether they were not."""
+    """Link two memories as a conflict; return whether the link is new."""
     if any({edge.source, edge.target} == {later, earlier} for edge in tx.edges(scope, later)):
         return False
     tx.link(Edge(scope, later, earlier, "conflicts_with", at, IN_CONFLICT))
@@ -448,23 +449,23 @@ def _link(tx: Transaction, scope: Scope, later: str, earlier: str, *, at: Micros
 def _contradicted(
     source: _Side, target: _Side, lineages: Sequence[Lineage]
 ) -> dict[str, list[str]]:
-    """The facts that arrive, each with those here that cannot be true with it and of which the
-    source knows nothing.
+    """Arriving facts, each with local facts that contradict it and that the source does not
+    know.
     """
-    arriving = [
-        one.target
-        for one in lineages
-        if one.noun == "memory" and one.row and one.row["kind"] == "fact"
-    ]
+    arriving = []
+    for one in lineages:
+        if one.noun == "memory" and one.row and one.row["kind"] == "fact":
+            arriving.append(one.target)
     known = {memory.id for memory in target.store.get([target.scope], arriving)}
-    facts = source.store.get([source.scope], [id_ for id_ in arriving if id_ not in known])
+    new = [id_ for id_ in arriving if id_ not in known]
     found = {}
-    for fact in facts:
+    for fact in source.store.get([source.scope], new):
         near = _near(target, fact)
-        shared = {
-            memory.id for memory in source.store.get([source.scope], [old.id for old in near])
-        }
-        others = [old.id for old in near if old.id not in shared and contradiction(fact, old)]
+        # The source already judged the neighbours that it has itself.
+        shared = source.store.get([source.scope], [old.id for old in near])
+        judged = {memory.id for memory in shared}
+        unknown = [old for old in near if old.id not in judged]
+        others = [old.id for old in unknown if contradiction(fact, old)]
         if others:
             found[fact.id] = sorted(others)
     return found
@@ -481,55 +482,53 @@ def _near(side: _Side, fact: Memory) -> list[Memory]:
 def sync_with(
     ours: Store, place: str | Path, scopes: Sequence[Scope], run: Run, *, only_plan: bool = False
 ) -> Synced:
-    """Syncs, or plans to, with the store at a path or a URL."""
+    """Sync, or plan a sync, with the store at a path or URL."""
     if not str(place):
         raise InvalidInput(
-            "Say with which store to sync: a path or a postgresql:// URL, or set sync_with to one."
+            "Name the store to sync with: a path or a postgresql:// URL, or set sync_with."
         )
     with other_store(place, ours, clock=run.clock, only_look=only_plan) as theirs:
-        done = (plan if only_plan else sync)(ours, theirs, scopes, run)
         if only_plan:
-            # Of one that is not there yet, an empty one in memory stood for it.
+            done = plan(ours, theirs, scopes, run)
+            # For a plan, a missing store is represented by an empty one in memory.
             done.location = location_of(place)
-        else:
-            _note(ours, place, scopes, "", run)
+            return done
+        done = sync(ours, theirs, scopes, run)
+        _note(ours, place, scopes, "", run)
         return done
 
 
 def sync_ignoring_errors(
     ours: Store, place: str, scopes: Sequence[Scope], run: Run
 ) -> Synced | None:
-    """Syncs, and never raises: what went wrong is logged, and kept where `failures` finds it."""
+    """Sync without raising: errors are logged and stored for `failures`."""
     try:
         return sync_with(ours, place, scopes, run)
-    except (
-        Exception
-    ) as error:  # a host that closes its memory must not fail because another machine is away
-        log.warning("not synced with %s: %s", shown(place), error)
+    except Exception as error:
+        # Closing a memory must not fail because another machine is unreachable.
+        log.warning("sync with %s failed: %s", shown(place), error)
         with suppress(Exception):
             _note(ours, place, scopes, f"{error}" or type(error).__name__, run)
         return None
 
 
 def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
-    """Places that scopes could not be kept equal with the last time it was tried, and why."""
-    return {
-        f"{SYNC} {job.key}": job.error
-        for job in store.jobs.list(scopes)
-        if job.kind == SYNC and job.error
-    }
+    """Stores with which the last sync failed, and why."""
+    failed = [job for job in store.jobs.list(scopes) if job.kind == SYNC and job.error]
+    return {f"{SYNC} {job.key}": job.error for job in failed}
 
 
 def _note(store: Store, place: str | Path, scopes: Sequence[Scope], error: str, run: Run) -> None:
-    noted = {
-        job.scope for job in store.jobs.list(scopes) if (job.kind, job.key) == (SYNC, shown(place))
-    }
+    name = shown(place)
+    noted = {job.scope for job in store.jobs.list(scopes) if (job.kind, job.key) == (SYNC, name)}
+    # Success is recorded only where a failure was: a sync without news writes nothing.
+    changed = scopes if error else noted
 
     def work(tx: Transaction) -> None:
-        for scope in scopes if error else noted:
-            tx.replication.note_error(scope, shown(place), error)
+        for scope in changed:
+            tx.replication.note_error(scope, name, error)
 
-    if error or noted:
+    if changed:
         run.write(store, work)
 
 
@@ -537,23 +536,23 @@ def _note(store: Store, place: str | Path, scopes: Sequence[Scope], error: str, 
 def other_store(
     place: str | Path, ours: Store, *, clock: Clock, only_look: bool = False
 ) -> Iterator[Store]:
-    """The store to sync with, open. InvalidInput when it is none, or our own; StoreError when its
-    tables are older.
+    """Open the store to sync with. Raises InvalidInput if it is ours or unusable, StoreError if its
+    schema is older.
 
-    A file that is not there is made, unless one `only_look`s.
+    Creates a missing file unless `only_look`.
     """
     check_place(place)
     if not is_server(place):
         file = Path(place).expanduser().absolute()
         if str(file.resolve()) == str(Path(ours.location).resolve()):
-            raise InvalidInput(f"{file} is the store itself. Name another one to sync with.")
+            raise InvalidInput(f"{file} is the store itself. Name another store to sync with.")
         _refuse_older(file)
         place = ":memory:" if only_look and not file.exists() else file
     store = open_store(place, clock=clock)
     try:
         if store.location == ours.location != ":memory:":
             raise InvalidInput(
-                f"{shown(store.location)} is the store itself. Name another one to sync with."
+                f"{shown(store.location)} is the store itself. Name another store to sync with."
             )
         yield store
     finally:
@@ -561,15 +560,12 @@ def other_store(
 
 
 def _refuse_older(file: Path) -> None:
-    """A file that an older version still uses must not change its tables because somebody else
-    syncs with it.
-    """
+    """Never migrate the other file: an older version may still use it."""
     if not file.is_file() or not file.stat().st_size:
         return
     found = status(file)
     if found.pending and found.version:
         raise StoreError(
-            f"{file} has the tables of an older Holdfast (schema {found.version}). Nothing was "
-            "synced. Bring it up to "
-            f"date with `holdfast store migrate {file}`."
+            f"{file} has the schema of an older Holdfast (version {found.version}). Nothing was "
+            f"synced. Migrate it with `holdfast store migrate {file}`."
         )

@@ -311,7 +311,7 @@ def _serve(agent: RoleAgent, file: Path) -> None:
     stop = threading.Event()
     with alone(file):
         stop_on_signals(stop, _tell)
-        serve(agent, clock=system_clock, stop=stop, told=_tell, environ=config.environment())
+        serve(agent, clock=system_clock, stop=stop, report=_tell, environ=config.environment())
 
 
 STARTING = "Starting {}…"
@@ -351,7 +351,7 @@ def chat(
         conversation = Conversation(agent)
         if resume and not conversation.resume():
             print("No previous session found.", file=sys.stderr)
-        for line in chat_screen(conversation, told=_tell):
+        for line in chat_screen(conversation, report=_tell):
             print(plain(line), file=sys.stderr)
 
 
@@ -375,5 +375,5 @@ def up(
     with alone(file):
         stop_on_signals(stop, _tell)
         run_services(
-            composition, clock=system_clock, stop=stop, told=_tell, environ=config.environment()
+            composition, clock=system_clock, stop=stop, report=_tell, environ=config.environment()
         )

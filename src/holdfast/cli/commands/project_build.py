@@ -83,7 +83,7 @@ def _tell_plan(planned: Plan) -> None:
     output.table(
         ("session", "last active", "text"),
         rows,
-        empty="No session of this project has been read in.",
+        empty="No session of this project has been imported.",
     )
     if not planned.idle:
         print(output.cost(planned.cost))

@@ -81,7 +81,7 @@ def run_worker(
             file=sys.stderr,
             flush=True,
         )
-        aside(partial(schedule.maintain, worker, entries, interval=interval, told=told))
+        aside(partial(schedule.maintain, worker, entries, interval=interval, report=told))
         print("Stopped.", file=sys.stderr)
 
 
