@@ -376,8 +376,8 @@ def test_a_graph_remembers_between_runs(store):
     [
         ("tea", "oolong", "a dictionary, not a str"),
         ("tea", ["oolong"], "a dictionary, not a list"),
-        ("tea", {"kind": object()}, "what JSON can hold"),
-        (5, {"kind": "oolong"}, "The key of an item is text, not 5"),
+        ("tea", {"kind": object()}, "JSON-serialisable"),
+        (5, {"kind": "oolong"}, "The key of an item must be text, not 5"),
     ],
 )
 def test_what_could_not_be_read_again_is_not_stored(store, key, value, told):

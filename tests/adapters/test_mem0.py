@@ -117,7 +117,7 @@ def test_a_procedure_is_one_memory(memory, hf):
         ({"user_id": "a b"}, "Invalid user_id"),
         ({"user_id": "ann", "memory_type": "odd"}, "memory_type"),
         ({"user_id": "ann", "expiration_date": "soon"}, "expiration_date"),
-        ({"user_id": "ann", "timestamp": "soon"}, "no time"),
+        ({"user_id": "ann", "timestamp": "soon"}, "not a time"),
     ],
 )
 def test_what_cannot_be_added_is_refused_as_mem0_does(memory, hf, given, told):
@@ -365,7 +365,7 @@ def test_a_store_of_its_own(tmp_path, caplog):
         {"store": str(tmp_path / "m.db"), "llm": {"provider": "openai"}}
     ) as memory:
         keep(memory, "kept")
-    assert "not used of the config: llm" in caplog.text
+    assert "ignored keys of the config: llm" in caplog.text
     with Memory.from_config({"store": str(tmp_path / "m.db")}) as memory:
         assert texts(memory.get_all(filters=ANN)) == ["kept"]
 

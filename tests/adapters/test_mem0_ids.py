@@ -148,7 +148,7 @@ def test_filters_are_a_mapping(local, filters):
 def test_nobody_is_called_by_the_sign_for_everybody(local, name):
     adding(local, user_id="ann")
     for refused in (lambda: adding(local, **{name: "*"}), lambda: local.delete_all(**{name: "*"})):
-        with pytest.raises(ValueError, match=r"'\*' stands for anybody"):
+        with pytest.raises(ValueError, match=r"'\*' is a wildcard for filters"):
             refused()
     assert texts(local.get_all(filters={"user_id": "*"})) == ["Likes oolong"]
 

@@ -289,7 +289,7 @@ def test_a_busy_store_does_not_stop_the_agent(busy, hf, caplog):
     assert BOAT in fake.shown[0][0], "reading goes on"
     assert fake.shown[-1][-1]["success"] is False
     assert "try again" in fake.shown[-1][-1]["message"]
-    assert "a turn was not kept" in caplog.text
+    assert "a turn was not captured" in caplog.text
     assert kept(hf) == []
     ask(agent, "Better now?")
     assert kept(hf) == [("user", "Better now?"), ("assistant", "Aye.")]
@@ -299,7 +299,7 @@ def test_without_a_memory_the_agent_answers_without_it(hf, caplog):
     agent = agent_of(hf)
     hf.close()
     assert ask(agent, ASKED).output == "Aye."
-    assert "nothing was recalled" in caplog.text
+    assert "recall failed" in caplog.text
 
 
 def test_what_is_forgotten_is_gone_and_undo_brings_it_back(hf):

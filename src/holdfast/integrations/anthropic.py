@@ -33,17 +33,18 @@ FOLDERS: Mapping[Kind, str] = {
     "episode": "episodes",
     "reflection": "reflections",
 }
-"""Where memories are that no model has put into a file."""
+"""Folder of memories that no model has put into a file."""
+# Lines per file, and the width of line numbers: both are part of the tool's answers.
 MOST_LINES = 999_999
 WIDTH = 6
-# Memories that appear as files.
+# Maximum number of memories shown as files.
 LISTED = 2_000
 SOURCE = "memory tool"
 ACTOR = "agent:memory-tool"
 
 
 class ToolRefused(Exception):
-    """A request that cannot be done; the message is for the model."""
+    """A request that cannot be executed; the message is for the model."""
 
 
 class MemoryFiles:
@@ -55,7 +56,7 @@ class MemoryFiles:
             self._hf.actor = ACTOR  # a model edits these files, whoever opened the memory
 
     def view(self, path: str, view_range: list[int] | None = None) -> str:
-        """A folder, two levels deep, or a file with its lines numbered."""
+        """Show a folder, two levels deep, or a file with line numbers."""
         path = checked(path)
         files = self._files()
         if path in files:
@@ -65,7 +66,7 @@ class MemoryFiles:
         return _listed(path, files)
 
     def create(self, path: str, file_text: str) -> str:
-        """Makes a new file."""
+        """Create a new file."""
         path = checked(path)
         files = self._files()
         if path in files or path == ROOT or _below(path, files):
@@ -76,19 +77,19 @@ class MemoryFiles:
         stored = self._put(draft)
         if stored.status == "proposed":
             return (
-                f"File {path} is not there yet: it was proposed for review, and a person decides."
+                f"File {path} does not exist yet: it was proposed for review, and a person decides."
             )
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
-        """Replaces a text that occurs once."""
+        """Replace a text that occurs once."""
         memory = self._file(path)
         text = text_of(memory)
-        places = (
-            [match.start() for match in re.finditer(f"(?={re.escape(old_str)})", text)]
-            if old_str
-            else []
-        )
+        places = []
+        if old_str:
+            # A lookahead, so that overlapping occurrences count as several.
+            occurrences = re.finditer(f"(?={re.escape(old_str)})", text)
+            places = [match.start() for match in occurrences]
         if not places:
             raise ToolRefused(
                 f"No replacement was performed, old_str `{old_str}` did not appear verbatim in "
@@ -98,8 +99,7 @@ class MemoryFiles:
             lines = ", ".join(str(text.count("\n", 0, place) + 1) for place in places)
             raise ToolRefused(
                 f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in "
-                f"lines: {lines}. "
-                "Please ensure it is unique"
+                f"lines: {lines}. Please ensure it is unique"
             )
         changed = text.replace(old_str, new_str)
         self._rewrite(memory, path, changed)
@@ -112,14 +112,13 @@ class MemoryFiles:
         ) + "\n".join(_numbered(number + 1, lines_now[number]) for number in shown)
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
-        """Puts lines behind a line; 0 is the beginning."""
+        """Insert lines after a line; 0 is the beginning."""
         memory = self._file(path)
         lines = text_of(memory).split("\n")
         lines = lines[:-1] if lines[-1] == "" else lines
         if not 0 <= insert_line <= len(lines):
             raise ToolRefused(
-                f"Invalid `insert_line` parameter: {insert_line}. It should be within the "
-                "range "
+                f"Invalid `insert_line` parameter: {insert_line}. It should be within the range "
                 f"[0, {len(lines)}]."
             )
         lines.insert(insert_line, insert_text.rstrip("\n"))
@@ -127,19 +126,20 @@ class MemoryFiles:
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
-        """Forgets a file, or all below a folder."""
+        """Forget a file, or all files below a folder."""
         path = checked(path)
         files = self._files()
         if path == ROOT:
             raise ToolRefused("Cannot delete the /memories directory itself")
-        gone = [files[one] for one in ([path] if path in files else _below(path, files))]
+        paths = [path] if path in files else _below(path, files)
+        gone = [files[one] for one in paths]
         if not gone:
             raise ToolRefused(f"The path {path} does not exist")
         self._hf.forget(*(memory.id for memory in gone))
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
-        """Moves a file, or all below a folder."""
+        """Move a file, or all files below a folder."""
         old = checked(old_path)
         new = checked(new_path)
         files = self._files()
@@ -147,7 +147,8 @@ class MemoryFiles:
             raise ToolRefused("Cannot rename the /memories directory itself")
         if new in files or new == ROOT or _below(new, files):
             raise ToolRefused(f"The destination {new_path} already exists")
-        moved = {one: files[one] for one in ([old] if old in files else _below(old, files))}
+        paths = [old] if old in files else _below(old, files)
+        moved = {one: files[one] for one in paths}
         if not moved:
             raise ToolRefused(f"The path {old_path} does not exist")
 
@@ -160,7 +161,7 @@ class MemoryFiles:
         return f"Successfully renamed {old_path} to {new_path}"
 
     def clear_all_memory(self) -> str:
-        """Forgets every file."""
+        """Forget every file."""
         if gone := list(self._files().values()):
             self._hf.forget(*(memory.id for memory in gone))
         return "All memory cleared"
@@ -279,7 +280,7 @@ def _fresh(tx: Transaction, memory: Memory) -> Memory:
     """Return the memory as it was read; refuse if it was changed in the meantime."""
     fresh = tx.memory(memory.scope, memory.id)
     if fresh is None or fresh.status != memory.status or fresh.metadata != memory.metadata:
-        raise Conflict("The file was changed meanwhile. View it again.")
+        raise Conflict("The file was changed in the meantime. View it again.")
     return fresh
 
 
@@ -336,7 +337,7 @@ def _numbered(number: int, line: str) -> str:
     return f"{number:>{WIDTH}}\t{line}"
 
 
-# For the SDK
+# Functions for the SDK
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "view": ("path", "view_range"),
@@ -398,7 +399,7 @@ def _answering(files: MemoryFiles, error: type[Exception]) -> Callable[[str, Any
 
 def _sdk() -> tuple[Any, Any, type[Exception]]:
     try:
-        # Optional extra.
+        # The SDK is an optional extra.
         from anthropic.lib.tools import (  # noqa: PLC0415
             BetaAbstractMemoryTool,
             BetaAsyncAbstractMemoryTool,
@@ -406,6 +407,6 @@ def _sdk() -> tuple[Any, Any, type[Exception]]:
         )
     except ImportError as error:
         raise MissingExtra(
-            "The memory tool needs another package. Try: pip install 'holdfast[anthropic]'"
+            "The memory tool needs an optional package. Try: pip install 'holdfast[anthropic]'"
         ) from error
     return BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError

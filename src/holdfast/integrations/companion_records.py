@@ -13,7 +13,7 @@ from ..ingest.commit import Draft
 from ..types import MAIN_KINDS, SURENESS, Kind, Memory, Micros, Scope, Triple, from_iso, iso
 
 Namespace = tuple[str, str]
-"""Whose record it is, and of which layer."""
+"""Owner and layer of a record."""
 
 KINDS: Mapping[str, Kind] = {str(layer): kind for layer, kind in MAIN_KINDS.items()}
 TEXTS = ("evidence_quote", "summary", "text", "content")
@@ -24,7 +24,7 @@ HIDDEN = "hidden by its own record"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The value under a key. `score` is that of a search, in [0, 1]; None without a query."""
+    """The value under a key. `score` is the search score in [0, 1]; None without a query."""
 
     namespace: Namespace
     key: str
@@ -38,7 +38,7 @@ def place_of(namespace: Namespace) -> tuple[Scope, Kind]:
         case (str(owner), str(layer)) if owner.strip() and layer in KINDS:
             return Scope("user", owner), KINDS[layer]
     raise ScopeError(
-        f"{namespace!r} is no namespace. It is a pair of owner and layer: {', '.join(KINDS)}."
+        f"{namespace!r} is not a namespace. It is a pair of owner and layer: {', '.join(KINDS)}."
     )
 
 
@@ -48,13 +48,13 @@ def record_of(namespace: Namespace, memory: Memory, score: float | None = None) 
         return Record(namespace, memory.metadata["record"], dict(memory.metadata["value"]), score)
     value = {"text": memory.content, "category": memory.category, "confidence": memory.confidence}
     triple = memory.triple
-    told = (
+    fields = (
         {"subject": triple.subject, "predicate": triple.predicate, "object": triple.object}
         if triple
         else {}
     )
     return Record(
-        namespace, memory.id, {**value, **told, "created_at": iso(memory.created_at)}, score
+        namespace, memory.id, {**value, **fields, "created_at": iso(memory.created_at)}, score
     )
 
 
@@ -65,41 +65,54 @@ def memory_of(
     scope, kind = place_of(namespace)
     if not isinstance(key, str) or not key or not isinstance(value, Mapping):
         raise InvalidInput(
-            f"A key is text and a value a JSON object, not {key!r:.40} and {value!r:.40}."
+            f"A key must be text and a value a JSON object, not {key!r:.40} and {value!r:.40}."
         )
     memory = commit.build(_draft(kind, key, value), scope, at=at, max_bytes=max_bytes)
     if memory.metadata["record"] != key:
         raise InvalidInput(
-            "A key must not hold a secret, nor what no database can hold. Nothing was stored."
+            "A key must not contain a secret or characters that no database can store. "
+            "Nothing was stored."
         )
-    if value.get("user_visible") is False or value.get("dormant_at") or value.get("superseded_by"):
+    retired = value.get("dormant_at") or value.get("superseded_by")
+    if value.get("user_visible") is False or retired:
         return memory.with_(status="superseded", status_at=at, status_reason=HIDDEN)
     return memory
 
 
 def _draft(kind: Kind, key: str, value: Mapping[str, Any]) -> Draft:
-    said = (text for name in TEXTS if isinstance(text := value.get(name), str) and text.strip())
     session = value.get("source_session_id") or value.get("session_id")
-    sure = value.get("confidence")
+    metadata: dict[str, Any] = {"record": key, "value": value}
+    if isinstance(session, str):
+        metadata["session"] = session
     return Draft(
-        content=next(said, "") or "; ".join(_texts(value)) or key,
+        content=_content(value) or "; ".join(_texts(value)) or key,
         kind=kind,
         category=value.get("category") or "general",
         quote=value.get("evidence_quote") or "",
         triple=_triple(value),
-        confidence=1.0
-        if sure is None
-        else SURENESS[sure]
-        if isinstance(sure, str) and sure in SURENESS
-        else sure,
+        confidence=_confidence(value.get("confidence")),
         event_time=_when(value.get("ended_at") or value.get("created_at")),
         source=SOURCE,
-        metadata={
-            "record": key,
-            "value": value,
-            **({"session": session} if isinstance(session, str) else {}),
-        },
+        metadata=metadata,
     )
+
+
+def _content(value: Mapping[str, Any]) -> str:
+    """Return the first text among the fields that hold a record's statement."""
+    for name in TEXTS:
+        text = value.get(name)
+        if isinstance(text, str) and text.strip():
+            return text
+    return ""
+
+
+def _confidence(stated: Any) -> Any:
+    """Return a confidence that is a number, a word such as `high`, or missing."""
+    if stated is None:
+        return 1.0
+    if isinstance(stated, str):
+        return SURENESS.get(stated, stated)
+    return stated
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -130,6 +143,7 @@ def _end(end: Any) -> tuple[str, str]:
 
 
 def _when(moment: Any) -> Micros | None:
+    # A record may carry any value here; an unreadable time counts as none.
     with suppress(TypeError, ValueError):
         return from_iso(moment)
     return None

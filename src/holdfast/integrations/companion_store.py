@@ -145,11 +145,9 @@ class LayeredStore:
 
     async def anamespaces(self) -> list[Namespace]:
         """Return the namespaces with visible records; none after closing."""
-        return (
-            []
-            if self._closed
-            else await self._run(lambda hf: [name for name, n in _counts(hf) if n])
-        )
+        if self._closed:
+            return []
+        return await self._run(lambda hf: [name for name, n in _counts(hf) if n])
 
     async def aclose(self) -> None:
         """Close this store, and the memory if `open` opened it. Idempotent."""
@@ -164,7 +162,7 @@ class LayeredStore:
 
 
 def find_near_duplicate(candidate: str | dedup.Statement, memories: Iterable[S]) -> S | None:
-    """The one of these that says the same: the same text, or the same triple and 0.85 of the words
+    """Return the candidate that says the same: equal text, or equal triple and 0.85 of the words
     (`write.dedup`).
     """
     found = dedup.first_duplicate(
@@ -192,7 +190,7 @@ def _built(hf: Holdfast, item: Sequence[Any]) -> tuple[str, Memory]:
     """Return the id of the first memory under an item's key, and the memory for its value."""
     if not isinstance(item, Sequence) or len(item) < 3:
         raise InvalidInput(
-            f"An item is a namespace, a key and a value, not {item!r:.80}. Nothing was stored."
+            f"An item must be a namespace, a key and a value, not {item!r:.80}. Nothing was stored."
         )
     namespace, key, value = item[:3]
     memory = memory_of(
@@ -240,11 +238,11 @@ def _first_id(hf: Holdfast, scope: Scope, kind: Kind, key: str) -> str:
         known = hf.store.get([scope], [id])
         return bool(known) or not any(map(is_purged, hf.store.events([scope], target=id)))
 
-    told = (
+    identity = (
         hashlib.blake2b(f"{kind}\n{turn}\n{key}".encode("utf-8", "surrogatepass"), digest_size=13)
         for turn in count()
     )
-    return next(id for one in told if usable(id := f"{ID_PREFIXES[kind]}_{one.hexdigest()}"))
+    return next(id for one in identity if usable(id := f"{ID_PREFIXES[kind]}_{one.hexdigest()}"))
 
 
 def _current(
@@ -260,12 +258,12 @@ def _current(
             memory = get(scope, one)
             if memory is not None and _there(memory):
                 return memory
-        links = [(one, edge) for one in level for edge in edges(scope, one)]
-        level = [
-            edge.source
-            for one, edge in links
-            if edge.relation == "supersedes" and edge.target == one
-        ]
+        successors = []
+        for one in level:
+            for edge in edges(scope, one):
+                if edge.relation == "supersedes" and edge.target == one:
+                    successors.append(edge.source)
+        level = successors
     return None
 
 
@@ -276,8 +274,11 @@ def _find(hf: Holdfast, namespace: Namespace, key: str) -> Memory | None:
     def get(scope: Scope, id: str) -> Memory | None:
         return next(iter(hf.store.get([scope], [id])), None)
 
-    known = _current(scope, _first_id(hf, scope, kind, key), get, hf.store.edges) or get(scope, key)
-    return known if known and known.kind == kind and _there(known) else None
+    first = _first_id(hf, scope, kind, key)
+    known = _current(scope, first, get, hf.store.edges) or get(scope, key)
+    if known is None or known.kind != kind:
+        return None
+    return known if _there(known) else None
 
 
 def _there(memory: Memory) -> bool:
@@ -291,14 +292,15 @@ def _oldest(hf: Holdfast, namespace: Namespace, limit: int) -> list[Memory]:
 
 def _counts(hf: Holdfast) -> list[tuple[Namespace, int]]:
     """Count active memories by namespace."""
-    owners = [
-        (scope.key, hf.store.counts([scope])) for scope in hf.store.scopes() if scope.kind == "user"
-    ]
-    return [
-        ((owner, layer), counted.get(kind, {}).get("active", 0))
-        for owner, counted in owners
-        for layer, kind in KINDS.items()
-    ]
+    found: list[tuple[Namespace, int]] = []
+    for scope in hf.store.scopes():
+        if scope.kind != "user":
+            continue
+        counts = hf.store.counts([scope])
+        for layer, kind in KINDS.items():
+            active = counts.get(kind, {}).get("active", 0)
+            found.append(((scope.key, layer), active))
+    return found
 
 
 def _count(hf: Holdfast, namespace: Namespace | None) -> int:

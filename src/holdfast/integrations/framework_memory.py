@@ -46,11 +46,11 @@ class Hosted:
         return [_telling(tool) for tool in talking(self.hf)]
 
     def _listen(self, session: str, role: str, text: str) -> None:
-        with _unharmed("a turn was not kept"):
+        with _unharmed("a turn was not captured"):
             self.hf.capture(session, role, text)
 
     def _blocks(self, session: str, prompt: str) -> Context:
-        with _unharmed("nothing was recalled for this prompt"):
+        with _unharmed("recall failed for this prompt"):
             return self.hf.context(prompt, session=session)
         return NOTHING
 
@@ -59,7 +59,7 @@ def spoken(output: object) -> str:
     """Return an agent's answer as text; anything but text becomes JSON."""
     if isinstance(output, str):
         return output
-    # Every framework that gets here has it.
+    # Every framework that gets here has installed it.
     from pydantic_core import to_json  # noqa: PLC0415
 
     return to_json(output, fallback=str).decode()
@@ -67,7 +67,7 @@ def spoken(output: object) -> str:
 
 @contextmanager
 def _unharmed(otherwise: str) -> Iterator[None]:
-    """Keeps what goes wrong from the host."""
+    """Log errors instead of raising them to the host."""
     try:
         yield
     except HoldfastError as error:
@@ -78,11 +78,11 @@ def _unharmed(otherwise: str) -> Iterator[None]:
 
 def _telling(tool: Callable[P, dict[str, Any]]) -> Callable[P, dict[str, Any]]:
     @wraps(tool)
-    def told(*args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
+    def safe(*args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
         try:
             return tool(*args, **kwargs)
         except HoldfastError as error:
-            log.warning("%s could not be done: %s", tool.__name__, error)
+            log.warning("%s failed: %s", tool.__name__, error)
             return {"success": False, "message": str(error)}
 
-    return told
+    return safe

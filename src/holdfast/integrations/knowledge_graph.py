@@ -19,12 +19,10 @@ from ..storage import Filter, Transaction
 from ..types import Memories, Memory, Triple
 
 CATEGORY = "graph"
-"""That of every memory of a graph, whether it was told here or came from a file (`holdfast import
-mcp-memory`).
-"""
+"""Source of every memory of a graph, created here or imported (`holdfast import mcp-memory`)."""
 Fields = Mapping[str, Any]
 Relation = tuple[str, str, str]
-"""From whom, to whom, and of which type."""
+"""Start, end and type of a relation."""
 
 
 @dataclass
@@ -66,11 +64,12 @@ class Graph:
     def search(self, query: str) -> dict[str, Any]:
         """Return the entities with the query in their name, type or observations, ignoring case."""
         wanted = query.lower()
-        return self.read(
-            lambda name, node: any(
-                wanted in text.lower() for text in (name, node.type, *node.observed)
-            )
-        )
+
+        def chosen(name: str, node: Node) -> bool:
+            texts = (name, node.type, *node.observed)
+            return any(wanted in text.lower() for text in texts)
+
+        return self.read(chosen)
 
     def open(self, names: Sequence[str]) -> dict[str, Any]:
         """Return the entities with these names."""
@@ -79,22 +78,26 @@ class Graph:
     def create_entities(self, entities: Sequence[Fields]) -> list[dict[str, Any]]:
         """Add the entities with new names, with their observations, and return them."""
         known = self._kept().nodes
-        # The first entity of a name wins.
-        new = {one["name"]: one for one in reversed(entities) if one["name"] not in known}
-        added = [
-            _told(new[name])
-            for name in dict.fromkeys(one["name"] for one in entities)
-            if name in new
-        ]
-        self._add(draft for one in added for draft in _drafts(one))
+        new: dict[str, dict[str, Any]] = {}
+        for entity in entities:
+            # The first entity of a name wins.
+            if entity["name"] not in known and entity["name"] not in new:
+                new[entity["name"]] = _without_duplicates(entity)
+        added = list(new.values())
+        drafts: list[Draft] = []
+        for entity in added:
+            drafts += _drafts(entity)
+        self._add(drafts)
         return added
 
     def create_relations(self, relations: Sequence[Fields]) -> list[dict[str, str]]:
         """Add new relations and return them. NotFound if an entity does not exist."""
         kept = self._kept()
-        for name in (name for one in relations for name in (one["from"], one["to"])):
-            _check_known(name, kept)
-        new = [key for key in dict.fromkeys(map(_key, relations)) if key not in kept.relations]
+        for relation in relations:
+            _check_known(relation["from"], kept)
+            _check_known(relation["to"], kept)
+        keys = dict.fromkeys(map(_key, relations))
+        new = [key for key in keys if key not in kept.relations]
         self._add(relation_draft(key) for key in new)
         return list(map(_relation, new))
 
@@ -102,50 +105,60 @@ class Graph:
         """Add new observations and return them per entity. NotFound if an entity does not exist."""
         kept = self._kept()
         added = list[dict[str, Any]]()
+        drafts = list[Draft]()
         for one in observations:
-            _check_known(one["entityName"], kept)
-            known = kept.nodes[one["entityName"]].observed
+            name = one["entityName"]
+            _check_known(name, kept)
+            known = kept.nodes[name].observed
             new = [text for text in dict.fromkeys(one["contents"]) if text not in known]
+            # The same entity may occur again in this request.
             known.update({text: [] for text in new})
-            added.append({"entityName": one["entityName"], "addedObservations": new})
-        self._add(
-            observation_draft(one["entityName"], text)
-            for one in added
-            for text in one["addedObservations"]
-        )
+            added.append({"entityName": name, "addedObservations": new})
+            drafts += [observation_draft(name, text) for text in new]
+        self._add(drafts)
         return added
 
     def delete_entities(self, names: Sequence[str]) -> list[str]:
         """Forget entities, their observations and relations; return the names that existed."""
         kept = self._kept()
         there = [name for name in dict.fromkeys(names) if name in kept.nodes]
-        gone = [memory for name in there for memory in _memories(kept.nodes[name])]
-        gone += [
-            one for key, found in kept.relations.items() if {*key[:2]} & {*names} for one in found
-        ]
+        gone: Memories = []
+        for name in there:
+            gone += _memories(kept.nodes[name])
+        for (start, end, _), memories in kept.relations.items():
+            if start in names or end in names:
+                gone += memories
         self._forget(gone)
         return there
 
     def delete_observations(self, deletions: Sequence[Fields]) -> tuple[int, list[str]]:
         """Forget observations; return how many existed, and which entities did not."""
         kept = self._kept()
-        missing = [one["entityName"] for one in deletions if one["entityName"] not in kept.nodes]
-        found = [
-            memories
-            for one in deletions
-            if one["entityName"] in kept.nodes
-            for text in dict.fromkeys(one["observations"])
-            if (memories := kept.nodes[one["entityName"]].observed.get(text))
-        ]
-        self._forget(memory for memories in found for memory in memories)
-        return len(found), missing
+        missing = []
+        count = 0
+        gone: Memories = []
+        for one in deletions:
+            node = kept.nodes.get(one["entityName"])
+            if node is None:
+                missing.append(one["entityName"])
+                continue
+            for text in dict.fromkeys(one["observations"]):
+                memories = node.observed.get(text)
+                if memories:
+                    count += 1
+                    gone += memories
+        self._forget(gone)
+        return count, missing
 
     def delete_relations(self, relations: Sequence[Fields]) -> int:
         """Forget relations; return how many existed."""
         kept = self._kept().relations
-        found = [kept[key] for key in dict.fromkeys(map(_key, relations)) if key in kept]
-        self._forget(memory for memories in found for memory in memories)
-        return len(found)
+        keys = [key for key in dict.fromkeys(map(_key, relations)) if key in kept]
+        gone: Memories = []
+        for key in keys:
+            gone += kept[key]
+        self._forget(gone)
+        return len(keys)
 
     def _kept(self) -> Kept:
         where = Filter(self._hf.scopes[:1], categories=(CATEGORY,))
@@ -175,8 +188,9 @@ class Graph:
             hf.write("remember", work)
 
     def _forget(self, memories: Iterable[Memory]) -> None:
-        if gone := [memory.id for memory in memories]:
-            self._hf.forget(*gone)
+        ids = [memory.id for memory in memories]
+        if ids:
+            self._hf.forget(*ids)
 
 
 def _check_known(name: str, kept: Kept) -> None:
@@ -196,7 +210,7 @@ def _entity(name: str, node: Node) -> dict[str, Any]:
     return {"name": name, "entityType": node.type, "observations": list(node.observed)}
 
 
-def _told(entity: Fields) -> dict[str, Any]:
+def _without_duplicates(entity: Fields) -> dict[str, Any]:
     """Return a stored entity without duplicate observations."""
     return {
         "name": entity["name"],
@@ -206,7 +220,10 @@ def _told(entity: Fields) -> dict[str, Any]:
 
 
 def _memories(node: Node) -> Memories:
-    return [*node.kept, *(memory for observed in node.observed.values() for memory in observed)]
+    memories = list(node.kept)
+    for observed in node.observed.values():
+        memories += observed
+    return memories
 
 
 def _drafts(entity: Fields) -> Iterator[Draft]:
@@ -229,16 +246,15 @@ def observation_draft(name: str, text: str) -> Draft:
 
 def relation_draft(key: Relation) -> Draft:
     """Return a relation between two entities as a memory."""
-    return _draft(
-        f"{key[0]} {key[2]} {key[1]}", _relation(key), triple=Triple(key[0], key[2], key[1])
-    )
+    start, end, type_ = key
+    return _draft(f"{start} {type_} {end}", _relation(key), triple=Triple(start, type_, end))
 
 
-def _draft(content: str, told: Fields, triple: Triple | None = None) -> Draft:
+def _draft(content: str, role: Fields, triple: Triple | None = None) -> Draft:
     return Draft(
         content=content,
         category=CATEGORY,
         source="graph",
         triple=triple,
-        metadata={CATEGORY: dict(told)},
+        metadata={CATEGORY: dict(role)},
     )

@@ -44,15 +44,16 @@ try:
     )
 except ImportError as error:
     raise MissingExtra(
-        "LangGraph's store needs another package. Try: pip install 'holdfast[langgraph]'"
+        "LangGraph's store needs an optional package. Try: pip install 'holdfast[langgraph]'"
     ) from error
 
+# End of a lifetime too long to compute; it still fits a 64-bit column.
 LAST: Micros = 1 << 62
-# Items that are read at once while looking for those that pass a filter.
+# Items read per page while a filter is applied.
 PAGE = 500
-# Hits of a recall, of which a filter leaves some.
+# Hits requested from recall if a filter will drop some.
 MOST = 300
-# Between two sweeps, unless told otherwise: as LangGraph's own stores.
+# Default minutes between two sweeps, as in LangGraph's own stores.
 SWEEP_MINUTES = 5.0
 
 
@@ -74,8 +75,9 @@ class Items(BaseStore):
     def __init__(
         self, holdfast: Holdfast, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None
     ) -> None:
-        """`index` may say which `fields` are searched (all, unless it does); vectors are the
-        engine's own, so its `embed` is not used. `ttl` says how long items live."""
+        """`index` may name the searched `fields` (default: all). Vectors are Holdfast's own, so its
+        `embed` is ignored. `ttl` configures how long items live.
+        """
         self._hf = check_open(holdfast)
         self._scope = self._hf.scopes[0]
         self._fields = list((index or {}).get("fields") or ["$"])
@@ -84,8 +86,8 @@ class Items(BaseStore):
         self._sweeper = Sweeper(self._sweep)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Reads, then writes: the writes are one transaction, and of two to one key the later
-        counts.
+        """Execute reads, then writes. The writes are one transaction; of two to one key the later
+        wins.
         """
         results: list[Result] = []
         puts: dict[tuple[Namespace, str], PutOp] = {}
@@ -98,11 +100,11 @@ class Items(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same, awaitable."""
+        """Same as `batch`, awaitable."""
         return await to_thread(self.batch, list(ops))
 
     def _start(self, minutes: float | None) -> Future[None]:
-        # Nothing lives for a limited time.
+        # No TTL is configured.
         if not self.ttl_config:
             done: Future[None] = Future()
             done.set_result(None)
@@ -118,15 +120,15 @@ class Items(BaseStore):
         )
 
         def work(tx: Transaction) -> int:
-            fresh = [
-                one for one in (tx.memory(one.scope, one.id) for one in gone) if one is not None
-            ]
-            expired = [
-                one for one in fresh if one.valid_until is not None and one.valid_until <= now
-            ]
-            for one in expired:
-                tx.remove(one)
-            return len(expired)
+            removed = 0
+            for one in gone:
+                # Read again inside the transaction: a reader may have extended its lifetime.
+                fresh = tx.memory(one.scope, one.id)
+                if fresh is None or fresh.valid_until is None or fresh.valid_until > now:
+                    continue
+                tx.remove(fresh)
+                removed += 1
+            return removed
 
         return self._hf.write("expire", work) if gone else 0
 
@@ -165,8 +167,8 @@ class Items(BaseStore):
         return [_search_item(one, score) for one, score in page]
 
     def _ranked(self, op: SearchOp, most: int) -> list[tuple[Memory, float | None]]:
-        """Items by how well they answer, as many as are wanted; not those in which nothing is
-        searched.
+        """Return items by relevance, up to the limit; items without searchable text are left
+        out.
         """
         view = self._hf.scoped(self._scope)
         shows_expired = not self._omits_expired()
@@ -183,20 +185,18 @@ class Items(BaseStore):
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
         every = self._hf.store.namespaces(self._where(_literal_prefix(conditions)))
-        found = {
-            name for name in every if all(is_match(condition, name) for condition in conditions)
-        }
-        cut = {name[: op.max_depth] for name in found} if op.max_depth is not None else found
-        return sorted(cut)[op.offset : op.offset + op.limit]
+        found: set[Namespace] = set()
+        for name in every:
+            if all(is_match(condition, name) for condition in conditions):
+                found.add(name if op.max_depth is None else name[: op.max_depth])
+        return sorted(found)[op.offset : op.offset + op.limit]
 
     def _where(self, prefix: Namespace) -> Filter:
         shown = self._hf.clock() if self._omits_expired() else None
         return Filter((self._scope,), kinds=("fact",), namespace=prefix, valid_at=shown)
 
     def _items(self, prefix: Namespace, first: int) -> Iterator[Memory]:
-        """The items below a namespace, in the order in which they were first put: so many, then
-        page by page.
-        """
+        """Return the items below a namespace in insertion order, page by page."""
         where = self._where(prefix)
         limit = min(max(first, 1), PAGE)
         after = None
@@ -207,7 +207,7 @@ class Items(BaseStore):
             after = page[-1].seq
             limit = PAGE
 
-    # Times to live
+    # Time to live
 
     def _has_expired(self, memory: Memory) -> bool:
         return memory.valid_until is not None and memory.valid_until <= self._hf.clock()
@@ -219,7 +219,7 @@ class Items(BaseStore):
         return self._has_expired(memory) and self._omits_expired()
 
     def _refresh(self, items: Sequence[Memory], *, refresh: bool) -> None:
-        """Lets what was read live on, unless it is not to be so."""
+        """Extend the lifetime of items that were read, unless disabled."""
         living = [
             one
             for one in items
@@ -257,7 +257,7 @@ class Items(BaseStore):
         self._hf.write("put", work)
 
     def _memory(self, op: PutOp, at: Micros) -> Memory | None:
-        """The memory that holds an item; None for one that is to go."""
+        """Return the memory that holds an item; None to delete it."""
         if op.value is None:
             return None
         check_item(op.namespace, op.key, op.value)
@@ -277,32 +277,33 @@ class Items(BaseStore):
         return built.with_(id=id_of(op.namespace, op.key))
 
     def _texts(self, op: PutOp) -> list[str]:
-        """What of an item is searched."""
+        """Return the searchable texts of an item."""
         if op.index is False:
             return []
         fields = self._fields if op.index is None else list(op.index)
-        found = (
-            leaves(op.value) if one == "$" else get_text_at_path(op.value, tokenize_path(one))
-            for one in fields
-        )
-        return [text for texts in found for text in texts if text.strip()]
+        texts: list[str] = []
+        for field in fields:
+            # LangGraph's path for the whole value.
+            if field == "$":
+                texts += leaves(op.value)
+            else:
+                texts += get_text_at_path(op.value, tokenize_path(field))
+        return [text for text in texts if text.strip()]
 
 
 class HoldfastStore(Items):
-    """A LangGraph store in an open memory, for graphs run with `invoke` or `ainvoke`."""
+    """LangGraph store in an open memory, for graphs run with `invoke` or `ainvoke`."""
 
     def sweep_ttl(self) -> Swept:
-        """Takes out what has expired, and says how many items that were."""
+        """Remove expired items; return their number."""
         return Swept(self._sweep())
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Future[None]:
-        """Sweeps every so many minutes from now on, in a thread; cancelling what is returned ends
-        it.
-        """
+        """Sweep at an interval in a thread; cancel the returned future to stop."""
         return self._start(sweep_interval_minutes)
 
     def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Ends that; whether it has ended within so many seconds."""
+        """Stop sweeping; return whether it ended within the timeout."""
         return self._sweeper.stop(timeout)
 
 
@@ -310,13 +311,11 @@ class AsyncHoldfastStore(Items):
     """The same with awaitable sweeps, like LangGraph's asynchronous stores."""
 
     async def sweep_ttl(self) -> int:
-        """Takes out what has expired, and says how many items that were."""
+        """Remove expired items; return their number."""
         return await to_thread(self._sweep)
 
     async def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> Task[None]:
-        """Sweeps every so many minutes from now on; cancelling the task that is returned ends
-        it.
-        """
+        """Sweep at an interval; cancel the returned task to stop."""
         done = wrap_future(self._start(sweep_interval_minutes))
 
         async def sweeping() -> None:
@@ -325,7 +324,7 @@ class AsyncHoldfastStore(Items):
         return create_task(sweeping(), name="ttl_sweeper")
 
     async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
-        """Ends that; whether it has ended within so many seconds."""
+        """Stop sweeping; return whether it ended within the timeout."""
         return await to_thread(self._sweeper.stop, timeout)
 
 
@@ -349,7 +348,7 @@ def checked(op: Op) -> Op:
 def _labels(namespace: Any) -> Namespace:
     if isinstance(namespace, str):
         raise InvalidNamespaceError(
-            f"A namespace is several labels, not {namespace!r}. Write ({namespace!r},)."
+            f"A namespace consists of labels, not {namespace!r}. Write ({namespace!r},)."
         )
     return tuple(namespace)
 

@@ -30,42 +30,41 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 def id_of(namespace: Namespace, key: str) -> str:
     """Return an item's id, derived from its namespace and key."""
-    told = json.dumps([*namespace, key]).encode()
-    return f"fact_{hashlib.sha256(told).hexdigest()[:24]}"
+    identity = json.dumps([*namespace, key]).encode()
+    return f"fact_{hashlib.sha256(identity).hexdigest()[:24]}"
 
 
 def check_item(namespace: Namespace, key: Any, value: Any) -> None:
     """Raise InvalidInput for an item that could be stored but not read back."""
     if not isinstance(key, str):
-        raise InvalidInput(f"The key of an item is text, not {key!r}. Nothing was stored.")
+        raise InvalidInput(f"The key of an item must be text, not {key!r}. Nothing was stored.")
     if guard_data([*namespace, key], name="namespace") != [*namespace, key]:
         raise InvalidInput(
-            "A namespace or key holds a secret, a NUL or half a surrogate pair and would be "
-            "stored under another name. "
-            "Use one that can be stored, such as a hash of it. Nothing was stored."
+            "A namespace or key contains a secret, a NUL or half a surrogate pair and "
+            "would be stored under another name. Use one that can be stored, such as a "
+            "hash of it. Nothing was stored."
         )
     if not isinstance(value, dict):
         raise InvalidInput(
-            f"The value of an item is a dictionary, not a {type(value).__name__}. Nothing was "
-            "stored."
+            f"The value of an item must be a dictionary, not a {type(value).__name__}. "
+            "Nothing was stored."
         )
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidInput(
-            f"The value of an item must be what JSON can hold: {error}. Say it as text or a "
-            "number, for example a time "
-            "as value.isoformat(). Nothing was stored."
+            f"The value of an item must be JSON-serialisable: {error}. Convert it to text "
+            "or a number, for example a time with value.isoformat(). Nothing was stored."
         ) from error
 
 
 def category_of(namespace: Namespace) -> str:
     """Return the category of a namespace's items; a long namespace is hashed."""
-    told = ".".join(namespace)
+    identity = ".".join(namespace)
     return (
-        told
-        if len(told) <= 100 and told.isprintable()
-        else hashlib.sha256(told.encode()).hexdigest()
+        identity
+        if len(identity) <= 100 and identity.isprintable()
+        else hashlib.sha256(identity.encode()).hexdigest()
     )
 
 
@@ -115,7 +114,7 @@ def check_filter(wanted: Any) -> None:
     """Raise InvalidInput for an invalid filter."""
     if not isinstance(wanted, Mapping):
         raise InvalidInput(
-            f"A filter is a dictionary such as {{'color': 'red'}}, not {wanted!r:.40}."
+            f"A filter must be a dictionary such as {{'color': 'red'}}, not {wanted!r:.40}."
         )
     for key, one in wanted.items():
         if not isinstance(key, str):

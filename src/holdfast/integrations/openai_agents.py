@@ -5,7 +5,8 @@ Either works without the other; the history is for one conversation, the memory 
     memory = HoldfastMemory(hf, session="chat-42")
     agent = Agent(name="Helper", tools=memory.tools)
     config = RunConfig(call_model_input_filter=memory.before_model)
-    await Runner.run(agent, "…", session=HoldfastSession(hf, "chat-42"), hooks=memory, run_config=config)
+    session = HoldfastSession(hf, "chat-42")
+    await Runner.run(agent, "…", session=session, hooks=memory, run_config=config)
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ try:
     from agents.run_context import AgentHookContext
 except ImportError as error:
     raise MissingExtra(
-        "Memory for the OpenAI Agents SDK needs another package. Try: pip install "
+        "Memory for the OpenAI Agents SDK needs an optional package. Try: pip install "
         "'holdfast[openai-agents]'"
     ) from error
 
@@ -46,16 +47,16 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 Item = Mapping[str, Any]
-# The messages of a session are a log that only grows, in every store that it is synced with: an
-# item is taken out of the history by a line that says so. `clear_session` erases.
+# The messages of a session are append-only, in every store that it is synced with: an entry marks
+# an item as removed. `clear_session` erases.
 POPPED: Item = {"type": "holdfast.popped"}
-# What was said; ids, signatures and pictures look like secrets but are none.
+# Keys with conversation text. Ids, signatures and pictures look like secrets but are not.
 _SAID = frozenset({"content", "text", "refusal", "summary", "arguments", "input", "output"})
-# What a model wants done on a machine: all of it is text.
+# Keys of actions on a machine: all of their values are text.
 _DONE = frozenset({"action", "operation"})
-# By which of its keys an item names the call that it answers.
+# Keys under which an item names the call that it answers.
 _ANSWERED = {"mcp_approval_response": "approval_request_id", "local_shell_call_output": "id"}
-# Items before a cut that are looked at: more than a model says at once.
+# Items checked before a cut: more than a model emits at once.
 MARGIN = 20
 
 
@@ -109,13 +110,14 @@ class HoldfastSession:
         with self._lock:
             if most is None:
                 return standing([*self._stored(None), *self._held])
+            # Items may be marked as removed, so read more than asked for, and double until enough.
             window = 2 * max(most, 0) + MARGIN
             while True:
                 stored = self._stored(window)
                 found = standing([*stored, *self._held])
                 if len(found) >= most + MARGIN:
                     return cut(found, most)
-                # That is all, unless damaged messages were left out.
+                # These are all items, unless damaged messages were skipped.
                 if len(stored) < window:
                     return cut(standing([*self._stored(None), *self._held]), most)
                 window *= 2
@@ -129,7 +131,7 @@ class HoldfastSession:
                 self._write(lambda tx: self._append(tx, items), lambda: self._hold(items))
 
     def _hold(self, items: Sequence[Item]) -> None:
-        # An unwritable item would block all later ones.
+        # An item that cannot be written would block all later ones.
         session_log.check_messages(items)
         self._held.extend(items)
 
@@ -139,21 +141,21 @@ class HoldfastSession:
 
     def _clear(self) -> None:
         with self._lock:
-            # Nothing of it was ever stored.
+            # The session was never stored.
             with suppress(NotFound):
                 self._hf.purge_sessions(self.session_id)
             self._held.clear()
 
     def _write(self, work: Callable[[Transaction], T], otherwise: Callable[[], T]) -> T:
-        """Run work in one transaction after writing the buffer; without the store, run `otherwise`."""
+        """Run `work` in a transaction after writing the buffer; if the store fails, `otherwise`."""
         try:
             done = self._hf.write("append", work)
         except StoreClosed:
-            # A closed store never takes the buffer.
+            # A closed store will never accept the buffer.
             raise
         except StoreError as error:
             kept = otherwise()
-            log.warning("session %s: kept for later, not stored: %s", self.session_id, error)
+            log.warning("session %s: buffered, not stored: %s", self.session_id, error)
             return kept
         self._held.clear()
         return done
@@ -192,25 +194,25 @@ class HoldfastMemory(RunHooks[Any]):
         self._memory = Hosted(hf, "openai-agents")
         self._session = session
         self.tools: list[Tool] = [function_tool(_in_json(tool)) for tool in self._memory.tools()]
-        """Search, remember, correct, confirm, count, and tell everything about somebody."""
+        """Tools that search, store, correct, confirm, count and describe an entity."""
         self._asked: str | None = None
-        """What is being answered, once it has been kept."""
+        """The prompt being answered, once it is captured."""
         self._known: Context | None = None
 
     async def before_model(self, data: CallModelData[Any]) -> ModelInputData:
         """For `RunConfig.call_model_input_filter`: add the stable block to the instructions and the
         turn block to the prompt.
         """
-        given = data.model_data
-        place = _prompt_at(given.input)
-        prompt = _text(given.input[place]) if place is not None else self._asked or ""
+        request = data.model_data
+        place = _prompt_at(request.input)
+        prompt = _text(request.input[place]) if place is not None else self._asked or ""
         known = await self._recalled(prompt)
-        instructions = join_blocks(given.instructions, known.stable)
+        instructions = join_blocks(request.instructions, known.stable)
         if not known.turn or place is None:
-            return ModelInputData(given.input, instructions or None)
+            return ModelInputData(request.input, instructions or None)
         block: TResponseInputItem = {"role": "user", "content": known.turn}
         return ModelInputData(
-            [*given.input[:place], block, *given.input[place:]], instructions or None
+            [*request.input[:place], block, *request.input[place:]], instructions or None
         )
 
     async def on_agent_start(self, context: AgentHookContext[Any], agent: Agent[Any]) -> None:  # noqa: ARG002
@@ -251,7 +253,7 @@ async def _finished(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
         except CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        # Is asked for, so that nobody is warned that it was not.
+        # Retrieve the exception, or asyncio warns that nobody did.
         working.exception()
         raise cancelled
     return working.result()
@@ -261,10 +263,10 @@ def _in_json(tool: Callable[P, dict[str, Any]]) -> Callable[P, str]:
     """Return a tool whose result is JSON; the SDK would use Python's repr."""
 
     @wraps(tool)
-    def told(*args: P.args, **kwargs: P.kwargs) -> str:
+    def call(*args: P.args, **kwargs: P.kwargs) -> str:
         return json.dumps(tool(*args, **kwargs), ensure_ascii=False)
 
-    return told
+    return call
 
 
 def standing(history: Sequence[Item]) -> list[Item]:
@@ -292,8 +294,16 @@ def cut(items: Sequence[Item], most: int) -> list[Item]:
     own = takewhile(_is_models, reversed(items[:at]))
     begun = any(item.get("type") == "reasoning" for item in own)
     rest = list(dropwhile(_is_models, items[at:])) if begun else list(items[at:])
-    named = {item.get(key) for item in rest if not _answers(item) for key in ("call_id", "id")}
-    return [item for item in rest if (call := _answers(item)) is None or call in named]
+    calls = set()
+    for item in rest:
+        if not _answers(item):
+            calls |= {item.get("call_id"), item.get("id")}
+    kept = []
+    for item in rest:
+        call = _answers(item)
+        if call is None or call in calls:
+            kept.append(item)
+    return kept
 
 
 def _answers(item: Item) -> str | None:

@@ -34,7 +34,7 @@ try:
     from pydantic_ai.models import ModelRequestContext
 except ImportError as error:
     raise MissingExtra(
-        "Memory for pydantic-ai needs another package. Try: pip install 'holdfast[llm]'"
+        "Memory for pydantic-ai needs an optional package. Try: pip install 'holdfast[llm]'"
     ) from error
 
 
@@ -110,8 +110,12 @@ def _text(prompt: str | Sequence[UserContent] | None) -> str:
     """Return the text of a prompt, without pictures and files."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
-    words = (part.content if isinstance(part, TextContent) else part for part in prompt)
-    return "\n".join(word for word in words if isinstance(word, str))
+    texts = []
+    for part in prompt:
+        content = part.content if isinstance(part, TextContent) else part
+        if isinstance(content, str):
+            texts.append(content)
+    return "\n".join(texts)
 
 
 def _with_block(

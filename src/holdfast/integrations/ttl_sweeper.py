@@ -36,9 +36,10 @@ class Sweeper:
             self._done = Future[None]()
             stop = self._stop
             self._done.add_done_callback(lambda done: stop.set() if done.cancelled() else None)
-            given = (self._sweep, minutes * 60, stop, self._done)
+            future = (self._sweep, minutes * 60, stop, self._done)
+            # A daemon thread: sweeping must not keep a process alive.
             self._thread = Thread(
-                target=_sweep_every, args=given, daemon=True, name="holdfast-ttl-sweeper"
+                target=_sweep_every, args=future, daemon=True, name="holdfast-ttl-sweeper"
             )
             self._thread.start()
             return self._done
@@ -65,7 +66,7 @@ def _sweep_every(
         try:
             now()
         except Exception as error:  # the next sweep retries, and there is no caller to report to
-            log.warning("What has expired was not taken out: %s", error)
+            log.warning("removal of expired items failed: %s", error)
         del now
-    with suppress(InvalidStateError):  # it was cancelled
+    with suppress(InvalidStateError):  # the future was cancelled
         done.set_result(None)

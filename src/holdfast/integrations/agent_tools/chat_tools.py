@@ -1,4 +1,4 @@
-"""The six tools of the agent that talks."""
+"""The six tools of the chat agent."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from ...types import About, iso
 from . import facts
 from .labels import KINDS, active, kinds_of, preview, short
 
+# Upper limit per search, whatever the model asks for.
 MOST_FOUND = 50
 PROPOSED = "Not done yet: proposed for review, and a person decides."
 
 
 class Talker:
-    """Search, remember, correct, confirm, count, and tell everything about somebody."""
+    """Tools that search, store, correct, confirm, count and describe an entity."""
 
     def __init__(self, hf: Holdfast) -> None:
         self.hf = hf
@@ -73,8 +74,12 @@ class Talker:
                 "success": False,
                 "message": str(error),
             }
-        told = {"memory_id": stored.id, "content_preview": preview(stored.content), "success": True}
-        return {**told, "message": PROPOSED} if stored.status == "proposed" else told
+        answer = {
+            "memory_id": stored.id,
+            "content_preview": preview(stored.content),
+            "success": True,
+        }
+        return {**answer, "message": PROPOSED} if stored.status == "proposed" else answer
 
     def correct_fact(self, memory_id: str, new_content: str) -> dict[str, Any]:
         """Replace what a memory says.
@@ -129,11 +134,11 @@ class Talker:
         counts = self.hf.store.counts(self.hf.scopes)
         kept = {kind: by_status.get("active", 0) for kind, by_status in counts.items()}
         latest = self.hf.list(limit=1)
+        totals = {}
+        for name in ("episode", "fact", "reflection"):
+            totals[name] = sum(kept.get(kind, 0) for kind in KINDS[name])
         return {
-            "counts": {
-                name: sum(kept.get(kind, 0) for kind in KINDS[name])
-                for name in ("episode", "fact", "reflection")
-            },
+            "counts": totals,
             "latest_created_at": iso(latest[0].created_at) if latest else None,
         }
 
@@ -154,14 +159,15 @@ class Talker:
         kinds = kinds_of(kind)
         linked = [memory for memory in about.memories if not kinds or memory.kind in kinds]
         shown = About(about.entity, linked[: min(max(limit, 1), MOST_FOUND)])
+        timeline = []
+        for day, memories in shown.timeline.items():
+            ids = [memory.id for memory in memories]
+            timeline.append({"day": day, "memories": ids})
         return {
             "found": True,
             "entity": _profile(about),
             "memories": [short(memory) for memory in shown.memories],
-            "timeline": [
-                {"day": day, "memories": [memory.id for memory in memories]}
-                for day, memories in shown.timeline.items()
-            ],
+            "timeline": timeline,
         }
 
 

@@ -1,4 +1,4 @@
-"""The six tools of an agent that reads conversations afterwards."""
+"""The six tools of the consolidator agent, which reads conversations afterwards."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from ...types import Memories, Memory, Micros
 from . import facts as facts_
 from .labels import active, learned_from, preview
 
+# Turns per page at most, and conflicts per fact.
 LONGEST_PAGE = 100
 CONFLICTS = 5
 
 
 class Reader:
-    """Pages of a conversation, its facts, their conflicts. Marking a session is not left to it
-    alone: see `learn`.
+    """Tools that page through a conversation, store its facts and resolve conflicts. `learn` also
+    marks sessions as processed.
     """
 
     def __init__(self, hf: Holdfast) -> None:
@@ -41,12 +42,12 @@ class Reader:
         start = max(offset, 0)
         size = min(max(limit, 1), LONGEST_PAGE)
         more = start + size < len(turns)
+        episodes = []
+        for turn in turns[start : start + size]:
+            episodes.append({"id": turn.id, "role": turn.role, "content": turn.content})
         return {
             "session_id": session_id,
-            "episodes": [
-                {"id": turn.id, "role": turn.role, "content": turn.content}
-                for turn in turns[start : start + size]
-            ],
+            "episodes": episodes,
             "total": len(turns),
             "has_more": more,
             "next_offset": start + size if more else None,
@@ -97,7 +98,7 @@ class Reader:
         def mark(tx: Transaction) -> bool:
             session = tx.sessions.get(self.hf.scopes[0], session_id)
             if session is None or session.ended_at is None:
-                # What is still going on is never done.
+                # An open session is never marked as processed.
                 return False
             known = tx.progress.get(session.scope, session.id, SUMMARY)
             if not covers(known, session):

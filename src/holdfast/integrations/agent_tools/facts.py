@@ -18,6 +18,7 @@ from ...ingest.commit import Draft
 from ...storage.protocol import Transaction
 from ...types import SURENESS, Edge, Memory
 
+# A model's fact without a stated confidence (seed 001).
 DEFAULT_CONFIDENCE = 0.8
 
 
@@ -65,9 +66,9 @@ def _planned(
     return Planned(build(hf, draft), False, _texts(fact.get("source_ids")))
 
 
-def _texts(given: Any) -> tuple[str, ...]:
+def _texts(value: Any) -> tuple[str, ...]:
     """Return a list of texts; accept a single text too, because models are not always exact."""
-    return (given,) if isinstance(given, str) else tuple(map(str, given or ()))
+    return (value,) if isinstance(value, str) else tuple(map(str, value or ()))
 
 
 def build(hf: Holdfast, draft: Draft) -> Memory:

@@ -23,9 +23,11 @@ from ...types import Memories, Memory
 from .labels import Functions, kinds_of, learned_from
 from .toolset import consolidating, talking
 
+# Facts in the context of a prompt.
 FACTS_TOLD = 5
 LONGEST_ROLE = (
-    200  # characters: the name of an agent may be any, and what it says must not be lost over that
+    # Characters of an author's name: a longer name is cut, so that no answer is lost over it.
+    200
 )
 
 
@@ -48,7 +50,7 @@ class Keeper:
         self._complete = complete
         self._session_completed = session_completed
         self.session: str | None = None
-        """The conversation that goes on: the one of the latest message."""
+        """The open session: that of the latest message."""
         self._recognition = recognition or standard(answer=metered(hf, complete))
 
     def get_tools(self) -> Functions:
@@ -99,9 +101,7 @@ class Keeper:
         """
         session = self.hf.store.sessions.get(self.hf.scopes[0], session_id)
         if session is None or not is_unread(self.hf.store, session):
-            return _consolidated(
-                session_id, skipped=True, summary="There is nothing in it that is yet to be read."
-            )
+            return _consolidated(session_id, skipped=True, summary="It has no unprocessed turns.")
         before = self._replaced_by(session_id)
         try:
             new = self.hf.learn(session_id, complete=self._complete).new
@@ -113,12 +113,12 @@ class Keeper:
 
     def _replaced_by(self, session_id: str) -> set[str]:
         """Return the ids that facts of a session superseded."""
-        return {
-            edge.target
-            for fact in learned_from(self.hf, session_id)
-            for edge in self.hf.links(fact.id)
-            if edge.relation == "supersedes" and edge.source == fact.id
-        }
+        replaced = set()
+        for fact in learned_from(self.hf, session_id):
+            for edge in self.hf.links(fact.id):
+                if edge.relation == "supersedes" and edge.source == fact.id:
+                    replaced.add(edge.target)
+        return replaced
 
     def extract(self, text: str, strategy: str = "fast") -> list[EntityMatch]:
         """Return the people, projects, addresses and dates in a text, by the strategy fast, local

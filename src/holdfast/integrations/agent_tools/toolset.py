@@ -43,10 +43,10 @@ def toolset(functions: Functions) -> FunctionToolset[object]:
     """Turn functions into pydantic-ai tools. Errors of the model are reported to it, and it may
     retry.
     """
-    # Optional extra.
+    # The package is an optional extra.
     from pydantic_ai import FunctionToolset, Tool  # noqa: PLC0415
 
-    # Needs it too.
+    # This module needs the extra, too.
     from ...agents.memory_tools import retried  # noqa: PLC0415
 
     return FunctionToolset([Tool(retried(function), takes_ctx=False) for function in functions])

@@ -13,6 +13,6 @@ from .mem0_memory import Mem0
 
 Memory = Mem0
 AsyncMemory = AsyncMem0
-"""The names that mem0 has for them, so that only the import changes."""
+"""mem0's own names, so that only the import changes."""
 
 __all__ = ["AsyncMem0", "AsyncMemory", "Mem0", "Memory"]

@@ -40,12 +40,12 @@ class Given:
     said: Sequence[Said]
 
     def note(self, said: Said | None = None) -> dict[str, Any]:
-        """What is kept with a memory of these."""
-        told = {"role": said.role, "actor_id": said.name} if said else {}
-        return note_of(self.owner, self.metadata, **told)
+        """Metadata stored with the memories."""
+        fields = {"role": said.role, "actor_id": said.name} if said else {}
+        return note_of(self.owner, self.metadata, **fields)
 
     def draft(self, said: Said) -> Draft:
-        """A message as it is."""
+        """Convert a message to a memory verbatim."""
         return Draft(
             content=said.text,
             source=SOURCE,
@@ -55,7 +55,7 @@ class Given:
         )
 
     def turn(self, said: Said, session: str) -> Draft:
-        """A message as a turn of a conversation."""
+        """Convert a message to a turn of a conversation."""
         turn = capture.turn(
             session=session, role=said.role, text=said.text, event_time=self.said_at
         )
@@ -71,9 +71,10 @@ def said_of(message: Mapping[str, Any]) -> Said:
 
 def procedure(given: Given) -> Draft:
     """Return a whole conversation as one procedural memory."""
-    text = "\n".join(
-        f"{one.role}: {one.text}" if len(given.said) > 1 else one.text for one in given.said
-    )
+    if len(given.said) > 1:
+        text = "\n".join(f"{one.role}: {one.text}" for one in given.said)
+    else:
+        text = "\n".join(one.text for one in given.said)
     note = note_of(given.owner, {**given.metadata, "memory_type": PROCEDURAL})
     return Draft(
         content=text,
@@ -89,23 +90,23 @@ def noted(tx: Transaction, given: Given) -> list[Item]:
     """Return what a transaction extracted, as mem0 reports it; new memories are marked with their
     owner.
     """
-    touched = [one for source in (LEARNED, SOURCE) for one in tx.touched(source)]
-    told = []
+    touched = [*tx.touched(LEARNED), *tx.touched(SOURCE)]
+    results = []
     replaced = set[str]()
     for scope, id_, before in touched:
         now = tx.memory(scope, id_)
         if now is None or now.status != "active" or now.kind not in KINDS:
             continue
         if before is not None and before.status == "active":
-            told.append(told_of(now, "NONE"))
+            results.append(result_of(now, "NONE"))
             continue
         ends = {"valid_until": given.ends} if given.ends else {}
         new = tx.change(now, metadata={**now.metadata, **given.note()}, **ends)
         old = _replaced(tx, new)
         replaced |= {one.id for one in old}
         more = {"previous_memory": old[0].content} if old else {}
-        told.append({**told_of(new, "UPDATE" if old else "ADD"), **more})
-    return [one for one in told if one["id"] not in replaced]
+        results.append({**result_of(new, "UPDATE" if old else "ADD"), **more})
+    return [one for one in results if one["id"] not in replaced]
 
 
 def _replaced(tx: Transaction, new: Memory) -> Memories:
@@ -118,7 +119,7 @@ def _replaced(tx: Transaction, new: Memory) -> Memories:
     ]
 
 
-def told_of(memory: Memory, event: str, said: Said | None = None) -> Item:
+def result_of(memory: Memory, event: str, said: Said | None = None) -> Item:
     more = {"actor_id": said.name, "role": said.role} if said else {}
     return {"id": memory.id, "memory": memory.content, "event": event, **more}
 
@@ -129,5 +130,5 @@ def parse_timestamp(timestamp: Any) -> Micros | None:
         return None
     found = micros(timestamp.isoformat() if hasattr(timestamp, "isoformat") else timestamp)
     if found is None:
-        raise InvalidInput(f"{timestamp!r} is no time. Use ISO 8601 or seconds since 1970.")
+        raise InvalidInput(f"{timestamp!r} is not a time. Use ISO 8601 or seconds since 1970.")
     return found

@@ -12,7 +12,7 @@ from .mem0_memory import Mem0
 
 
 class AsyncMem0:
-    """The same methods, awaitable; each only forwards."""
+    """Awaitable versions of `Mem0`'s methods; each forwards in a thread."""
 
     def __init__(self, holdfast: Holdfast | None = None) -> None:
         self._mem0 = Mem0(holdfast)

@@ -14,11 +14,11 @@ from typing import Any
 from ...errors import InvalidInput
 
 OWNERS = ("user_id", "agent_id", "run_id")
-"""The ids of which at least one says whose an item is."""
+"""Ids of which at least one names the owner of an item."""
 ACTOR = "actor_id"
 NAMED = (*OWNERS, ACTOR)
 ANY = "*"
-"""In a filter: whatever is there. It can therefore be nobody's id."""
+"""Wildcard in a filter. It can therefore be nobody's id."""
 JOINED = ("AND", "OR", "NOT")
 
 
@@ -28,31 +28,30 @@ def normalise_id(name: str, value: Any) -> str | None:
         return None
     if isinstance(value, Mapping | list | tuple | set | frozenset):
         raise InvalidInput(
-            f"Invalid {name}: it is one id, not {value!r:.40}. In a filter, say {{'in': ['a', "
-            f"'b']}}."
+            f"Invalid {name}: it must be one id, not {value!r:.40}. In a filter, write "
+            f"{{'in': ['a', 'b']}}."
         )
-    told = str(value).strip()
-    if not told:
+    id_ = str(value).strip()
+    if not id_:
         raise InvalidInput(
-            f"Invalid {name}: it cannot be empty or contain only whitespace. Leave it out, or "
-            "name one."
+            f"Invalid {name}: it cannot be empty or contain only whitespace. Leave it out, "
+            "or pass one."
         )
-    if name != ACTOR and any(sign.isspace() for sign in told):
+    if name != ACTOR and any(sign.isspace() for sign in id_):
         raise InvalidInput(
-            f"Invalid {name}: {told!r:.80} cannot contain whitespace. Use an id without spaces."
+            f"Invalid {name}: {id_!r:.80} cannot contain whitespace. Use an id without spaces."
         )
-    return told
+    return id_
 
 
 def normalise_owner_id(name: str, value: Any) -> str | None:
     """Return the same for an id of one owner, where a wildcard is invalid."""
-    told = normalise_id(name, value)
-    if told == ANY:
+    id_ = normalise_id(name, value)
+    if id_ == ANY:
         raise InvalidInput(
-            f"Invalid {name}: {ANY!r} stands for anybody, in filters. Name one. Nothing was "
-            "changed."
+            f"Invalid {name}: {ANY!r} is a wildcard for filters. Pass one id. Nothing was changed."
         )
-    return told
+    return id_
 
 
 def normalise_filters(filters: Any) -> dict[str, Any]:

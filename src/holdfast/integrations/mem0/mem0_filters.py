@@ -11,7 +11,7 @@ from .ids import ANY, JOINED, NAMED, OWNERS
 
 Filters = Mapping[str, Any]
 OWN = (*NAMED, "role", "id", "memory", "hash", "created_at", "updated_at", "expiration_date")
-"""What an item says of itself; every other name is one of its metadata."""
+"""Fields of an item; every other name refers to its metadata."""
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -53,7 +53,7 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def matches(item: Mapping[str, Any], filters: Filters) -> bool:
-    """Whether an item, in mem0's shape, passes."""
+    """Whether an item, in mem0's format, matches."""
     return all(_holds(item, name, wanted) for name, wanted in filters.items())
 
 
@@ -114,7 +114,7 @@ def names_owner(filters: Filters) -> bool:
 
 
 def users_in(filters: Filters) -> frozenset[str] | None:
-    """The users of whom whatever passes has to be; None when that may be anybody.
+    """Return the users to which every match belongs; None if it may be anybody.
 
     >>> sorted(users_in({"OR": [{"user_id": "ann"}, {"user_id": {"in": ["bob", "cy"]}}]}))
     ['ann', 'bob', 'cy']
@@ -124,8 +124,8 @@ def users_in(filters: Filters) -> frozenset[str] | None:
         named += [users_in(one) for one in _conditions("AND", filters["AND"])]
     if "OR" in filters:
         named.append(_either([users_in(one) for one in _conditions("OR", filters["OR"])]))
-    told = [users for users in named if users is not None]
-    return frozenset.intersection(*told) if told else None
+    restrictions = [users for users in named if users is not None]
+    return frozenset.intersection(*restrictions) if restrictions else None
 
 
 def _users_named(wanted: Any) -> frozenset[str] | None:

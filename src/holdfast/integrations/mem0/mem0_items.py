@@ -17,7 +17,7 @@ from .ids import OWNERS, normalise_owner_id, without_ids
 
 SOURCE = KEY = "mem0"
 KINDS: tuple[Kind, ...] = ("fact", "rule", "skill", "reflection")
-"""What is an item; turns and what sums them up are not."""
+"""Kinds that are items; turns and summaries are not."""
 # Prefix of a run id in the scope of items with neither user nor agent.
 RUN = "run:"
 
@@ -56,8 +56,8 @@ class Owner:
     @property
     def filters(self) -> dict[str, str]:
         """Filters that find the owner's items."""
-        told = {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
-        return {name: value for name, value in told.items() if value}
+        ids = {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
+        return {name: value for name, value in ids.items() if value}
 
 
 def ids_of(memory: Memory) -> dict[str, str]:
@@ -82,11 +82,11 @@ def is_seen(scope: Scope) -> bool:
 def item_of(memory: Memory) -> dict[str, Any]:
     """Convert a memory to a mem0 item."""
     kept = _kept(memory)
-    own = (
-        kept.get("metadata")
-        if kept
-        else {key: one for key, one in memory.metadata.items() if key != "policy"}
-    )
+    if kept:
+        own = kept.get("metadata")
+    else:
+        # A memory from elsewhere: the policy's decision is our own business.
+        own = {key: one for key, one in memory.metadata.items() if key != "policy"}
     item = {
         "id": memory.id,
         "memory": memory.content,
@@ -96,20 +96,19 @@ def item_of(memory: Memory) -> dict[str, Any]:
         "updated_at": iso(memory.updated_at),
         **ids_of(memory),
     }
-    return (
-        item
-        if memory.valid_until is None
-        else {**item, "expiration_date": _last_day(memory.valid_until)}
-    )
+    if memory.valid_until is not None:
+        item["expiration_date"] = _last_day(memory.valid_until)
+    return item
 
 
 def note_of(owner: Owner, metadata: Mapping[str, Any] | None, **said: str | None) -> dict[str, Any]:
     """Return the metadata that makes a memory an item of its owner; `said` may contain its role and
     actor_id.
     """
-    told = {**owner.filters, **said}
+    fields = {**owner.filters, **said}
     own = without_ids(metadata or {})
-    ids = {name: value for name, value in told.items() if value and name != "user_id"}
+    # The user is the scope of the memory.
+    ids = {name: value for name, value in fields.items() if value and name != "user_id"}
     return {KEY: {**ids, "metadata": own}}
 
 
@@ -130,13 +129,13 @@ def until(day: Any) -> Micros | None:
     if day is None:
         return None
     try:
-        last = (
-            day.date()
-            if isinstance(day, datetime)
-            else day
-            if isinstance(day, date)
-            else date.fromisoformat(day)
-        )
+        # A datetime is a date as well, so it is checked first.
+        if isinstance(day, datetime):
+            last = day.date()
+        elif isinstance(day, date):
+            last = day
+        else:
+            last = date.fromisoformat(day)
         return from_datetime(datetime.combine(last + timedelta(days=1), datetime.min.time()))
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput("expiration_date must be a valid date in YYYY-MM-DD format.") from error
@@ -148,24 +147,24 @@ def _last_day(valid_until: Micros) -> str:
 
 def history_of(memory: Memory, events: Events) -> list[dict[str, Any]]:
     """Return the journal of a memory as mem0 events, oldest first: ADD, UPDATE, DELETE."""
-    told: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     text: str | None = memory.content
+    # Backwards from the current text: the journal has the text before a change.
     for event in reversed(events):
         before = event.before or {}
         after = event.after or {}
         if event.before is None:
             gone = _rewritten(events, event.run)
-            told.append(
-                _entry(memory, event.seq, event.at, "UPDATE" if gone else "ADD", gone, text)
-            )
+            verb = "UPDATE" if gone else "ADD"
+            entries.append(_entry(memory, event.seq, event.at, verb, gone, text))
             text = gone
         elif before.get("status") == "active" and after.get("status") not in (None, "active"):
-            told.append(_entry(memory, event.seq, event.at, "DELETE", text, None))
+            entries.append(_entry(memory, event.seq, event.at, "DELETE", text, None))
         elif after.get("status") == "active":
-            told.append(_entry(memory, event.seq, event.at, "ADD", None, text))
+            entries.append(_entry(memory, event.seq, event.at, "ADD", None, text))
         elif event.verb == "update" and event.after is not None:
-            told.append(_entry(memory, event.seq, event.at, "UPDATE", text, text))
-    return told[::-1]
+            entries.append(_entry(memory, event.seq, event.at, "UPDATE", text, text))
+    return entries[::-1]
 
 
 def _rewritten(events: Events, run: str) -> str | None:
@@ -192,13 +191,13 @@ def _entry(
     }
 
 
-def messages_in(given: Any) -> Sequence[Mapping[str, Any]]:
+def messages_in(messages: Any) -> Sequence[Mapping[str, Any]]:
     """Parse messages as mem0 accepts them: a text, one message, or several."""
-    match given:
+    match messages:
         case str():
-            return [{"role": "user", "content": given}]
+            return [{"role": "user", "content": messages}]
         case Mapping():
-            return [given]
-        case list() if all(isinstance(one, Mapping) for one in given):
-            return given
+            return [messages]
+        case list() if all(isinstance(one, Mapping) for one in messages):
+            return messages
     raise InvalidInput("messages must be str, dict, or list[dict]. Nothing was stored.")

@@ -19,7 +19,17 @@ from ...model_access import reading_of
 from ...records.roots import is_record
 from ...storage import Transaction
 from ...types import Hit, Hits, Memories, Memory, Micros, Scope, new_id
-from .add import PROCEDURAL, Given, Item, Said, noted, parse_timestamp, procedure, said_of, told_of
+from .add import (
+    PROCEDURAL,
+    Given,
+    Item,
+    Said,
+    noted,
+    parse_timestamp,
+    procedure,
+    result_of,
+    said_of,
+)
 from .ids import OWNERS, normalise_filters
 from .mem0_filters import Filters, check, matches, names_owner, users_in
 from .mem0_items import (
@@ -37,9 +47,9 @@ from .mem0_items import (
 log = logging.getLogger(__name__)
 
 UNSET: Any = object()
-# Scopes searched at once for an id.
+# Scopes per query when searching for an id.
 TOGETHER = 500
-# Candidates that a recall ranks before a narrower filter is applied.
+# Candidates ranked before a narrower filter is applied.
 MOST = 300
 
 
@@ -66,7 +76,7 @@ class Mem0:
             )
         if unused := sorted(set(config_dict) - {"store", "version"}):
             log.warning(
-                "Holdfast brings its own models and store; not used of the config: %s",
+                "Holdfast has its own models and store; ignored keys of the config: %s",
                 ", ".join(unused),
             )
         opened = cls(Holdfast.open(config_dict.get("store"), scope="shared:mem0"))
@@ -95,14 +105,10 @@ class Mem0:
                 f"Invalid 'memory_type'. Pass {PROCEDURAL} to create procedural memories."
             )
         if prompt is not None:
-            log.warning(
-                "Conversations are read by Holdfast's own prompt; the one that was given is "
-                "not "
-                "used."
-            )
+            log.warning("Holdfast uses its own extraction prompt; custom prompts are ignored.")
         owner = Owner.of(user_id, agent_id, run_id)
         if self._only not in (None, owner.scope):
-            raise Refused(f"Only memories of {self._only} are kept here. Nothing was stored.")
+            raise Refused(f"This memory stores only items of {self._only}. Nothing was stored.")
         given = Given(
             owner,
             _own(metadata),
@@ -127,7 +133,7 @@ class Mem0:
         top_k: int = 20,
         filters: Filters | None = None,
         threshold: float = 0.1,
-        # A recall always ranks by all it has.
+        # A recall always ranks with all its features, so there is nothing to switch off.
         rerank: bool = False,  # noqa: ARG002
         explain: bool = False,
         reference_date: Any = None,
@@ -139,10 +145,10 @@ class Mem0:
         `user_id=…` is short for a filter.
         """
         if reference_date is not None:
-            raise InvalidInput("reference_date is not supported. Say the date in the query.")
+            raise InvalidInput("reference_date is not supported. Write the date in the query.")
         wanted, top_k = _wanted(filters, ids, top_k)
         if not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
-            raise InvalidInput(f"Invalid threshold: {threshold}. It lies between 0 and 1.")
+            raise InvalidInput(f"Invalid threshold: {threshold}. It must be between 0 and 1.")
         scopes = self._scopes(wanted)
         if not scopes:
             return {"results": []}
@@ -229,9 +235,9 @@ class Mem0:
         """
         scopes = self._every_scope()
         found = self._hf.scoped(*scopes).list() if scopes else []
-        self._forget(
-            found if self._only is not None else [one for one in found if KEY in one.metadata]
-        )
+        if self._only is None:
+            found = [one for one in found if KEY in one.metadata]
+        self._forget(found)
 
     def close(self) -> None:
         """Close the store if it was opened here."""
@@ -249,7 +255,7 @@ class Mem0:
     ) -> None:
         self.close()
 
-    # Where items are
+    # Location of items
 
     def _every_scope(self) -> list[Scope]:
         return [
@@ -302,7 +308,7 @@ class Mem0:
             return stored
 
         stored = self._hf.scoped(owner.scope).write("remember", work) if built else []
-        return [told_of(one, "ADD", said) for one, (_, said) in zip(stored, drafts, strict=True)]
+        return [result_of(one, "ADD", said) for one, (_, said) in zip(stored, drafts, strict=True)]
 
     def _learn(self, given: Given) -> list[Item]:
         """Store the messages as an ended conversation and extract from it at once."""
@@ -312,7 +318,7 @@ class Mem0:
         session = given.owner.run_id or new_id("ses", at)
         turns: Memories = []
         for said in given.said:
-            # It only repeats what memory injected.
+            # The text only repeats what memory injected.
             with suppress(Nothing):
                 draft = given.turn(said, session)
                 turns.append(
@@ -361,7 +367,7 @@ class Mem0:
         def work(tx: Transaction) -> None:
             fresh = tx.memory(old.scope, old.id)
             if fresh is None:
-                raise NotFound(f"{old.id} was removed meanwhile.", id=old.id)
+                raise NotFound(f"{old.id} was removed in the meantime.", id=old.id)
             if changed is None:
                 tx.change(fresh, **fields)
                 return
@@ -382,7 +388,7 @@ def likeness(hit: Hit) -> float:
     mem0's thresholds expect a similarity; our own scores estimate relevance and are much lower.
     """
     signals = {signal.name: signal.value for signal in hit.why.signals}
-    # Against the best hit, and how well that one does.
+    # Relative to the best hit, times that hit's own share of the words.
     words = signals.get("words", 0.0) * signals.get("covered", 0.0)
     return max(hit.score, hit.why.similarity or 0.0, words)
 
@@ -413,11 +419,11 @@ def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 def _wanted(filters: Filters | None, ids: Mapping[str, Any], top_k: int) -> tuple[Filters, int]:
     """Return filters and limit, which earlier versions of mem0 accepted as keywords."""
-    told = {name: value for name, value in ids.items() if value is not None}
-    top_k = told.pop("limit", top_k)
-    if unknown := set(told) - set(OWNERS):
-        raise InvalidInput(f"There is no argument {', '.join(sorted(unknown))}.")
-    wanted = {**normalise_filters(filters or {}), **normalise_filters(told)}
+    named = {name: value for name, value in ids.items() if value is not None}
+    top_k = named.pop("limit", top_k)
+    if unknown := set(named) - set(OWNERS):
+        raise InvalidInput(f"Unknown argument {', '.join(sorted(unknown))}.")
+    wanted = {**normalise_filters(filters or {}), **normalise_filters(named)}
     check(wanted)
     if not names_owner(wanted):
         raise InvalidInput(
@@ -425,5 +431,5 @@ def _wanted(filters: Filters | None, ids: Mapping[str, Any], top_k: int) -> tupl
             "filters={'user_id': 'u1'}"
         )
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 0:
-        raise InvalidInput(f"Invalid top_k: {top_k}. It is a whole number, 0 or more.")
+        raise InvalidInput(f"Invalid top_k: {top_k}. It must be an integer, 0 or more.")
     return wanted, top_k
