@@ -308,11 +308,11 @@ def test_every_kind_of_error_is_problem_json(http):
 
 def test_a_method_that_an_address_does_not_take_is_told_with_those_it_does(http):
     answer = http.put("/memories")
-    assert problem(answer, 405) == "This address takes GET, POST, not PUT."
+    assert problem(answer, 405) == "This path accepts GET, POST, not PUT."
     assert answer.headers["Allow"] == "GET, POST"
     assert (
         problem(http.post("/memories/fact_x"), 405)
-        == "This address takes GET, PATCH, DELETE, not POST."
+        == "This path accepts GET, PATCH, DELETE, not POST."
     )
 
 
@@ -328,7 +328,7 @@ def test_json_that_does_not_say_so_is_told_by_which_header(http, header):
 def test_a_body_that_is_no_json_is_told_where_and_why(http):
     header = {"Content-Type": "application/json"}
     said = problem(http.post("/memories", content='{"content": "tea" "x": 1}', headers=header), 400)
-    assert said.startswith("The request cannot be used: body.18: this is not JSON: ")
+    assert said.startswith("Invalid request: body.18: this is not JSON: ")
     assert "UTF-8" in problem(
         http.post("/memories", content=b'{"content": "\xff"}', headers=header), 400
     )

@@ -22,7 +22,9 @@ from typing import Any
 from ..errors import InvalidInput, NotFound
 from ..types import Micros, Scope
 
+# Key name and secret: 8 hex digits, and 256 bits in base64url.
 SHAPE = re.compile(r"hf_([0-9a-f]{8})_([A-Za-z0-9_-]{43})")
+# Write permission for group or others.
 OTHERS_MAY_WRITE = 0o022
 
 
@@ -133,7 +135,8 @@ class KeyFile:
         if seen != self._seen:
             if sys.platform != "win32" and state.st_mode & OTHERS_MAY_WRITE:
                 raise InvalidInput(
-                    f"Others may write {self.path}, and so make keys. Run: chmod 600 '{self.path}'"
+                    f"Other users can write {self.path}, and so create keys. Run: chmod 600 "
+                    f"'{self.path}'"
                 )
             self._keys = _read(self.path)
             self._seen = seen
@@ -156,6 +159,6 @@ def _read(path: Path) -> dict[str, Key]:
                 keys[entry["id"]] = Key(**entry)
         except (ValueError, TypeError, KeyError) as error:
             raise InvalidInput(
-                f"Line {number} of {path} is not a key. Remove it, or make the keys anew."
+                f"Line {number} of {path} is not a key. Remove it, or create the keys again."
             ) from error
     return keys

@@ -23,14 +23,14 @@ from .ratelimit import Buckets
 from .session_watch import Conversations
 
 ASK_FOR_KEY = (
-    "This server asks for a key. Send it as `Authorization: Bearer hf_…` or as `X-API-Key: hf_…`."
+    "This server requires a key. Send it as `Authorization: Bearer hf_…` or as `X-API-Key: hf_…`."
 )
 UserId = Annotated[
     str | None,
     Query(
         min_length=1,
         max_length=200,
-        description="Whose memory. With a key: its owner, or left out.",
+        description="Owner of the memory. With a key: its owner, or omitted.",
     ),
 ]
 ThreadId = Annotated[
@@ -38,15 +38,15 @@ ThreadId = Annotated[
     Query(
         min_length=1,
         max_length=200,
-        description="Whose memory, where there is no user_id and no key.",
+        description="Owner of the memory if there is no user_id and no key.",
     ),
 ]
 ModeName = Annotated[
     Literal["incognito", "guest", "local", "synced"] | None,
     Query(
         description=(
-            "Asks for less than the server keeps: `guest` or `incognito` neither reads "
-            "nor keeps anything."
+            "Requests a stricter mode than the server's: `guest` or `incognito` neither "
+            "reads nor stores anything."
         )
     ),
 ]
@@ -108,7 +108,7 @@ async def memory(
     if hf.mode == "incognito" or retention_mode.effective(hf.mode, memory_mode) != "incognito":
         view = hf.scoped(scope)
         view.actor = f"http:{owner_id(scope)}"
-        # For what every answer says of it.
+        # For the response header.
         request.state.memory = view
         yield view
         return

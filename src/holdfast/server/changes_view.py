@@ -20,7 +20,8 @@ def latest(hf: Holdfast, *, limit: int) -> list[schemas.RunOfChanges]:
     """Return the latest runs that changed memories, newest first."""
     found = list(_runs(hf.log(limit=limit * EVENTS_PER_RUN)))[:limit]
     return [
-        _told(hf, run, undone=undone) for run, undone in zip(found, taken_back(found), strict=True)
+        _listed_run(hf, run, undone=undone)
+        for run, undone in zip(found, taken_back(found), strict=True)
     ]
 
 
@@ -47,7 +48,7 @@ def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
     return (list(run) for _, run in groupby(kept, key=lambda event: event.run))
 
 
-def _told(hf: Holdfast, run: Sequence[Event], *, undone: bool) -> schemas.RunOfChanges:
+def _listed_run(hf: Holdfast, run: Sequence[Event], *, undone: bool) -> schemas.RunOfChanges:
     targets = list(dict.fromkeys(event.target for event in run))
     return schemas.RunOfChanges(
         run=run[0].run,

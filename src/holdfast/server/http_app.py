@@ -27,18 +27,18 @@ from .session_watch import Conversations
 
 PREFIX = "/api/memory"
 WEB = Path(__file__).parent / "web"
-# Bytes that a request may bring in any case.
+# Minimum size limit of a request, in bytes.
 SMALLEST_LIMIT = 1_000_000
-ABOUT = "Long-term memory: what is known about an owner, and everything that can be done with it."
+ABOUT = "Long-term memory of an owner: store, recall, correct, review and erase."
 PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"description": "The body is not JSON."},
-    401: {"description": "A key is needed."},
-    403: {"description": "The key does not open that memory, or memory refused."},
-    404: {"description": "There is no such thing in this owner's memory."},
-    409: {"description": "Something changed meanwhile, or a later change stands in the way."},
+    401: {"description": "A key is required."},
+    403: {"description": "The key does not open that memory, or a rule protects it."},
+    404: {"description": "Not found in this owner's memory."},
+    409: {"description": "The data changed meanwhile, or a later change blocks the request."},
     413: {"description": "Too large."},
-    422: {"description": "The request has another shape than the schema asks for."},
+    422: {"description": "The request does not match the schema."},
     429: {"description": "Too many requests; Retry-After says when to try again."},
     503: {"description": "The store is busy; Retry-After says when to try again."},
 }
@@ -57,7 +57,7 @@ def create_app(
         title="Holdfast",
         description=ABOUT,
         version=__version__,
-        docs_url=None,  # their pages load scripts from other servers, and this one works offline
+        docs_url=None,  # their pages load scripts from other servers; this server works offline
         redoc_url=None,
         exception_handlers=HANDLERS,
         generate_unique_id_function=_operation,

@@ -54,17 +54,17 @@ def fact(index: int, memory: Memory) -> schemas.Fact:
 
 def arc(index: int, memory: Memory) -> schemas.Arc:
     """Return a session of the list."""
-    told = memory.metadata
-    mood = told.get("mood_arc") or {}
+    summary = memory.metadata
+    mood = summary.get("mood_arc") or {}
     return schemas.Arc(
         **_common(index, memory),
-        session=memory.session or told.get("session"),
+        session=memory.session or summary.get("session"),
         summary=memory.content,
-        themes=list(told.get("primary_themes") or ()),
+        themes=list(summary.get("primary_themes") or ()),
         mood_opened=mood.get("opened") or "",
         mood_closed=mood.get("closed") or "",
-        turn_count=told.get("turn_count") or 0,
-        ended_at=told.get("ended_at") or iso(memory.event_time),
+        turn_count=summary.get("turn_count") or 0,
+        ended_at=summary.get("ended_at") or iso(memory.event_time),
     )
 
 

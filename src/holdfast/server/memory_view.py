@@ -1,6 +1,4 @@
-"""The story of one memory: why it was stored, what it rests on, what became of it, and what
-will.
-"""
+"""Details of one memory: why it was stored, its sources, its history and its forecast."""
 
 from __future__ import annotations
 
@@ -10,12 +8,12 @@ from ..retrieval.provenance import Decision
 from ..types import DAY, Edge, Memory, iso
 from . import schemas
 
-# Of a curve; a screen shows no more.
+# Points of a curve; more than a screen can show.
 POINTS = 45
 
 
 def memory_story(hf: Holdfast, ref: str) -> schemas.Story:
-    """Everything that explains a memory."""
+    """Return everything that explains a memory."""
     stored = hf.why_stored(ref)
     return schemas.Story(
         summary=stored.summary,
@@ -29,7 +27,7 @@ def memory_story(hf: Holdfast, ref: str) -> schemas.Story:
 
 
 def forecast(hf: Holdfast, ref: str, *, days: int) -> schemas.Forecast:
-    """The curve of a memory's confidence from now on."""
+    """Forecast of a memory's confidence."""
     memory = hf.get(ref)
     now = hf.clock()
     steps = dict.fromkeys(round(days * step / POINTS) for step in range(POINTS + 1))

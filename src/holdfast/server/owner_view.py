@@ -1,4 +1,4 @@
-"""How an owner's memory stands, put together for the answers that tell it."""
+"""Status of an owner's memory for several responses."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ RECALL = "proactive_recall"
 
 
 def owner_id(scope: Scope) -> str:
-    """An owner as requests name one: the user's id, or the whole scope where it is not a user's."""
+    """Owner as requests name it: the user id, or the full scope if it is not a user."""
     return scope.key if scope.kind == "user" else str(scope)
 
 
 def status(hf: Holdfast, audit: AuditLog, feedback: FeedbackLog) -> schemas.Standing:
-    """The numbers of the Memory page, all of this owner alone."""
+    """Figures of the Memory page, for this owner only."""
     scope = hf.scopes[0]
     counts = hf.store.counts(hf.scopes)
     by_layer = {layer: counts.get(kind, {}).get("active", 0) for layer, kind in MAIN_KINDS.items()}
@@ -39,7 +39,7 @@ def status(hf: Holdfast, audit: AuditLog, feedback: FeedbackLog) -> schemas.Stan
 
 
 def switch(hf: Holdfast, enabled: bool) -> schemas.Switched:
-    """Turns proactive recall on or off."""
+    """Turn proactive recall on or off."""
     hf.set_profile(**{RECALL: enabled})
     return schemas.Switched(
         owner_id=owner_id(hf.scopes[0]),
@@ -50,7 +50,7 @@ def switch(hf: Holdfast, enabled: bool) -> schemas.Switched:
 
 
 def timeline(hf: Holdfast, *, before: str | None, limit: int) -> schemas.Timeline:
-    """A page of what happened and was learned, in the order in which memory came to know it."""
+    """Page of the timeline, in the order in which memories were stored."""
     page = hf.list(kinds=LIFE, limit=limit, after=seq_of(hf, before))
     return schemas.Timeline(
         items=[_happening(memory) for memory in page], next=next_after(page, limit)
@@ -63,30 +63,29 @@ def _happening(memory: Memory) -> schemas.Happening:
 
 
 def next_after(page: list[Memory], limit: int) -> str | None:
-    """Where the next page goes on; None when this one was the last."""
+    """Cursor of the next page; None after the last one."""
     return page[-1].id if len(page) == limit else None
 
 
 def seq_of(hf: Holdfast, cursor: str | None) -> int | None:
-    """The place in the store that a cursor stands for; NotFound for one that is not of this
-    owner.
-    """
+    """Sequence number of a cursor; raises NotFound if it is not of this owner."""
     return None if cursor is None else hf.get(cursor).seq
 
 
 class Checkup:
-    """What the latest check-up of the whole store found. A check-up takes a while, so one serves
-    for ten minutes.
+    """Result of the last health check of the store. A check takes time, so it is cached for ten
+    minutes.
     """
 
     def __init__(self, hf: Holdfast) -> None:
         self._hf = hf
+        # One check at a time: requests wait for its result instead of repeating it.
         self._lock = threading.Lock()
         self._at: Micros | None = None
         self._findings: int | None = None
 
     def findings(self) -> int | None:
-        """How many; None where nobody here may look at the whole store."""
+        """Number of problems; None without permission for the whole store."""
         with self._lock:
             now = self._hf.clock()
             if self._at is None or now - self._at >= 10 * MINUTE:
@@ -101,13 +100,13 @@ class Checkup:
 
 
 def health(hf: Holdfast, checkup: Checkup) -> schemas.Health:
-    """Counts and coverage of one owner, and how sound the store is; not where it lies."""
+    """Counts and coverage of one owner and health of the store, without its location."""
     stats = hf.stats()
-    told = {name: stats[name] for name in schemas.Health.model_fields if name in stats}
-    return schemas.Health(**told, findings=checkup.findings())
+    found = {name: stats[name] for name in schemas.Health.model_fields if name in stats}
+    return schemas.Health(**found, findings=checkup.findings())
 
 
 async def bundle(hf: Holdfast) -> AsyncIterator[str]:
-    """The lines of the owner's export."""
+    """Lines of the owner's export."""
     async for line in AsyncHoldfast(hf).export():
         yield line

@@ -50,13 +50,10 @@ STATUS: Mapping[type[HoldfastError], int] = {
     StoreError: 500,
     HoldfastError: 500,
 }
-"""The first line that fits an error says its status."""
+"""Status codes; the first matching error type applies."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 RETRY_AFTER = {503: "1", 502: "10"}  # seconds
-INSIDE = (
-    "Something went wrong here, and it is not your fault. The log of the server says more "
-    "under this request id."
-)
+INSIDE = "Internal error. The server's log has the details under this request id."
 
 
 def problem(
@@ -97,11 +94,11 @@ async def tell_http(request: Request, error: HTTPException) -> JSONResponse:
     detail = error.detail
     headers = dict(error.headers or {})
     if error.status_code == 404 and detail == "Not Found":
-        detail = "There is nothing at this address. /openapi.json lists what there is."
+        detail = "Unknown path. /openapi.json lists all paths."
     if error.status_code == 400 and detail == "There was an error parsing the body":
-        detail = "The request cannot be used: its body is not JSON in UTF-8."
+        detail = "Invalid request: the body is not JSON in UTF-8."
     if error.status_code == 405 and (methods := _methods(request)):
-        detail, headers["Allow"] = f"This address takes {methods}, not {request.method}.", methods
+        detail, headers["Allow"] = f"This path accepts {methods}, not {request.method}.", methods
     return problem(error.status_code, detail, request_id=request_id(request), headers=headers)
 
 
@@ -110,13 +107,11 @@ def _methods(request: Request) -> str:
     first.
     """
     routes = request.app.routes
-    found = [
-        method
-        for method in METHODS
-        if any(
-            route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes
-        )
-    ]
+    found = []
+    for method in METHODS:
+        scope = {**request.scope, "method": method}
+        if any(route.matches(scope)[0] is Match.FULL for route in routes):
+            found.append(method)
     return ", ".join(found)
 
 
@@ -132,7 +127,7 @@ async def tell_invalid(request: Request, error: RequestValidationError) -> JSONR
     status = 400 if malformed else 422
     return problem(
         status,
-        f"The request cannot be used: {said}.",
+        f"Invalid request: {said}.",
         request_id=request_id(request),
         errors=errors,
     )
@@ -145,8 +140,8 @@ def _message(request: Request, error: Mapping[str, Any]) -> str:
     came = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if error["type"] == "model_attributes_type" and not came.endswith(("/json", "+json")):
         return (
-            f"it came as {came or 'no known type'}; send JSON, with the header Content-Type: "
-            "application/json"
+            f"it has content type {came or 'unknown'}; send JSON, with the header "
+            "Content-Type: application/json"
         )
     return str(error["msg"])
 

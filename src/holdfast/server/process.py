@@ -25,8 +25,8 @@ def listening(host: str, port: int, keys: KeyFile) -> socket.socket:
     """Return a listening socket, or raise the reason. Requests queue until the server runs."""
     if not keys.needed and not is_loopback(host):
         raise InvalidInput(
-            f"Without keys, whoever can reach {host} could read and change every memory. "
-            "Make one with `holdfast serve keys add OWNER`, or listen on 127.0.0.1."
+            f"Without keys, anyone who can reach {host} could read and change every memory. "
+            "Create one with `holdfast serve keys add OWNER`, or listen on 127.0.0.1."
         )
     return listen(host, port, advice="Choose another --port, or 0 for any free one.")
 
@@ -51,6 +51,7 @@ def url_of(listener: socket.socket) -> str:
 def run(app: FastAPI, listener: socket.socket, stop: threading.Event) -> None:
     """Serve requests until `stop` is set, then end the sessions of this server."""
     conversations: Conversations = app.state.serving.conversations
+    # A daemon thread: it must not delay the shutdown.
     sweeper = threading.Thread(
         target=_sweep, args=(conversations, stop), name="holdfast-idle", daemon=True
     )

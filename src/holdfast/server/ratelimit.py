@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from math import ceil
 
+# Callers tracked at once; above that, full buckets are dropped.
 MOST_BUCKETS = 10_000
 
 
@@ -17,7 +18,8 @@ class Buckets:
         self._size = float(per_minute)
         self._per_second = per_minute / 60
         self._now = now
-        self._levels: dict[str, tuple[float, float]] = {}  # tokens left, and when that was
+        self._levels: dict[str, tuple[float, float]] = {}  # tokens left, and the time of that count
+        # Requests are handled in several threads.
         self._lock = threading.Lock()
 
     def take(self, caller: str) -> int:

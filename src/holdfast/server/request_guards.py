@@ -15,7 +15,7 @@ from .problem_json import problem
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 READING = ("GET", "HEAD", "OPTIONS")
-# For all of a body to arrive.
+# Seconds for a complete body to arrive.
 BODY_SECONDS = 30.0
 
 
@@ -68,7 +68,7 @@ def check_browser(method: str, path: str, headers: Headers) -> None:
     host = headers.get("Host", "")
     if _parts(f"//{host}").hostname not in LOOPBACK:
         raise HTTPException(
-            403, "Without keys this server answers to localhost only. Use http://127.0.0.1."
+            403, "Without keys this server accepts only localhost. Use http://127.0.0.1."
         )
     if not path.startswith("/api/"):
         return
@@ -87,7 +87,9 @@ def _parts(url: str) -> SplitResult:
 
 
 async def _read(request: Request, largest: int) -> bytes:
-    too_large = HTTPException(413, f"A request may bring {largest} bytes. Send less at once.")
+    too_large = HTTPException(
+        413, f"A request may have at most {largest} bytes. Send less at once."
+    )
     declared = request.headers.get("Content-Length", "")
     if declared.isdigit() and int(declared) > largest:
         raise too_large

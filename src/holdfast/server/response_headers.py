@@ -15,8 +15,9 @@ from .problem_json import tell_unknown
 log = logging.getLogger("holdfast.server.access")
 
 LEFT_OUT = "Holdfast-Left-Out"
-# Damaged rows named in a header.
+# Damaged rows listed in the header, at most.
 MOST_NAMED = 10
+# A caller's request id is logged, so it may not contain spaces or line breaks.
 USABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 POLICY = "; ".join(
     (
@@ -69,7 +70,7 @@ class Envelope:
 
         try:
             await self._app(scope, receive, noted)
-        except Exception as error:  # the boundary: whatever happens, the caller gets an answer
+        except Exception as error:  # the boundary: the caller gets an answer in any case
             response = tell_unknown(name, error)
             if not status:
                 await response(scope, receive, noted)
@@ -85,16 +86,15 @@ def _left_out(scope: Scope) -> str:
 
 
 def _name(headers: Headers) -> str:
-    given = headers.get("X-Request-Id", "")
-    return given if USABLE_ID.fullmatch(given) else new_id("req", system_clock())
+    supplied = headers.get("X-Request-Id", "")
+    return supplied if USABLE_ID.fullmatch(supplied) else new_id("req", system_clock())
 
 
 def _add_headers(headers: MutableHeaders, path: str, name: str) -> None:
     for header, value in HEADERS.items():
         headers[header] = value
     headers["X-Request-Id"] = name
-    # What is remembered stays out of every cache; the page's own files may be kept if they are
-    # asked after.
+    # Memories stay out of every cache; the page's own files may be cached if revalidated.
     headers["Cache-Control"] = "no-store" if path.startswith("/api/") else "no-cache"
 
 

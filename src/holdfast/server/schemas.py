@@ -1,4 +1,4 @@
-"""What requests bring and answers carry, as the OpenAPI page shows it."""
+"""Schemas of requests and responses, as OpenAPI shows them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Moment = Annotated[
 Run = Annotated[
     str,
     Field(
-        description="What `POST /undo` takes back; empty if nothing changed.",
+        description="Run for `POST /undo`; empty if nothing changed.",
         examples=["run_01kkz0v7w0c4m2hq"],
     ),
 ]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Id = Annotated[
-    str, Field(min_length=1, max_length=200, pattern="[^0-9]", description="The id of a memory.")
+    str, Field(min_length=1, max_length=200, pattern="[^0-9]", description="Id of a memory.")
 ]
-# The setting max_content_bytes draws the real line.
+# The setting max_content_bytes is the actual limit.
 MOST_TEXT = 1_000_000
 
 
@@ -40,15 +40,13 @@ class Problem(BaseModel):
     status: int = Field(examples=[404])
     detail: str = Field(examples=["Fact #9 does not exist (only 2 fact(s))."])
     request_id: str = Field(
-        description="The log of the server says more under this name.", examples=["req_01kkz0v7w0"]
+        description="Id under which the server's log has the details.", examples=["req_01kkz0v7w0"]
     )
-    errors: list[dict[str, str]] | None = Field(
-        None, description="What is wrong where, in a request of wrong shape."
-    )
+    errors: list[dict[str, str]] | None = Field(None, description="Validation errors by field.")
 
 
 class Request(BaseModel):
-    """What a request brings; a field that does not exist is an error, not ignored."""
+    """Base of requests; an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -57,7 +55,7 @@ class Request(BaseModel):
 
 
 class Triple(BaseModel):
-    """What a fact states."""
+    """Statement of a fact."""
 
     subject: str
     predicate: str
@@ -73,9 +71,11 @@ class Record(BaseModel):
 
     id: str = Field(examples=["fact_01kkz0v7w0c4m2hq"])
     seq: int = Field(
-        description="Grows with the order of storing. Not the number that the command line shows: "
-        "such numbers are "
-        "shared by all owners of a store, and gaps between them would tell how much others keep."
+        description=(
+            "Increases in order of storage. Not the number that the command line shows: those "
+            "numbers are shared by all owners of a store, and their gaps would reveal how much "
+            "others store."
+        )
     )
     kind: Kind
     layer: types.Layer
@@ -87,7 +87,7 @@ class Record(BaseModel):
     author: str
     role: str
     session: str | None
-    quote: str = Field(description="The words it rests on.")
+    quote: str = Field(description="Words of the source.")
     confidence: float
     protected: bool = Field(description="Confirmed by a person; it never fades.")
     tags: list[str]
@@ -103,7 +103,7 @@ class Record(BaseModel):
 
     @classmethod
     def of(cls, memory: types.Memory, **more: Any) -> Self:
-        """The memory as JSON, with what an answer adds to it."""
+        """Build the schema from a memory, with extra fields."""
         fields = {
             **memory.__dict__,
             "seq": memory.created_at,
@@ -118,7 +118,7 @@ class Record(BaseModel):
 
 
 class Changed(Record):
-    """A memory as it is after a change."""
+    """A memory after a change."""
 
     run: Run
 
@@ -127,13 +127,13 @@ class Reasons(BaseModel):
     """Why a memory was found."""
 
     summary: str = Field(examples=["lexical #1, dense #2; coverage +1.20"])
-    arms: dict[str, int] = Field(description="Its rank in each way to search.")
-    signals: dict[str, float] = Field(description="What was added up to its score.")
+    arms: dict[str, int] = Field(description="Rank in each candidate list.")
+    signals: dict[str, float] = Field(description="Parts of the score.")
     model: str
 
 
 class Found(Record):
-    """A memory in a list; when there was a question, with its score and the reasons for it."""
+    """A memory in a list; after a query with its score and reasons."""
 
     score: float | None = Field(None, description="From 0 to 1; higher is better.")
     why: Reasons | None = None
@@ -149,20 +149,20 @@ class Found(Record):
 
 
 class Page(BaseModel):
-    """Memories, and where to go on."""
+    """A page of memories, with the cursor of the next one."""
 
     items: list[Found]
     next: str | None = Field(description="Pass it as `after` for the next page; null at the end.")
     warnings: list[str] = Field(
         default_factory=list,
         description=(
-            "What the answer went without: memories that are damaged, a model that does not answer."
+            "What is missing from the answer: damaged memories, a model that does not respond."
         ),
     )
 
 
 class Statement(Request):
-    """Something to remember."""
+    """A memory to store."""
 
     content: str = Field(
         min_length=1, max_length=MOST_TEXT, examples=["Prefers green tea to coffee"]
@@ -173,14 +173,14 @@ class Statement(Request):
     author: str = Field("", max_length=200)
     tags: list[Name] = Field(default_factory=list, max_length=50)
     confidence: float = Field(1.0, ge=0, le=1)
-    event_time: datetime | None = Field(None, description="When it happened; nothing: now.")
+    event_time: datetime | None = Field(None, description="When it happened. Default: now.")
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
 class Correction(Request):
-    """What a memory should say instead."""
+    """New text of a memory."""
 
     content: str = Field(
         min_length=1, max_length=MOST_TEXT, examples=["Prefers white tea to coffee"]
@@ -189,7 +189,7 @@ class Correction(Request):
 
 
 class Decision(BaseModel):
-    """What the write policy decided on a memory, and why."""
+    """Decision of the write policy on a memory, with the reason."""
 
     action: str
     reason: str
@@ -198,7 +198,7 @@ class Decision(BaseModel):
 
 
 class Source(BaseModel):
-    """A turn that a memory rests on."""
+    """A turn that is a source of a memory."""
 
     id: str
     who: str
@@ -218,7 +218,7 @@ class Link(BaseModel):
 
 
 class Change(BaseModel):
-    """One entry of the journal."""
+    """A journal entry."""
 
     at: Moment
     actor: str
@@ -229,7 +229,7 @@ class Change(BaseModel):
 
     @classmethod
     def of(cls, event: types.Event) -> Self:
-        """An event as JSON."""
+        """Build the schema from an event."""
         return cls(
             at=iso(event.at),
             actor=event.actor,
@@ -241,39 +241,37 @@ class Change(BaseModel):
 
 
 class Story(BaseModel):
-    """Why a memory was stored, what it rests on, and what happened to it since."""
+    """Why a memory was stored, with its sources and history."""
 
     summary: str = Field(examples=["commit_now: said plainly (immediate)"])
     decision: Decision | None = Field(
-        description="Null for what a person or a program stored directly."
+        description="Null if a person or a program stored it directly."
     )
     quote: str
-    quotes: list[str] = Field(
-        description="All the words it rests on, where it was said more than once."
-    )
+    quotes: list[str] = Field(description="All source texts, if it was said more than once.")
     sources: list[Source]
     links: list[Link]
     history: list[Change] = Field(description="Oldest first.")
 
 
 class Forecast(BaseModel):
-    """How sure a memory will be if nobody uses it."""
+    """Forecast of a memory's confidence if nobody uses it."""
 
     id: str
-    fades_at: Moment | None = Field(description="Null for one that never fades.")
+    fades_at: Moment | None = Field(description="Null if it never fades.")
     threshold: float
-    points: list[tuple[int, float]] = Field(description="Days from now, and the confidence then.")
+    points: list[tuple[int, float]] = Field(description="Days from now, with the confidence.")
 
 
 # The three lists of the Memory page
 
 
 class Numbered(BaseModel):
-    """One of a numbered list."""
+    """An item of a numbered list."""
 
-    index: int = Field(ge=1, description="From 1, in the order in which they were stored.")
+    index: int = Field(ge=1, description="From 1, in order of storage.")
     id: str
-    key: str = Field(description="The id once more.")
+    key: str = Field(description="Same as the id.")
     text: str
     category: str
     confidence: float
@@ -291,7 +289,7 @@ class Fact(Numbered):
 
 
 class Arc(Numbered):
-    """A session, as its summary tells it."""
+    """A session with its summary."""
 
     session: str | None
     summary: str
@@ -311,7 +309,7 @@ class Rule(Numbered):
 
 
 class Deleted(BaseModel):
-    """What a deletion did."""
+    """Result of a deletion."""
 
     deleted: bool
     detail: str = Field(examples=["Deleted fact #1. 1 remaining."])
@@ -319,7 +317,7 @@ class Deleted(BaseModel):
 
 
 class Counts(BaseModel):
-    """How many facts (semantic), sessions (episodic) and rules (procedural) there are."""
+    """Number of facts (semantic), sessions (episodic) and rules (procedural)."""
 
     semantic: int
     episodic: int
@@ -327,7 +325,7 @@ class Counts(BaseModel):
 
 
 class Standing(BaseModel):
-    """What is remembered about an owner, in numbers."""
+    """Memory of an owner in numbers."""
 
     memory_mode: str = Field(examples=["local"])
     owner_id: str = Field(examples=["alice"])
@@ -344,7 +342,7 @@ class Switch(Request):
 
 
 class Switched(BaseModel):
-    """How the switch stands now."""
+    """New state of the switch."""
 
     owner_id: str
     proactive_recall_enabled: bool
@@ -356,22 +354,22 @@ class Switched(BaseModel):
 
 
 class UndoRequest(Request):
-    """What to take back."""
+    """Run to undo."""
 
-    run: Name | None = Field(None, description="A run; nothing: the latest one.")
+    run: Name | None = Field(None, description="A run. Default: the latest one.")
 
 
 class Undone(BaseModel):
-    """What was taken back."""
+    """Result of an undo."""
 
     run: Run
-    undone: str = Field(description="The run that was taken back.")
-    verb: str = Field(description="What it had done.", examples=["forget"])
+    undone: str = Field(description="The run that was undone.")
+    verb: str = Field(description="What the run had done.", examples=["forget"])
     changes: int
 
 
 class Who(BaseModel):
-    """A person, project, place… that memories mention."""
+    """A person, project, place or other thing that memories mention."""
 
     id: str
     name: str = Field(examples=["Lisbon"])
@@ -382,62 +380,64 @@ class Who(BaseModel):
 
     @classmethod
     def of(cls, entity: types.Entity, **more: Any) -> Self:
-        """The entity as JSON."""
+        """Build the schema from an entity."""
         fields = {name: getattr(entity, name) for name in Who.model_fields}
         return cls(**{**fields, "aliases": list(entity.aliases)}, **more)
 
 
 class Profile(Who):
-    """Everything about one of them."""
+    """An entity with the memories that mention it."""
 
     memories: list[Record]
 
 
 class Happening(BaseModel):
-    """Something that happened, or was learned."""
+    """An event or something learned."""
 
-    at: Moment = Field(description="When memory came to know of it.")
+    at: Moment = Field(description="When it was stored.")
     what: Literal["happened", "learned"]
     memory: Record
 
 
 class Timeline(BaseModel):
-    """What happened and was learned, newest first."""
+    """Timeline, newest first."""
 
     items: list[Happening]
     next: str | None = Field(
-        description="Pass it as `before` for what came earlier; null at the end."
+        description="Pass it as `before` for the next, older page; null at the end."
     )
 
 
 class RunOfChanges(BaseModel):
-    """What one run did, with its way back."""
+    """A run with its undo information."""
 
     run: Run
     at: Moment
     actor: str = Field(examples=["http:alice"])
     verb: str = Field(examples=["forget"])
-    undone: bool = Field(description="Whether it has been taken back.")
-    count: int = Field(description="How many memories it changed.")
+    undone: bool = Field(description="Whether it was undone.")
+    count: int = Field(description="Number of memories it changed.")
     memories: list[Record] = Field(description="Some of them, as they are now.")
 
 
 class Health(BaseModel):
-    """How an owner's memory stands."""
+    """Status of an owner's memory."""
 
-    memories: dict[str, dict[str, int]] = Field(description="How many, by kind and status.")
+    memories: dict[str, dict[str, int]] = Field(
+        description="Number of memories by kind and status."
+    )
     active: int
     sessions: int
-    vectors: dict[str, int] = Field(description="How many active memories have a vector, by model.")
-    models: list[str]
-    problems: dict[str, str] = Field(description="Models that do not work, and why.")
-    findings: int | None = Field(
-        description="What is amiss in the store; null if it cannot be told."
+    vectors: dict[str, int] = Field(
+        description="Number of active memories with a vector, by model."
     )
+    models: list[str]
+    problems: dict[str, str] = Field(description="Models that do not work, with the reasons.")
+    findings: int | None = Field(description="Problems of the store; null if not permitted.")
 
 
 class Question(Request):
-    """What to recall."""
+    """A recall query."""
 
     question: str = Field(max_length=MOST_TEXT, examples=["what does she drink?"])
     limit: int | None = Field(None, ge=1, le=500)
@@ -446,28 +446,28 @@ class Question(Request):
     tags: list[Name] = Field(default_factory=list, max_length=50)
     since: datetime | None = None
     until: datetime | None = None
-    as_of: datetime | None = Field(None, description="Answer with what was known then.")
+    as_of: datetime | None = Field(None, description="Answer as of this time.")
     exclude_session: Name | None = None
     tokens: int | None = Field(None, ge=0, le=1_000_000)
 
 
 class Answer(BaseModel):
-    """What was recalled, best first."""
+    """Recalled memories, best first."""
 
     items: list[Found]
 
 
 class Proposal(Record):
-    """A memory that waits for a person."""
+    """A memory that needs human approval."""
 
     proposed_by: str
     reason: str = Field(description="Why it was proposed.")
-    effect: str = Field(description="What agreeing would do.", examples=["It is new."])
-    nearest: Record | None = Field(description="The memory in force that is most like it.")
+    effect: str = Field(description="Effect of approval.", examples=["It is new."])
+    nearest: Record | None = Field(description="The most similar active memory.")
 
     @classmethod
     def weighed(cls, memory: types.Memory, weighed: approval.Weighed) -> Self:
-        """A proposal with what agreeing to it would do."""
+        """Build the schema from a proposal and the effect of its approval."""
         return cls.of(
             memory,
             proposed_by=approval.proposer(memory),
@@ -478,24 +478,24 @@ class Proposal(Record):
 
 
 class Approval(Request):
-    """Agreed; perhaps in other words."""
+    """Approval, optionally with other words."""
 
     content: str | None = Field(None, min_length=1, max_length=MOST_TEXT)
 
 
 class Rejection(Request):
-    """Not agreed."""
+    """Rejection."""
 
     reason: str = Field("", max_length=1000)
 
 
 def when(micros: types.Micros | None) -> str | None:
-    """A time as JSON has it."""
+    """Format a time for JSON."""
     return None if micros is None else iso(micros)
 
 
 def found(memories: Iterable[types.Memory]) -> list[Found]:
-    """Memories as a list has them."""
+    """Build the list schema."""
     return [Found.of(memory) for memory in memories]
 
 

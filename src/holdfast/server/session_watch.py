@@ -15,11 +15,11 @@ from ..types import Memory, Scope, Scopes
 
 log = logging.getLogger(__name__)
 
-REPLY = "assistant"  # whose turn ends an exchange
+REPLY = "assistant"  # the role whose turn ends an exchange
 ACTOR = "worker:serve"
-# To learn from a session that is being read elsewhere.
+# Seconds to wait for a session that another process extracts from.
 TRIES = 3
-# For learning; what stops servers often gives them ten in all.
+# Seconds for extraction on shutdown; service managers often allow ten in all.
 SHUTDOWN_SECONDS = 6.0
 
 
@@ -29,6 +29,7 @@ class Conversations:
     def __init__(self, hf: Holdfast) -> None:
         self._hf = hf
         self._open: set[tuple[Scope, str]] = set()
+        # Guards the set of open sessions: requests and the sweeper run in several threads.
         self._lock = threading.Lock()
 
     def capture(self, hf: Holdfast, turn: dict[str, Any]) -> Memory | None:
@@ -38,8 +39,8 @@ class Conversations:
             kept = hf.capture_many([turn])
             return kept[0] if kept else None
         session = (hf.scopes[0], turn["session"])
-        # Should this process be killed, the next one knows by this that nobody else will end the
-        # session.
+        # If this process is killed, the next one learns from this mark that nobody else will end
+        # the session.
         noted = None if session in self._open else {SERVED_BY: this_process()}
         kept = hf.capture_many([turn], noted=noted)
         if kept:
@@ -57,7 +58,7 @@ class Conversations:
             # The session has ended, or another process extracts from it.
             return
         except HoldfastError:
-            log.exception("a conversation could not be considered")
+            log.exception("extraction after a reply failed")
 
     def end(
         self, hf: Holdfast, session: str, led: dict[str, Any] | None = None
@@ -89,7 +90,7 @@ class Conversations:
                     return
                 _learned(self._view(session.scope), session.id)
         except Exception:  # must break neither the background thread nor the shutdown
-            log.exception("sessions could not be tended to")
+            log.exception("maintenance of sessions failed")
 
     def close(
         self, *, seconds: float | None = None, now: Callable[[], float] = time.monotonic
@@ -101,9 +102,9 @@ class Conversations:
         """
         until = now() + (SHUTDOWN_SECONDS if seconds is None else seconds)
         with self._lock:
-            heard = sorted(self._open)
+            sessions = sorted(self._open)
             self._open = set()
-        views = [(self._view(scope), session) for scope, session in heard]
+        views = [(self._view(scope), session) for scope, session in sessions]
         ended = [(hf, session) for hf, session in views if _ended(hf, session)]
         for hf, session in ended:
             if now() < until:
@@ -128,7 +129,7 @@ def _ended(hf: Holdfast, session: str) -> bool:
     try:
         return hf.end_session(session, reason="shutdown")
     except HoldfastError:
-        log.exception("a session could not be ended")
+        log.exception("ending a session failed")
         return False
 
 
@@ -136,10 +137,10 @@ def _learned(hf: Holdfast, session: str, *, tries: int = TRIES) -> int | None:
     try:
         outcome = hf.learn(session)
     except Conflict:
-        # The last reply may be under consideration at this very moment, or another program reads
-        # the session too.
+        # The last reply may be under extraction right now, or another program extracts from the
+        # session.
         return _learned(hf, session, tries=tries - 1) if tries > 1 else None
     except HoldfastError:
-        log.exception("a session could not be learned from; a worker tries again")
+        log.exception("extraction from a session failed; a worker retries")
         return None
     return outcome.new + outcome.arcs

@@ -1,6 +1,4 @@
-"""What requests bring and answers carry while an assistant talks: turns, the end of a session,
-context.
-"""
+"""Schemas for conversations: turns, the end of a session, context."""
 
 from __future__ import annotations
 
@@ -18,40 +16,38 @@ class Turn(Request):
     role: Name = Field(examples=["user"])
     text: str = Field(max_length=MOST_TEXT, examples=["I moved to Lisbon last week."])
     author: str = Field("", max_length=200)
-    event_time: datetime | None = Field(None, description="When it was said; nothing: now.")
+    event_time: datetime | None = Field(None, description="When it was said. Default: now.")
 
 
 class Captured(BaseModel):
-    """The turn as it is kept; null when there was nothing in it to keep."""
+    """The stored turn; null if there was nothing to store."""
 
     memory: Record | None
     run: Run
 
 
 class Ending(Request):
-    """What only whoever led a session knows of it. It goes into the summary."""
+    """Facts about a session that only the caller knows. They go into the summary."""
 
     approach_used: str | None = Field(None, max_length=60, examples=["cbt"])
     approach_context: dict[str, str] | None = Field(
         None, max_length=12, examples=[{"thought_record": "the boss"}]
     )
-    crisis_level_max: int | None = Field(
-        None, ge=0, le=3, description="How grave it became, from 0 to 3."
-    )
+    crisis_level_max: int | None = Field(None, ge=0, le=3, description="Severity, from 0 to 3.")
 
 
 class Ended(BaseModel):
-    """How a session ended."""
+    """Result of ending a session."""
 
-    ended: bool = Field(description="False when there is no such session, or it had ended before.")
+    ended: bool = Field(description="False if there is no such session, or it had ended before.")
     learned: int | None = Field(
-        description="How many memories were made of it; null if a worker has to try again."
+        description="Number of extracted memories; null if a worker has to retry."
     )
     run: Run
 
 
 class ContextRequest(Request):
-    """What a model is about to answer."""
+    """Prompt that a model is about to answer."""
 
     prompt: str = Field(max_length=MOST_TEXT, examples=["What should I cook tonight?"])
     session: Name | None = None
@@ -59,8 +55,8 @@ class ContextRequest(Request):
 
 
 class ContextBlocks(BaseModel):
-    """What to put before a model."""
+    """Context for a model."""
 
-    stable: str = Field(description="The same for a whole session.")
+    stable: str = Field(description="The same for the whole session.")
     turn: str = Field(description="For this prompt.")
-    ids: list[str] = Field(description="The memories in both.")
+    ids: list[str] = Field(description="Memories in both blocks.")

@@ -30,27 +30,27 @@ GRAPH = shape({"entities": several(ENTITY), "relations": several(RELATION)})
 DELETED = shape({"success": {"type": "boolean"}, "message": {"type": "string"}})
 
 
-def _told(value: Any, data: dict[str, Any]) -> Answer:
+def _result(value: Any, data: dict[str, Any]) -> Answer:
     return json.dumps(value, indent=2, ensure_ascii=False), data
 
 
-def _create_entities(hf: Holdfast, given: Arguments) -> Answer:
-    new = Graph(hf).create_entities(given["entities"])
-    return _told(new, {"entities": new})
+def _create_entities(hf: Holdfast, arguments: Arguments) -> Answer:
+    new = Graph(hf).create_entities(arguments["entities"])
+    return _result(new, {"entities": new})
 
 
-def _create_relations(hf: Holdfast, given: Arguments) -> Answer:
-    new = Graph(hf).create_relations(given["relations"])
-    return _told(new, {"relations": new})
+def _create_relations(hf: Holdfast, arguments: Arguments) -> Answer:
+    new = Graph(hf).create_relations(arguments["relations"])
+    return _result(new, {"relations": new})
 
 
-def _add_observations(hf: Holdfast, given: Arguments) -> Answer:
-    added = Graph(hf).add_observations(given["observations"])
-    return _told(added, {"results": added})
+def _add_observations(hf: Holdfast, arguments: Arguments) -> Answer:
+    added = Graph(hf).add_observations(arguments["observations"])
+    return _result(added, {"results": added})
 
 
-def _delete_entities(hf: Holdfast, given: Arguments) -> Answer:
-    names = given["entityNames"]
+def _delete_entities(hf: Holdfast, arguments: Arguments) -> Answer:
+    names = arguments["entityNames"]
     gone = Graph(hf).delete_entities(names)
     missing = [name for name in names if name not in gone]
     some = (
@@ -59,17 +59,17 @@ def _delete_entities(hf: Holdfast, given: Arguments) -> Answer:
     return _deleted(some if missing else "Entities deleted successfully")
 
 
-def _delete_observations(hf: Holdfast, given: Arguments) -> Answer:
-    count, missing = Graph(hf).delete_observations(given["deletions"])
-    asked = sum(len(one["observations"]) for one in given["deletions"])
+def _delete_observations(hf: Holdfast, arguments: Arguments) -> Answer:
+    count, missing = Graph(hf).delete_observations(arguments["deletions"])
+    asked = sum(len(one["observations"]) for one in arguments["deletions"])
     unknown = f" Entities not found: {', '.join(missing)}" if missing else ""
     some = f"Deleted {count} of {counted(asked, 'observation')}.{unknown}"
     return _deleted("Observations deleted successfully" if count == asked else some)
 
 
-def _delete_relations(hf: Holdfast, given: Arguments) -> Answer:
-    count = Graph(hf).delete_relations(given["relations"])
-    asked = len(given["relations"])
+def _delete_relations(hf: Holdfast, arguments: Arguments) -> Answer:
+    count = Graph(hf).delete_relations(arguments["relations"])
+    asked = len(arguments["relations"])
     some = f"Deleted {count} of {counted(asked, 'relation')}. The rest matched nothing."
     return _deleted("Relations deleted successfully" if count == asked else some)
 
@@ -78,20 +78,20 @@ def _deleted(message: str) -> Answer:
     return message, {"success": True, "message": message}
 
 
-# It takes none.
-def _read(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001
+# This tool takes no arguments.
+def _read(hf: Holdfast, arguments: Arguments) -> Answer:  # noqa: ARG001
     graph = Graph(hf).read()
-    return _told(graph, graph)
+    return _result(graph, graph)
 
 
-def _search(hf: Holdfast, given: Arguments) -> Answer:
-    graph = Graph(hf).search(given["query"])
-    return _told(graph, graph)
+def _search(hf: Holdfast, arguments: Arguments) -> Answer:
+    graph = Graph(hf).search(arguments["query"])
+    return _result(graph, graph)
 
 
-def _open(hf: Holdfast, given: Arguments) -> Answer:
-    graph = Graph(hf).open(given["names"])
-    return _told(graph, graph)
+def _open(hf: Holdfast, arguments: Arguments) -> Answer:
+    graph = Graph(hf).open(arguments["names"])
+    return _result(graph, graph)
 
 
 def _adding(
@@ -127,8 +127,7 @@ GRAPH_TOOLS: tuple[Tool, ...] = (
         "Create Relations",
         (
             "Create multiple new relations between entities in the knowledge graph. Relations "
-            "should "
-            "be in active voice"
+            "should be in active voice"
         ),
         _create_relations,
         {"relations": several(RELATION)},

@@ -63,8 +63,8 @@ class Door:
         needed = self._keys.needed
         key = self._keys.find(_shown(Headers(scope=scope))) if needed else None
         if wait := self._buckets.take(key.id if key else (scope.get("client") or ("-",))[0]):
-            told = f"Too many requests. Try again in {counted(wait, 'second')}."
-            await _refused(429, told, {"Retry-After": str(wait)}, scope, receive, send)
+            message = f"Too many requests. Try again in {counted(wait, 'second')}."
+            await _refused(429, message, {"Retry-After": str(wait)}, scope, receive, send)
         elif needed and key is None:
             await _refused(401, ASK_FOR_KEY, {"WWW-Authenticate": "Bearer"}, scope, receive, send)
         else:
@@ -78,10 +78,10 @@ def _shown(headers: Headers) -> str:
 
 
 async def _refused(
-    status: int, told: str, headers: dict[str, str], scope: Scope, receive: Receive, send: Send
+    status: int, message: str, headers: dict[str, str], scope: Scope, receive: Receive, send: Send
 ) -> None:
     name = scope["state"].get("request_id", "")
-    await problem(status, told, request_id=name, headers=headers)(scope, receive, send)
+    await problem(status, message, request_id=name, headers=headers)(scope, receive, send)
 
 
 def _server(hf: Holdfast, methods: Methods) -> Server[Any]:

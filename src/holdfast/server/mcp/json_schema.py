@@ -108,16 +108,16 @@ def _called(schema: Schema) -> str:
 
 def time_argument(arguments: Arguments, name: str, *, end: bool = False) -> Micros | None:
     """Parse a time argument: ISO 8601; a day alone means its beginning, or its `end`."""
-    given = arguments.get(name)
-    if not given:
+    value = arguments.get(name)
+    if not value:
         return None
     try:
-        written = datetime.fromisoformat(given)
-        if end and len(given) == len("2026-03-31"):
+        written = datetime.fromisoformat(value)
+        if end and len(value) == len("2026-03-31"):
             # A day ends when the next begins.
             written += timedelta(days=1)
         return from_datetime(written)
     except (ValueError, OverflowError) as error:
         raise InvalidInput(
-            f"{name} is no time: {given!r}. Write it like 2026-03-31 or 2026-03-31T18:00Z."
+            f"{name} is not a time: {value!r}. Write it like 2026-03-31 or 2026-03-31T18:00Z."
         ) from error

@@ -44,35 +44,34 @@ PROMPTS: list[dict[str, Any]] = [
 WORDING = Path(__file__).parent / "wording"
 
 
-def got(hf: Holdfast, name: str, given: Mapping[str, str]) -> dict[str, Any]:
+def got(hf: Holdfast, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Return a prompt with its arguments; InvalidInput if it is unknown or lacks an argument."""
     prompt = next((one for one in PROMPTS if one["name"] == name), None)
     if prompt is None:
         raise InvalidInput(
             f"There is no prompt {name!r}. There are: {', '.join(one['name'] for one in PROMPTS)}."
         )
-    if missing := [
-        one["name"] for one in prompt["arguments"] if one["required"] and not given.get(one["name"])
-    ]:
-        raise InvalidInput(f"The prompt {name} needs {missing[0]}.")
-    content = {"type": "text", "text": _filled(hf, name, given)}
+    for one in prompt["arguments"]:
+        if one["required"] and not arguments.get(one["name"]):
+            raise InvalidInput(f"The prompt {name} needs {one['name']}.")
+    content = {"type": "text", "text": _filled(hf, name, arguments)}
     return {
         "description": prompt["description"],
         "messages": [{"role": "user", "content": content}],
     }
 
 
-def _filled(hf: Holdfast, name: str, given: Mapping[str, str]) -> str:
+def _filled(hf: Holdfast, name: str, arguments: Mapping[str, str]) -> str:
     if name == "remember":
-        return _wording(name).format(what=given["what"])
+        return _wording(name).format(what=arguments["what"])
     if name == "handoff":
-        focus = given.get("focus", "").strip()
+        focus = arguments.get("focus", "").strip()
         return _wording(name).format(
             focus=f"; the next one will be about: {focus}" if focus else ""
         )
-    known = hf.context(given["topic"])
+    known = hf.context(arguments["topic"])
     blocks = join_blocks(known.stable, known.turn)
-    return f"{blocks or 'Nothing is remembered about that.'}\n\n{given['topic']}"
+    return f"{blocks or 'Nothing is remembered about that.'}\n\n{arguments['topic']}"
 
 
 def _wording(name: str) -> str:

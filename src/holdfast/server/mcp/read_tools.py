@@ -1,4 +1,4 @@
-"""The tools that find memories, show them and say why. None of them changes anything."""
+"""Tools that find, show and explain memories. They change nothing."""
 
 from __future__ import annotations
 
@@ -14,28 +14,26 @@ from .render import as_data, entity_data, fenced, line, noted
 
 Answer = tuple[str, dict[str, Any]]
 """A short text for a model, and the same as data."""
-# Memories in a list, unless told otherwise.
+# Default number of memories in a list.
 PAGE = 20
 
 
-def recall(hf: Holdfast, given: Arguments) -> Answer:
-    """What helps to answer a question; what has nothing to do with it is left out."""
+def recall(hf: Holdfast, arguments: Arguments) -> Answer:
+    """Recall memories for a question; unrelated ones are left out."""
     hits = fitting(
         hf.recall(
-            given["question"],
-            limit=given.get("limit"),
-            kinds=given.get("kinds", ()),
-            categories=given.get("categories", ()),
-            tags=given.get("tags", ()),
-            since=time_argument(given, "since"),
-            until=time_argument(given, "until", end=True),
-            as_of=time_argument(given, "as_of", end=True),
+            arguments["question"],
+            limit=arguments.get("limit"),
+            kinds=arguments.get("kinds", ()),
+            categories=arguments.get("categories", ()),
+            tags=arguments.get("tags", ()),
+            since=time_argument(arguments, "since"),
+            until=time_argument(arguments, "until", end=True),
+            as_of=time_argument(arguments, "as_of", end=True),
         )
     )
-    states = {
-        id_: state_of(verdicts)
-        for id_, verdicts in hf.freshness(hit.memory for hit in hits).items()
-    }
+    verdicts = hf.freshness(hit.memory for hit in hits)
+    states = {id_: state_of(found) for id_, found in verdicts.items()}
     found = [_hit(hit, states.get(hit.memory.id)) for hit in hits]
     lines = [line(hit.memory, _remarks(hit, states.get(hit.memory.id)), whole=True) for hit in hits]
     return fenced(lines, "recalled memory", empty="Nothing is remembered about that."), {
@@ -48,29 +46,33 @@ def _hit(hit: Hit, state: str | None) -> dict[str, Any]:
 
 
 def _remarks(hit: Hit, state: str | None) -> list[str]:
-    return [f"{hit.score:.2f}", *([state] if state not in (None, "FRESH") else [])]
+    remarks = [f"{hit.score:.2f}"]
+    # A fresh citation is the normal case and needs no remark.
+    if state is not None and state != "FRESH":
+        remarks.append(state)
+    return remarks
 
 
-def list_memories(hf: Holdfast, given: Arguments) -> Answer:
-    """Memories by what they are, newest first, a page at a time."""
-    limit = given.get("limit", PAGE)
+def list_memories(hf: Holdfast, arguments: Arguments) -> Answer:
+    """List memories by kind, status and tags, newest first, page by page."""
+    limit = arguments.get("limit", PAGE)
     page = hf.list(
-        kinds=given.get("kinds", ()),
-        categories=given.get("categories", ()),
-        statuses=given.get("statuses", ("active",)),
-        tags=given.get("tags", ()),
+        kinds=arguments.get("kinds", ()),
+        categories=arguments.get("categories", ()),
+        statuses=arguments.get("statuses", ("active",)),
+        tags=arguments.get("tags", ()),
         limit=limit,
-        after=hf.get(given["after"]).seq if given.get("after") else None,
+        after=hf.get(arguments["after"]).seq if arguments.get("after") else None,
     )
     rest = {"next": page[-1].id} if len(page) == limit else {}
-    told = fenced([line(one) for one in page], "memories", empty="No memories.")
+    text = fenced([line(one) for one in page], "memories", empty="No memories.")
     more = f"\nMore: memory_list with after={page[-1].id}" if rest else ""
-    return told + more, {"memories": [as_data(one) for one in page], **rest}
+    return text + more, {"memories": [as_data(one) for one in page], **rest}
 
 
-def get(hf: Holdfast, given: Arguments) -> Answer:
-    """One memory, all of it, with what happened to it and what it is linked to."""
-    memory = hf.get(given["id"])
+def get(hf: Holdfast, arguments: Arguments) -> Answer:
+    """One memory in full, with its history and links."""
+    memory = hf.get(arguments["id"])
     history = [
         {"at": iso(one.at), "verb": one.verb, "actor": one.actor, "run": one.run}
         for one in hf.history(memory.id)
@@ -93,30 +95,30 @@ def _type_and_mentions(entity: Entity) -> str:
     return f"{entity.type}, {counted(entity.mentions, 'memory')}"
 
 
-def entity(hf: Holdfast, given: Arguments) -> Answer:
-    """Who or what is known: everything about one of them, or all of them, most mentioned first."""
-    limit = given.get("limit", PAGE)
-    if not given.get("name"):
+def entity(hf: Holdfast, arguments: Arguments) -> Answer:
+    """One entity with everything about it, or all entities, most mentioned first."""
+    limit = arguments.get("limit", PAGE)
+    if not arguments.get("name"):
         known = hf.entities(limit=limit)
         lines = [f"- {noted({one.name: _type_and_mentions(one)})}" for one in known]
-        told = fenced(lines, "entities", empty="Nobody and nothing is mentioned by name yet.")
-        return told, {"entities": [entity_data(one) for one in known], "memories": []}
-    about = hf.about(given["name"], limit=limit)
+        text = fenced(lines, "entities", empty="Nobody and nothing is mentioned by name yet.")
+        return text, {"entities": [entity_data(one) for one in known], "memories": []}
+    about = hf.about(arguments["name"], limit=limit)
     names = ", ".join((about.entity.name, *about.entity.aliases))
     head = noted({about.entity.type: names, "summary": about.entity.summary})
-    told = fenced([head, *(line(one) for one in about.memories)], "entity", empty="")
-    return told, {
+    text = fenced([head, *(line(one) for one in about.memories)], "entity", empty="")
+    return text, {
         "entities": [entity_data(about.entity)],
         "memories": [as_data(one) for one in about.memories],
     }
 
 
-def why(hf: Holdfast, given: Arguments) -> Answer:
-    """Why a memory was or was not recalled for a question; without one, why it is stored and on
-    what it rests.
+def why(hf: Holdfast, arguments: Arguments) -> Answer:
+    """Explain why a memory was or was not recalled for a question; without one, why it is
+    stored.
     """
-    if given.get("question"):
-        found = hf.why(given["question"], expect=given["id"])
+    if arguments.get("question"):
+        found = hf.why(arguments["question"], expect=arguments["id"])
         data = {
             "summary": found.explanation,
             "recalled": found.recalled,
@@ -126,22 +128,20 @@ def why(hf: Holdfast, given: Arguments) -> Answer:
             ],
         }
         return found.explanation, data | _known(rank=found.rank, dropped_by=found.dropped_by)
-    stored = hf.why_stored(given["id"])
+    stored = hf.why_stored(arguments["id"])
     quotes = list(stored.quotes)
-    told = [noted({"why": stored.summary}), *(f"- {noted({'quote': one})}" for one in quotes)]
+    text = [noted({"why": stored.summary}), *(f"- {noted({'quote': one})}" for one in quotes)]
     data = {
         "summary": stored.summary,
         "quotes": quotes,
         "sources": [as_data(one) for one in stored.sources],
     }
-    return fenced([*told, *map(line, stored.sources)], "why it is remembered", empty=""), data
+    return fenced([*text, *map(line, stored.sources)], "why it is remembered", empty=""), data
 
 
-# It takes none.
-def status(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001
-    """How memory stands here: whose it is, how much there is, what waits for a person, what is not
-    working.
-    """
+# This tool takes no arguments.
+def status(hf: Holdfast, arguments: Arguments) -> Answer:  # noqa: ARG001
+    """Status of the memory: owner, size, pending reviews, problems."""
     stats = hf.stats()
     waiting = len(hf.proposals())
     data = {
@@ -156,11 +156,11 @@ def status(hf: Holdfast, given: Arguments) -> Answer:  # noqa: ARG001
         "problems": [f"{name}: {problem}" for name, problem in stats["problems"].items()]
         + hf.followed.warnings,
     }
-    told = (
+    text = (
         f"Memory of {', '.join(data['scopes'])}: {data['active']} active, {waiting} waiting "
         "for a person."
     )
-    return "\n".join((told, *map(escape, data["problems"]))), data
+    return "\n".join((text, *map(escape, data["problems"]))), data
 
 
 def _known(**fields: Any) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def _known(**fields: Any) -> dict[str, Any]:
 
 
 def memory_text(memory: Memory) -> str:
-    """All of a memory as a resource shows it."""
+    """Render a memory in full, as a resource."""
     fields = as_data(memory)
     head = noted(
         {

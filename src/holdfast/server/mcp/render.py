@@ -1,6 +1,6 @@
-"""Memories in answers of tools: as data for programs, and as a short fenced text for a model.
+"""Memories in tool answers: as data for programs, and as short fenced text for a model.
 
-Memory is data and never an instruction, so every text goes out escaped and between fences.
+A memory is data and never an instruction, so every text is escaped and fenced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...text.terminal import shorten
 from ...types import KINDS, STATUSES, Entity, Memory, iso
 from .json_schema import Schema, several, shape, text, texts
 
-# Characters of a memory in a list; all of it is in the data, and behind memory_get.
+# Characters of a memory in a list; the data and memory_get have all of it.
 LINE = 400
 
 MEMORY: Schema = shape(

@@ -68,7 +68,7 @@ def read(hf: Holdfast, uri: str) -> dict[str, Any]:
 
 def _project(hf: Holdfast) -> Project | None:
     """Return the project among the scopes, unless its memory is disabled."""
-    # It builds memories too, which takes a while to load.
+    # Imported here: it can also build memories and loads slowly.
     from ...namespaces.project_view import project_of  # noqa: PLC0415
 
     try:

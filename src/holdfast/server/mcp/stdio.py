@@ -22,9 +22,11 @@ from .dispatch import CACHED, CAPABILITIES, INVALID_PARAMS, SERVER, Methods, Rej
 
 log = logging.getLogger(__name__)
 
+# Protocol versions with an `initialize` handshake, and those without.
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
 META = "io.modelcontextprotocol/"
+# Error codes of JSON-RPC 2.0; the last one is MCP's own.
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 INTERNAL_ERROR = -32603
@@ -53,7 +55,7 @@ class Conversation:
                 else None
             )
         if "id" not in message:
-            return None  # notifications ask for nothing
+            return None  # notifications need no answer
         try:
             params = message.get("params") or {}
             if not isinstance(params, dict):
@@ -65,7 +67,7 @@ class Conversation:
             }
         except Rejected as error:
             return _failed(message["id"], error)
-        except Exception:  # the boundary: whatever happens, the client gets an answer
+        except Exception:  # the boundary: the client gets an answer in any case
             log.exception("%s failed", message["method"])
             return _failed(
                 message["id"], Rejected(INTERNAL_ERROR, "Internal error; the server's log has it.")
@@ -97,7 +99,7 @@ class Conversation:
         version = meta[f"{META}protocolVersion"]
         if version not in MODERN:
             supported = {"supported": list(MODERN), "requested": str(version)}
-            raise Rejected(UNSUPPORTED_VERSION, f"Version {version} is not spoken here.", supported)
+            raise Rejected(UNSUPPORTED_VERSION, f"Version {version} is not supported.", supported)
         if method == "server/discover":
             known: dict[str, Any] = {
                 "supportedVersions": list(MODERN),
@@ -134,6 +136,7 @@ def serve(methods: Methods, source: BinaryIO, sink: BinaryIO) -> None:
     for it.
     """
     conversation = Conversation(methods)
+    # Answers come from several threads; one line must not break another.
     lock = threading.Lock()
 
     def answer(line: bytes) -> None:

@@ -1,4 +1,4 @@
-"""What an assistant calls while it talks: capture, context, recall, the end of a session."""
+"""Routes for an assistant during a conversation: capture, context, recall, end of a session."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from .. import schemas, turn_context
 from ..auth import Mine, Server
 
 router = APIRouter(tags=["conversations"])
-SessionId = Annotated[str, Path(min_length=1, max_length=200, description="The id of a session.")]
+SessionId = Annotated[str, Path(min_length=1, max_length=200, description="Id of a session.")]
 
 
 @router.post("/capture", status_code=201)
 def capture(
     body: turn_context.Turn, hf: Mine, server: Server, later: BackgroundTasks
 ) -> turn_context.Captured:
-    """Keeps one turn of a conversation, verbatim and at once; after a reply, what was said is
-    considered.
-    """
+    """Store one turn of a conversation, verbatim and at once; extraction follows after a reply."""
     kept = server.conversations.capture(hf, body.model_dump())
     later.add_task(server.conversations.consider, hf, kept)
     return turn_context.Captured(memory=schemas.Record.of(kept) if kept else None, run=hf.last_run)
@@ -29,7 +27,7 @@ def capture(
 def end_session(
     session: SessionId, hf: Mine, server: Server, body: turn_context.Ending | None = None
 ) -> turn_context.Ended:
-    """Ends a session and learns from it; ending it twice equals once."""
+    """End a session and extract from it. Idempotent."""
     led = body.model_dump(exclude_none=True) if body else None
     ended, learned = server.conversations.end(hf, session, led)
     return turn_context.Ended(ended=ended, learned=learned, run=hf.last_run)
@@ -37,13 +35,13 @@ def end_session(
 
 @router.post("/context")
 def context(body: turn_context.ContextRequest, hf: Mine) -> turn_context.ContextBlocks:
-    """What to put before a model: a block for the whole session, and one for this prompt."""
+    """Return context for a model: a block for the whole session, and one for this prompt."""
     found = hf.context(body.prompt, session=body.session, tokens=body.tokens)
     return turn_context.ContextBlocks(stable=found.stable, turn=found.turn, ids=list(found.ids))
 
 
 @router.post("/recall")
 def recall(body: schemas.Question, hf: Mine) -> schemas.Answer:
-    """Memories that help answer a question, best first."""
+    """Return memories that help answer a question, best first."""
     hits = hf.recall(**body.model_dump())
     return schemas.Answer(items=[schemas.Found.by(hit) for hit in hits])

@@ -1,4 +1,4 @@
-"""The people, projects and places that memories mention."""
+"""People, projects and places that memories mention."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .. import schemas
 from ..auth import Mine
 
 router = APIRouter(prefix="/entities", tags=["entities"])
-Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
+Limit = Annotated[int, Query(ge=1, le=500, description="Maximum number of results.")]
 
 
 @router.get("")
 def list_entities(
     hf: Mine,
-    type: Annotated[list[schemas.Name], Query(description="May be given several times.")] = [],  # noqa: B006
+    type: Annotated[list[schemas.Name], Query(description="Repeatable.")] = [],  # noqa: B006
     limit: Limit = 100,
 ) -> list[schemas.Who]:
-    """Who and what is mentioned, most mentioned first."""
+    """List entities, most mentioned first."""
     return [schemas.Who.of(one) for one in hf.entities(types=type, limit=limit)]
 
 
@@ -31,7 +31,7 @@ def about(
     hf: Mine,
     limit: Limit = 50,
 ) -> schemas.Profile:
-    """Everything about one of them: other names, and the memories that mention it."""
+    """Return one entity with its aliases and the memories that mention it."""
     found = hf.about(name, limit=limit)
     return schemas.Profile.of(
         found.entity, memories=[schemas.Record.of(one) for one in found.memories]

@@ -1,5 +1,5 @@
-"""mem0's REST routes, for programs that talk to its server: the same paths below another address,
-the same shapes.
+"""mem0's REST routes, for its clients: the same paths below another base URL, with the same
+schemas.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ..auth import Mine, Server, Serving
 
 router = APIRouter(prefix="/mem0", tags=["mem0"])
 Id = Annotated[schemas.Id, Path()]
-# Which ids there can be, the adapter says.
+# The adapter validates the ids.
 Given = Annotated[str, Field(max_length=200)] | StrictInt | None
 Answer = dict[str, Any]
-Ids = Annotated[Given, Query(description="Narrows to what was told so.")]
+Ids = Annotated[Given, Query(description="Filter by metadata.")]
 
 
 class Message(schemas.Request):
@@ -34,7 +34,7 @@ class Message(schemas.Request):
 
 
 class Addition(schemas.Request):
-    """What is to be learned from, or kept as it is."""
+    """Messages to extract from, or to store as they are."""
 
     messages: list[Message] = Field(max_length=1000)
     user_id: Given = None
@@ -48,7 +48,7 @@ class Addition(schemas.Request):
 
 
 class Search(schemas.Request):
-    """A query, whose memories it is about, and how many are wanted."""
+    """Query, owner and number of results."""
 
     query: str = Field(min_length=1, max_length=2000)
     user_id: Given = None
@@ -60,7 +60,7 @@ class Search(schemas.Request):
 
 
 class Update(schemas.Request):
-    """What a memory is to say, and metadata that is added to it."""
+    """New text of a memory, and metadata to merge."""
 
     text: str = Field(max_length=schemas.MOST_TEXT)
     metadata: dict[str, Any] | None = None
@@ -68,11 +68,11 @@ class Update(schemas.Request):
 
 @router.post("/memories")
 def mem0_add(body: Addition, hf: Mine, server: Server) -> Answer:
-    """Learns from messages, or keeps each with `infer: false`."""
-    given = body.model_dump(exclude={"user_id", "agent_id", "run_id"})
+    """Extract from messages, or store each with `infer: false`."""
+    request_ids = body.model_dump(exclude={"user_id", "agent_id", "run_id"})
     return {
         **_memory(hf, server).add(
-            **given, **_ids(hf, server, body.user_id, body.agent_id, body.run_id)
+            **request_ids, **_ids(hf, server, body.user_id, body.agent_id, body.run_id)
         )
     }
 
@@ -86,7 +86,7 @@ def mem0_list(
     run_id: Ids = None,
     top_k: Annotated[int, Query(ge=0, le=500)] = 100,
 ) -> Answer:
-    """The items of a user, an agent or a run, the newest first."""
+    """List the items of a user, an agent or a run, newest first."""
     return {
         **_memory(hf, server).get_all(
             filters=_ids(hf, server, user_id, agent_id, run_id), top_k=top_k
@@ -98,19 +98,19 @@ def mem0_list(
 def mem0_delete_all(
     hf: Mine, server: Server, user_id: Ids = None, agent_id: Ids = None, run_id: Ids = None
 ) -> Answer:
-    """Forgets the items of a user, an agent or a run."""
+    """Forget the items of a user, an agent or a run."""
     return {**_memory(hf, server).delete_all(**_ids(hf, server, user_id, agent_id, run_id))}
 
 
 @router.get("/memories/{id}")
 def mem0_get(id: Id, hf: Mine, server: Server) -> Answer:
-    """One item."""
+    """Return one item."""
     return _there(_memory(hf, server), id)
 
 
 @router.put("/memories/{id}")
 def mem0_update(id: Id, body: Update, hf: Mine, server: Server) -> Answer:
-    """Lets an item say something else, under the same id."""
+    """Update the text of an item under the same id."""
     memory = _memory(hf, server)
     _there(memory, id)
     return {**memory.update(id, body.text, body.metadata)}
@@ -118,7 +118,7 @@ def mem0_update(id: Id, body: Update, hf: Mine, server: Server) -> Answer:
 
 @router.delete("/memories/{id}")
 def mem0_delete(id: Id, hf: Mine, server: Server) -> Answer:
-    """Forgets an item."""
+    """Forget an item."""
     memory = _memory(hf, server)
     _there(memory, id)
     return {**memory.delete(id)}
@@ -126,13 +126,13 @@ def mem0_delete(id: Id, hf: Mine, server: Server) -> Answer:
 
 @router.get("/memories/{id}/history")
 def mem0_history(id: Id, hf: Mine, server: Server) -> list[Answer]:
-    """What happened to an item, oldest first."""
+    """Return the history of an item, oldest first."""
     return _memory(hf, server).history(id)
 
 
 @router.post("/search")
 def mem0_search(body: Search, hf: Mine, server: Server) -> Answer:
-    """The items that answer a query, best first."""
+    """Search items, best first."""
     ids = {name: value for name in OWNERS if (value := getattr(body, name)) is not None}
     filters = {**body.filters, **ids}
     if server.keys.needed:
@@ -145,7 +145,7 @@ def mem0_search(body: Search, hf: Mine, server: Server) -> Answer:
 
 @router.get("/entities")
 def mem0_entities(hf: Mine, server: Server) -> list[Answer]:
-    """The users, agents and runs that have memories here; with a key, its owner alone."""
+    """List users, agents and runs with memories; with a key, only its owner."""
     every = hf.scopes[:1] if server.keys.needed else hf.store.scopes()
     seen = [scope for scope in every if is_seen(scope) and scope.kind != "shared"]
     return [
@@ -156,43 +156,40 @@ def mem0_entities(hf: Mine, server: Server) -> list[Answer]:
 
 @router.post("/reset")
 def mem0_reset(hf: Mine) -> Answer:
-    """Forgets everything of one owner: the key's or, without keys, that of `user_id` or else of the
+    """Forget everything of one owner: the key's, or without keys that of `user_id`, else of the
     server.
     """
-    # Whoever names nobody must not reach everybody, keys or not: there is no id here that could say
-    # who is meant.
+    # A request without an owner must not reach all owners, with or without keys.
     Mem0(hf, only=hf.scopes[0]).reset()
     return {"message": "All memories reset"}
 
 
 def _memory(hf: Holdfast, server: Serving) -> Mem0:
-    """What a request may see: with a key its owner's memories, on a server without keys
-    everybody's.
-    """
+    """Memory visible to a request: with a key its owner's, on a server without keys everybody's."""
     return Mem0(hf, only=hf.scopes[0] if server.keys.needed else None)
 
 
 def _ids(
     hf: Holdfast, server: Serving, user_id: Given, agent_id: Given, run_id: Given
 ) -> dict[str, Any]:
-    """Whose items are meant; a key stands for its owner."""
-    given = zip(OWNERS, (user_id, agent_id, run_id), strict=True)
-    told = {name: normalise_id(name, value) for name, value in given}
+    """Owner of the requested items; a key implies its owner."""
+    requested = zip(OWNERS, (user_id, agent_id, run_id), strict=True)
+    ids = {name: normalise_id(name, value) for name, value in requested}
     if server.keys.needed:
-        if told["user_id"] not in (None, hf.scopes[0].key):
+        if ids["user_id"] not in (None, hf.scopes[0].key):
             raise HTTPException(
                 403, "Your key does not open the memory of this user_id. Leave user_id out."
             )
-        told["user_id"] = hf.scopes[0].key
-    if not any(told.values()):
+        ids["user_id"] = hf.scopes[0].key
+    if not any(ids.values()):
         raise HTTPException(400, "At least one identifier (user_id, agent_id, run_id) is required.")
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in ids.items() if value is not None}
 
 
 def _there(memory: Mem0, id: str) -> Answer:
     found = memory.get(id)
     if found is None:
-        raise HTTPException(404, f"There is no memory {id!r} here.")
+        raise HTTPException(404, f"No memory {id!r} found.")
     return found
 
 

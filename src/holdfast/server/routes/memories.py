@@ -1,4 +1,4 @@
-"""Memories: found, kept, corrected, confirmed, put away, forgotten, explained."""
+"""Memories: search, store, correct, confirm, archive, forget, explain."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from ..owner_view import next_after, seq_of
 
 router = APIRouter(prefix="/memories", tags=["memories"])
 Id = Annotated[schemas.Id, Path()]
-After = Annotated[schemas.Id | None, Query(description="`next` of the page before.")]
+After = Annotated[schemas.Id | None, Query(description="`next` of the previous page.")]
 
 
 @router.get("")
 def list_memories(
     hf: Mine,
     q: Annotated[
-        str | None, Query(max_length=2000, description="A question: then the best come first.")
+        str | None,
+        Query(max_length=2000, description="A question: results are then ranked by relevance."),
     ] = None,
-    kind: Annotated[list[schemas.Kind], Query(description="May be given several times.")] = [],  # noqa: B006
-    status: Annotated[list[schemas.Status], Query(description="May be given several times.")] = [  # noqa: B006
+    kind: Annotated[list[schemas.Kind], Query(description="Repeatable.")] = [],  # noqa: B006
+    status: Annotated[list[schemas.Status], Query(description="Repeatable.")] = [  # noqa: B006
         "active"
     ],
-    category: Annotated[list[schemas.Name], Query(description="May be given several times.")] = [],  # noqa: B006
+    category: Annotated[list[schemas.Name], Query(description="Repeatable.")] = [],  # noqa: B006
     session: Annotated[
-        list[schemas.Name], Query(description="What was said in it; not with `q`.")
+        list[schemas.Name], Query(description="Only this session; not with `q`.")
     ] = [],  # noqa: B006
     since: Annotated[
-        datetime | None, Query(description="What happened, or was stored, from then on.")
+        datetime | None,
+        Query(description="Only memories that happened, or were stored, from this time on."),
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=500, description="How many at most.")] = 50,
+    limit: Annotated[int, Query(ge=1, le=500, description="Maximum number of results.")] = 50,
     after: After = None,
 ) -> schemas.Page:
-    """Memories, newest first; with `q`, what recall finds among the active ones, with scores and
-    reasons.
-    """
+    """List memories, newest first; with `q`, recall active ones with scores and reasons."""
     if q and q.strip():
         hits = hf.recall(q, kinds=kind, categories=category, since=since, limit=limit)
         return schemas.Page(
@@ -65,52 +65,50 @@ def list_memories(
 
 @router.post("", status_code=201)
 def remember(body: schemas.Statement, hf: Mine) -> schemas.Changed:
-    """Keeps something; a fact or rule that is there word for word is kept once."""
+    """Store a memory. An identical fact or rule is stored once."""
     stored = hf.remember(**body.model_dump(), source="http")
     return schemas.Changed.of(stored, run=hf.last_run)
 
 
 @router.get("/{id}")
 def show(id: Id, hf: Mine) -> schemas.Record:
-    """One memory, in any status."""
+    """Return one memory, in any status."""
     return schemas.Record.of(hf.get(id))
 
 
 @router.patch("/{id}")
 def correct(id: Id, body: schemas.Correction, hf: Mine) -> schemas.Changed:
-    """Replaces what a memory says: the new one comes back, the old one is retired and linked, not
-    lost.
-    """
+    """Correct a memory: returns the new one; the old one is retired and linked, not lost."""
     return schemas.Changed.of(hf.correct(id, body.content, reason=body.reason), run=hf.last_run)
 
 
 @router.delete("/{id}")
 def forget(id: Id, hf: Mine) -> schemas.Changed:
-    """Forgets a memory; `POST /undo` with the run brings it back."""
+    """Forget a memory; `POST /undo` with the run restores it."""
     return schemas.Changed.of(hf.forget(id)[0], run=hf.last_run)
 
 
 @router.post("/{id}/confirm")
 def confirm(id: Id, hf: Mine) -> schemas.Changed:
-    """Protects a memory: full confidence, and it never fades."""
+    """Confirm a memory: full confidence, and it never fades."""
     return schemas.Changed.of(hf.confirm(id), run=hf.last_run)
 
 
 @router.post("/{id}/archive")
 def archive(id: Id, hf: Mine) -> schemas.Changed:
-    """Puts a memory away: kept and listed, but no longer recalled."""
+    """Archive a memory: kept and listed, but no longer recalled."""
     return schemas.Changed.of(hf.archive(id), run=hf.last_run)
 
 
 @router.post("/{id}/restore")
 def restore(id: Id, hf: Mine) -> schemas.Changed:
-    """Brings back a memory that is not active any more."""
+    """Restore a memory that is no longer active."""
     return schemas.Changed.of(hf.restore(id), run=hf.last_run)
 
 
 @router.get("/{id}/why")
 def why(id: Id, hf: Mine) -> schemas.Story:
-    """Why a memory was stored, the words and turns it rests on, and what happened to it since."""
+    """Explain why a memory was stored, with its sources and history."""
     return memory_view.memory_story(hf, id)
 
 
@@ -118,7 +116,7 @@ def why(id: Id, hf: Mine) -> schemas.Story:
 def forecast(
     id: Id,
     hf: Mine,
-    days: Annotated[int, Query(ge=1, le=3650, description="How far to look ahead.")] = 90,
+    days: Annotated[int, Query(ge=1, le=3650, description="Days to look ahead.")] = 90,
 ) -> schemas.Forecast:
-    """How sure a memory will be in the days to come if nobody uses it."""
+    """Forecast the confidence of a memory if nobody uses it."""
     return memory_view.forecast(hf, id, days=days)

@@ -1,4 +1,4 @@
-"""The owner's memory as a whole: how it stands, its switch, undo, its timeline, its export."""
+"""The owner's memory as a whole: status, switch, undo, timeline, export."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from ..auth import Mine, Server
 from .memories import After
 
 router = APIRouter(tags=["owner"])
-Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
+Limit = Annotated[int, Query(ge=1, le=500, description="Maximum number of results.")]
 DOWNLOAD = {"Content-Disposition": "attachment; filename=holdfast.jsonl"}
 NDJSON = {
     "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
-    "description": "One JSON object a line.",
+    "description": "One JSON object per line.",
 }
 
 
 @router.get("/status")
 def status(hf: Mine, server: Server) -> schemas.Standing:
-    """Counts of facts, sessions and rules, and whether recall speaks up by itself."""
+    """Count facts, sessions and rules; return the state of proactive recall."""
     return owner_view.status(hf, server.audit, server.feedback)
 
 
 @router.patch("/recall")
 def switch_recall(body: schemas.Switch, hf: Mine) -> schemas.Switched:
-    """Lets memory speak up by itself, or not."""
+    """Turn proactive recall on or off."""
     return owner_view.switch(hf, body.enabled)
 
 
 @router.post("/undo")
 def undo(hf: Mine, body: schemas.UndoRequest | None = None) -> schemas.Undone:
-    """Takes back everything that one run did, exactly; without a run, the latest one."""
+    """Undo everything that one run did, exactly; by default the latest run."""
     events = hf.undo(body.run if body else None)
     return schemas.Undone(
         run=hf.last_run, undone=events[0].run, verb=events[0].verb, changes=len(events)
@@ -47,27 +47,25 @@ def timeline(
     before: After = None,
     limit: Limit = 50,
 ) -> schemas.Timeline:
-    """What happened and what was learned, newest first."""
+    """Timeline of what happened and was learned, newest first."""
     return owner_view.timeline(hf, before=before, limit=limit)
 
 
 @router.get("/changes")
 def list_changes(hf: Mine, limit: Limit = 50) -> list[schemas.RunOfChanges]:
-    """What was stored, corrected or forgotten lately, newest first; turns of conversations are left
-    out.
-    """
+    """List recent changes, newest first; conversation turns are left out."""
     return changes_view.latest(hf, limit=limit)
 
 
 @router.get("/health")
 def health(hf: Mine, server: Server) -> schemas.Health:
-    """How the memory stands: what is kept, which models serve, what is amiss."""
+    """Return the status of the memory: contents, models, problems."""
     return owner_view.health(hf, server.checkup)
 
 
 @router.get("/export", response_class=StreamingResponse, responses={200: NDJSON})
 def export(hf: Mine) -> StreamingResponse:
-    """Everything of this owner as a lossless bundle, line by line; `holdfast import` reads it."""
+    """Export everything of this owner as a lossless bundle; `holdfast import` reads it."""
     return StreamingResponse(
         owner_view.bundle(hf), headers=DOWNLOAD, media_type="application/x-ndjson"
     )
