@@ -674,7 +674,7 @@ def test_what_was_said_is_searched_summed_up_and_written_down(desk, tmp_path):
         for _ in range(2):
             await seat.say(f"/export {tmp_path / 'talk.md'}")
         assert seat.lines("note")[-1] == f"Wrote 2 messages to {tmp_path / 'talk.md'}."
-        assert "is there already" in seat.lines("error")[-1]
+        assert "already exists" in seat.lines("error")[-1]
         assert seat.lines("said") == [TEA]
 
     sit(desk.conversation(), use)
@@ -736,7 +736,7 @@ def test_the_session_ends_once_and_its_lines_come_back(desk, monkeypatch, how):
         await (seat.send(how) if how == "/end" else seat.pilot.press(how))
 
     run_with(monkeypatch, use)
-    lines = chat(conversation, told=told.append)
+    lines = chat(conversation, report=told.append)
     assert lines == ["Created 1 semantic memories from episodic data."]
     assert ended == [conversation.session] and told == ["Ending the session…"]
 

@@ -71,7 +71,7 @@ class Stage:
             self.compose(services, **spec),
             clock=self.clock,
             stop=self.stop,
-            told=self.told.put,
+            report=self.told.put,
             environ={},
             model_for=self.model_for,
         )
@@ -209,12 +209,12 @@ def test_an_answer_that_nobody_takes_in_time_is_dropped(stage):
     for text in ["two", "three"]:
         stage.send(url, text)
     stage.until(
-        r"^reader: an answer for writer was dropped, because writer had no room for 0.1 s: "
+        r"^reader: an answer for writer was dropped because writer had no room for 0.1 s: "
         r"reader\(three"
     )
     stage.stop.set()
     release.set()
-    assert "writer: delegate: dropped, because it stops: reader(two)" in stage.end()
+    assert "writer: delegate: dropped because of the shutdown: reader(two)" in stage.end()
 
 
 def test_services_start_in_order_and_end_in_reverse(stage):
@@ -244,8 +244,8 @@ def test_services_start_in_order_and_end_in_reverse(stage):
             {"a": {"depends_on": ["a"]}, "b": {}, "c": {}},
             "depend on each other in a circle: a -> a",
         ),
-        ({"a": to("b"), "b": to("a"), "c": {}}, "without end: (a -> b -> a|b -> a -> b)"),
-        ({"a": to("b"), "b": {}, "c": {}}, "Service 'idle' would never do anything"),
+        ({"a": to("b"), "b": to("a"), "c": {}}, "endless circle: (a -> b -> a|b -> a -> b)"),
+        ({"a": to("b"), "b": {}, "c": {}}, "Service 'idle' would never run"),
         ({"a": {"role": "gone.yaml"}, "b": {}, "c": {}}, "There is no file .*gone.yaml"),
         ({"a": {"role": "lost.yaml"}, "b": {}, "c": {}}, "Atlantis"),
     ],

@@ -90,7 +90,7 @@ class Daemon:
         self.thread = threading.Thread(
             target=serve,
             args=(agent,),
-            kwargs={"clock": clock, "stop": self.stop, "told": self.told.put, "environ": {}},
+            kwargs={"clock": clock, "stop": self.stop, "report": self.told.put, "environ": {}},
         )
         self.thread.start()
 
@@ -189,7 +189,7 @@ def test_a_run_that_fails_is_told_and_remembered_and_the_next_one_works(
 def test_a_long_answer_is_remembered_in_part(agent, script, clock):
     script.answer = lambda prompt: "x" * 2000
     ann, stop = agent(CRON), threading.Event()
-    service = Service(ann, stop=stop, told=lambda line: stop.set())
+    service = Service(ann, stop=stop, report=lambda line: stop.set())
     assert service.offer(Firing("cron", "go"))
     service.work()
     assert episodes(ann)[0].content == "Daemon trigger (cron): " + "x" * 500
@@ -203,7 +203,7 @@ def test_stopping_finishes_the_run_at_hand_and_drops_the_rest(agent, script, clo
         return "finished"
 
     script.answer = answer
-    service = Service(ann, stop=stop, told=lines.append)
+    service = Service(ann, stop=stop, report=lines.append)
     service.open()
     for prompt in ["first", "second", "third"]:
         assert service.offer(Firing("cron", prompt))
@@ -212,15 +212,15 @@ def test_stopping_finishes_the_run_at_hand_and_drops_the_rest(agent, script, clo
     assert not service.offer(Firing("cron", "too late"))
     assert lines[:3] == [
         "cron: finished",
-        "cron: dropped, because it stops: second",
-        "cron: dropped, because it stops: third",
+        "cron: dropped because of the shutdown: second",
+        "cron: dropped because of the shutdown: third",
     ]
     assert script.asked.qsize() >= 1
     assert script.asked.get() == "first"
 
 
 def test_firings_beyond_the_room_are_refused(agent, clock):
-    service = Service(agent(CRON), stop=threading.Event(), told=print, room=2)
+    service = Service(agent(CRON), stop=threading.Event(), report=print, room=2)
     assert [service.offer(Firing("cron", "x")) for _ in range(3)] == [True, True, False]
     assert not service.offer(Firing("cron", "x"), wait=0.3)
 
@@ -266,13 +266,13 @@ def test_an_agent_without_memory_serves_too(agent, daemon, clock):
 
 def test_an_agent_without_triggers_says_so(agent, clock):
     with pytest.raises(InvalidInput, match=r"has no triggers.*type: cron"):
-        serve(agent(), clock=clock, stop=threading.Event(), told=print, environ={})
+        serve(agent(), clock=clock, stop=threading.Event(), report=print, environ={})
 
 
 def test_a_trigger_that_cannot_work_leaves_no_session_behind(agent, clock):
     ann = agent({**CRON, "timezone": "Atlantis"})
     with pytest.raises(InvalidInput, match="Atlantis"):
-        serve(ann, clock=clock, stop=threading.Event(), told=print, environ={})
+        serve(ann, clock=clock, stop=threading.Event(), report=print, environ={})
     assert not ann.memory.exists
 
 

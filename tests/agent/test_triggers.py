@@ -60,7 +60,7 @@ class Bench:
             clock=self.time,
             stop=self.stop,
             environ=dict(environ),
-            told=self.told.put,
+            report=self.told.put,
         )
         self.threads += started
         return started
@@ -148,16 +148,13 @@ def test_cron_tells_when_there_is_no_room(bench, clock):
     bench.room = False
     bench.start(EVERY_MINUTE)
     clock.forward(minutes=1)
-    assert (
-        bench.told.get(timeout=PATIENCE)
-        == "cron: refused, too much is waiting already: Look around."
-    )
+    assert bench.told.get(timeout=PATIENCE) == "cron: refused, the queue is full: Look around."
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"schedule": "99 * * * *"}, "no cron schedule"),
+        ({"schedule": "99 * * * *"}, "not a cron schedule"),
         ({"schedule": "@daily"}, "five fields"),
         ({"schedule": "* * * * * *"}, "five fields"),
         ({"schedule": "0 0 31 2 *"}, "never comes"),
@@ -303,7 +300,7 @@ def test_the_store_of_an_agent_that_may_not_have_it_there_is_a_file_like_any_oth
     file.write_text(json.dumps(said))
     role = load_role(file)
     [thread] = triggers.prepare(
-        role, bench.fire, clock=bench.time, stop=bench.stop, environ={}, told=bench.told.put
+        role, bench.fire, clock=bench.time, stop=bench.stop, environ={}, report=bench.told.put
     )
     thread.release()
 
@@ -469,13 +466,11 @@ def test_without_room_a_request_is_refused_and_told(bench, sender):
     answer = send("Do it")
     assert answer.status_code == 503
     assert answer.headers["Retry-After"]
-    assert (
-        bench.told.get(timeout=PATIENCE) == "webhook: refused, too much is waiting already: Do it"
-    )
+    assert bench.told.get(timeout=PATIENCE) == "webhook: refused, the queue is full: Do it"
 
 
 def test_a_secret_that_is_not_set(bench):
-    with pytest.raises(InvalidInput, match="variable NOT_SET, which is not set"):
+    with pytest.raises(InvalidInput, match="variable NOT_SET with the secret of webhook"):
         bench.start(hook(secret="${NOT_SET}"))
     with pytest.raises(InvalidInput, match="empty"):
         bench.start(hook(secret=""))
@@ -520,4 +515,4 @@ def test_a_trigger_that_breaks_down_says_so(bench, notes, monkeypatch):
     monkeypatch.setattr(bench, "fire", broken)
     bench.start(watching())
     (notes / "a.md").write_text("x")
-    assert bench.told.get(timeout=PATIENCE).endswith("no longer works (RuntimeError: no idea)")
+    assert bench.told.get(timeout=PATIENCE).endswith("stopped by an error (RuntimeError: no idea)")

@@ -119,11 +119,11 @@ def test_an_export_has_both_sides_no_secret_and_never_takes_the_place_of_a_file(
         "answers.\n\n"
     )
     assert (key in file.read_text(), file.stat().st_mode & 0o777) == (False, 0o600)
-    with pytest.raises(InvalidInput, match="is there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         talk.command("export", "")
     with pytest.raises(InvalidInput, match="cannot be written"):
         talk.command("export", "nowhere/talk.md")
-    with pytest.raises(InvalidInput, match="Nothing was said"):
+    with pytest.raises(InvalidInput, match="conversation is empty"):
         talk.following("new").command("export", "")
 
 
@@ -158,7 +158,7 @@ def test_in_the_terminal(write_role, cli, memory_of, tmp_path, monkeypatch):
         TOO_LITTLE,
     ):
         assert told in done.out
-    assert "talk.md is there already" in done.err and "Nothing was ended" in done.err
+    assert "talk.md already exists" in done.err and "Nothing was ended" in done.err
     sessions = memory_of(role).hf.sessions()
     assert {session.end_reason for session in sessions} == {"ended"}
     assert "second" in {session.id for session in sessions}

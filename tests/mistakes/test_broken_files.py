@@ -33,7 +33,7 @@ YAML = [
     Mistake(
         "run role.yaml -p hi",
         2,
-        ("not valid YAML: line 7", "Mend it"),
+        ("not valid YAML: line 7", "Fix it"),
         {"role.yaml": ROLE + "  memory: [1, 2"},
     ),
     Mistake(
@@ -65,7 +65,7 @@ YAML = [
     Mistake(
         "project build",
         2,
-        ("no key 'memoris'", "'memories'"),
+        ("Unknown key 'memoris'", "'memories'"),
         {**IN_A_PROJECT, "holdfast.yaml": "memoris: {}"},
     ),
     Mistake(
@@ -77,7 +77,7 @@ YAML = [
     Mistake(
         "project build",
         2,
-        ("not valid YAML: line 1", "Mend"),
+        ("not valid YAML: line 1", "Fix"),
         {**IN_A_PROJECT, "holdfast.yaml": "memories: ["},
     ),
     Mistake(

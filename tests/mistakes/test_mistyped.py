@@ -138,7 +138,7 @@ IDS = [
     Mistake("undo run_0", 1, ("run_0", "holdfast history")),
     Mistake("session end nosuch", 1, ("nosuch",)),
     Mistake("purge {id}", 2, ("Nobody can be asked here, so nothing was done", "--yes")),
-    Mistake("purge", 2, ("Say what to erase", "Nothing was erased")),
+    Mistake("purge", 2, ("Name what to erase", "Nothing was erased")),
     Mistake("run {id} -p hello", 2, ("There is no file",)),
 ]
 EMPTY = [

@@ -1,4 +1,4 @@
-"""Which memories somebody means: by all of the words they say, by a name, by most of the words, by
+"""Memories that an utterance refers to: by all of its words, by a name, by most words, by
 meaning.
 """
 
@@ -12,15 +12,15 @@ from ..types import Kind, Memories, Status
 
 LIVE: tuple[Status, ...] = ("active", "held", "proposed")
 KINDS: tuple[Kind, ...] = ("fact", "episode", "rule", "reflection", "skill")
-OPTIONS = 9  # to choose from
-# Candidates for what "forget about …" means.
+OPTIONS = 9  # candidates per search
+# Candidates for "forget about …".
 FOUND = 50
-# Cosine: what is less alike was hardly meant.
+# Cosine. Memories that are less similar were hardly meant.
 AKIN = 0.6
 
 
 def matching(hf: Holdfast, about: str) -> Memories:
-    """The memories that "forget about …" means: by all of its words, by a name, by most words, by
+    """Return the memories that "forget about …" refers to: by all words, a name, most words, or
     meaning.
     """
     for wanted in (KINDS, ("turn", "document")):
@@ -32,7 +32,7 @@ def matching(hf: Holdfast, about: str) -> Memories:
 
 
 def mentioning(hf: Holdfast, words: str) -> Memories:
-    """The active memories with all of these words, or about whom they name; likeness alone is not
+    """Return active memories with all of these words or about the named entity; similarity is not
     enough.
     """
     where = Filter(hf.scopes, kinds=KINDS)

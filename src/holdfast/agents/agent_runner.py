@@ -1,4 +1,4 @@
-"""A role brought to life: its model, its tools and its memory, ready to be talked to."""
+"""Runtime of a role: its model, tools and memory."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ from .role_memory import RoleMemory
 log = logging.getLogger(__name__)
 
 TOOL_RETRIES = (
-    2  # a model that gets a tool's arguments wrong is told so, and may try again this often
+    # Retries that a model gets after invalid arguments of a tool.
+    2
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What the agent answered, and every message that was exchanged for it."""
+    """The agent's answer, and all messages exchanged for it."""
 
     text: str
     messages: tuple[ModelMessage, ...]
@@ -53,16 +54,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Who wants to see an answer while it is being made: its text as it comes, and the tools that
-    are called.
-    """
+    """Observer of an answer in progress: text as it arrives, and tool calls."""
 
     text: Callable[[str], None] = lambda piece: None
     tool: Callable[[str, str], None] = lambda name, arguments: None
 
 
 class RoleAgent:
-    """An agent that can be asked. Close it when done."""
+    """A running agent. Close it when done."""
 
     def __init__(
         self, role: Role, model: Model, memory: RoleMemory | None, tools: Sequence[Tool[object]]
@@ -71,13 +70,11 @@ class RoleAgent:
         self.memory = memory
         self._tools = tools
         self.recalled = ""
-        """What a resumed conversation is reminded of; part of the system prompt while it is set."""
+        """Reminder for a resumed conversation; part of the system prompt while set."""
         self.guidance = ""
-        """What past sessions of the project taught; part of the system prompt, and the same for a
-        whole session.
-        """
+        """Memory of the project; part of the system prompt, constant for a session."""
         self.project_tools: Sequence[Tool[object]] = ()
-        """What goes with it."""
+        """Tools that belong to it."""
         self._running: set[Future[Turn]] = set()
         wanted = role.spec.model
         self._settings = ModelSettings()
@@ -107,10 +104,10 @@ class RoleAgent:
         mode: str | None = None,
         user_id: str | None = None,
     ) -> RoleAgent:
-        """The agent of a role. What is missing, a key above all, is said before anything is done.
+        """Create the agent of a role. Missing prerequisites, such as a key, are reported here.
 
-        `model` stands in for the role's own; `chain` names the agents that handed down the task.
-        `mode` and `user_id` are how long its memory lasts and whose it is: see `RoleMemory`.
+        `model` replaces the role's own; `chain` names the agents that delegated the task. `mode`
+        and `user_id` set lifetime and owner of its memory: see `RoleMemory`.
         """
         environ = config.environment()
         answering = model or models.answering(role, environ)
@@ -127,10 +124,10 @@ class RoleAgent:
                 user_id=user_id,
             )
             memory.check()
-            if told := memory.left_behind:
-                log.warning("%s", told)
+            if notice := memory.left_behind:
+                log.warning("%s", notice)
             if model is None and role.spec.memory.consolidation.enabled and not memory.incognito:
-                # A key that it lacks is better known now than at the end.
+                # Fail now rather than at the end of the session if its key is missing.
                 models.consolidating(role, environ)
 
         def open_agent(other: Role, chain: tuple[str, ...]) -> RoleAgent:
@@ -160,27 +157,27 @@ class RoleAgent:
         watcher: Watcher | None = None,
         more_tools: Sequence[Tool[object]] = (),
     ) -> Turn:
-        """Asks the agent and waits for its answer; may be called from any thread.
+        """Run the agent and wait for its answer. Thread-safe.
 
-        ModelFailed when the model does not answer. An interrupted wait, by Ctrl-C, cancels the
-        work; `concurrent.futures.CancelledError` when `cancel` did.
+        Raises ModelFailed if the model does not answer. Ctrl-C cancels the run; after `cancel`,
+        raises `concurrent.futures.CancelledError`.
         """
         timeout = self.role.spec.guardrails.timeout_seconds
         work = self.turn(prompt, history=history, watcher=watcher, more_tools=more_tools)
         try:
             return wait_for(work, timeout=timeout, started=self._note_running)
         except (HoldfastError, CancelledError, BrokenPipeError):
-            # A pipe that broke is that of whoever reads the answer.
+            # A broken pipe belongs to the reader of the answer, so it is raised as it is.
             raise
         except TimeoutError as error:
             raise ModelFailed(
                 f"{self.role.name} did not answer within {timeout:g} seconds."
             ) from error
-        except Exception as error:  # providers, their clients and pydantic-ai share no base
+        except Exception as error:  # providers, their clients and pydantic-ai share no base class
             raise ModelFailed(f"{self.role.name} could not answer: {_reason(error)}") from error
 
     def cancel(self) -> None:
-        """Stops every `run` that is waiting for its answer now; may be called from any thread."""
+        """Cancel every `run` in progress. Thread-safe."""
         for future in tuple(self._running):
             future.cancel()
 
@@ -196,7 +193,7 @@ class RoleAgent:
         watcher: Watcher | None = None,
         more_tools: Sequence[Tool[object]] = (),
     ) -> Turn:
-        """The same for who is in an event loop; errors come as the model raised them."""
+        """The same for callers in an event loop; errors are raised unchanged."""
         more = [*self.project_tools, *more_tools]
         result = await self._agent.run(
             clean(prompt),
@@ -208,14 +205,13 @@ class RoleAgent:
         return Turn(result.output, tuple(result.new_messages()))
 
     def _remembered(self) -> str:
-        """What memory adds to the system prompt, asked for anew at every run."""
-        # What never changes goes first: providers keep the beginning of a prompt that they have
-        # seen.
+        """Memory sections of the system prompt, computed for every run."""
+        # Constant parts first: providers cache the beginning of a prompt.
         procedures = self.memory.procedures() if self.memory else ""
         return join_blocks(self.guidance, procedures, self.recalled)
 
     def close(self) -> None:
-        """Closes the memory."""
+        """Close the memory."""
         if self.memory is not None:
             self.memory.close()
 
@@ -238,8 +234,8 @@ async def _follow(
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, and, where the role set a limit, which."""
-    told = str(error) or type(error).__name__
+    """Describe an error and, if a limit of the role caused it, which one."""
+    message = str(error) or type(error).__name__
     if isinstance(error, UsageLimitExceeded):
         limit = {
             "request": "max_request_limit",
@@ -247,13 +243,13 @@ def _reason(error: Exception) -> str:
             "token": "max_tokens_per_run",
         }
         name = next(
-            (key for word, key in limit.items() if word in told.partition("limit")[0]),
+            (key for word, key in limit.items() if word in message.partition("limit")[0]),
             "max_request_limit",
         )
-        return f"{told.partition('. ')[0]}. The role sets this limit as spec.guardrails.{name}."
+        return f"{message.partition('. ')[0]}. The role sets this limit as spec.guardrails.{name}."
     if isinstance(error, UnexpectedModelBehavior):
-        return f"the model did not keep to what it was asked for ({told.partition('. ')[0]})."
-    return told
+        return f"the model did not keep to what it was asked for ({message.partition('. ')[0]})."
+    return message
 
 
 def _limits(role: Role) -> UsageLimits:

@@ -1,6 +1,4 @@
-"""An agent on its own: it works on a task in steps until it says that it is done, or has had its
-steps.
-"""
+"""Autonomous runs: an agent works on a task in steps until it finishes or the steps run out."""
 
 from __future__ import annotations
 
@@ -27,8 +25,8 @@ CONTINUE = (
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """How a task ended: what the agent said of it, after how many steps. `unfinished`: its steps
-    ran out.
+    """Result of a task: the agent's summary and the number of steps. `unfinished` if the steps ran
+    out.
     """
 
     status: Ending
@@ -36,14 +34,14 @@ class RunOutcome:
     steps: int
     text: str
     lines: tuple[str, ...] = ()
-    """What a person may want to know about the end of the session."""
+    """Lines for the user about the end of the session."""
 
 
 def pursue(
     agent: RoleAgent, task: str, *, most_steps: int | None = None, watcher: Watcher | None = None
 ) -> RunOutcome:
-    """Lets the agent work on a task. Each call of `finish_task` leaves one episode, whatever
-    happens afterwards.
+    """Run the agent on a task. Each call of `finish_task` stores one episode, even if a later step
+    fails.
     """
     finished: list[tuple[Status, str]] = []
 
@@ -75,9 +73,11 @@ def pursue(
                 watcher=watcher,
                 more_tools=[Tool(finish_task, takes_ctx=False)],
             )
-            project.hear(
-                turn.messages if not steps else [one for one in turn.messages if not opens(one)]
-            )
+            messages = list(turn.messages)
+            if steps:
+                # Only the first prompt is the user's; the later ones just say to continue.
+                messages = [one for one in messages if not opens(one)]
+            project.hear(messages)
             history = _kept(agent, [*history, *turn.messages])
             text = turn.text
             steps = steps + 1
@@ -89,7 +89,7 @@ def pursue(
 
 
 def _kept(agent: RoleAgent, history: list[ModelMessage]) -> list[ModelMessage]:
-    """The end of the history, and the task it began with."""
+    """Trim the history to its end and the task at its beginning."""
     most = 2 * agent.memory.config.max_resume_messages if agent.memory else NO_LIMIT
     end = trimmed(history, most, opens, answers)
     return end if end and end[0] is history[0] else [history[0], *end[-most + 1 :]]

@@ -1,6 +1,4 @@
-"""What was said, here and in earlier conversations with the same agent: searched, summed up,
-written to a file.
-"""
+"""Transcripts of conversations with an agent: search, summary, export."""
 
 from __future__ import annotations
 
@@ -25,17 +23,15 @@ SORTS = ("history", "memory", "all")
 USAGE = "Usage: /search [history|memory|all] WORDS"
 NOTHING = "Nothing was found."
 TOO_LITTLE = "There is not enough yet to sum up."
-# results of each sort, and characters of each
+# Results per kind, and characters per result.
 FOUND = 10
 WIDTH = 200
-# Of turns that are read and never stored.
+# Scope for turns that are read and never stored.
 _HERE = Scope("user", "conversation")
 
 
 def search(memory: RoleMemory | None, said: Sequence[message_history.Body], rest: str) -> str:
-    """What was said, what is remembered, or both, about some words; the words may have one of
-    `SORTS` before them.
-    """
+    """Search transcripts, memories or both; the words may start with one of `SORTS`."""
     sort, _, words = rest.partition(" ")
     if sort not in SORTS:
         sort = "all"
@@ -52,10 +48,10 @@ def _titled(title: str, lines: Sequence[str]) -> str:
 
 
 def _in_memory(memory: RoleMemory | None, words: str) -> list[str]:
-    hits = (
-        memory.hf.recall(clean(words), limit=FOUND) if memory is not None and memory.exists else []
-    )
-    # A nearest memory there always is; that alone does not make it one about these words.
+    if memory is None or not memory.exists:
+        return []
+    hits = memory.hf.recall(clean(words), limit=FOUND)
+    # There is always a nearest memory; it need not be about these words.
     every = (hit.memory for hit in fitting(hits))
     return [
         f"#{one.seq} [{one.layer}:{one.category}] {shorten(one.content, WIDTH)}" for one in every
@@ -65,22 +61,24 @@ def _in_memory(memory: RoleMemory | None, words: str) -> list[str]:
 def _in_history(
     memory: RoleMemory | None, said: Sequence[message_history.Body], words: str
 ) -> list[str]:
-    """What has most of the words, the latest first."""
+    """Messages with the most matching words, latest first."""
     terms = set(query_terms(words))
-    shared = [(len(terms & set(index_terms(text))), line) for line, text in _uttered(memory, said)]
+    shared = []
+    for line, text in _uttered(memory, said):
+        shared.append((len(terms & set(index_terms(text))), line))
     most = max((count for count, _ in shared), default=0)
-    return [line for count, line in shared if most and count == most][:FOUND]
+    if not most:
+        return []
+    return [line for count, line in shared if count == most][:FOUND]
 
 
 def _uttered(
     memory: RoleMemory | None, said: Sequence[message_history.Body]
 ) -> Iterator[tuple[str, str]]:
-    """What was said, the latest first: each as a line for a person, and the words themselves."""
+    """Messages, latest first: each as a line to show, and its text."""
     if memory is None or not memory.exists:
-        yield from (
-            (f"{who}: {shorten(text, WIDTH)}", text)
-            for who, text in reversed(list(message_history.said(said)))
-        )
+        for who, text in reversed(list(message_history.said(said))):
+            yield f"{who}: {shorten(text, WIDTH)}", text
         return
     for session in message_history.of_agent(memory.hf, memory.role.name):
         for message in reversed(memory.hf.messages(session.id)):
@@ -90,50 +88,48 @@ def _uttered(
 
 
 def summary(memory: RoleMemory | None, said: Sequence[message_history.Body]) -> str:
-    """What this conversation was about so far, by the role's model or without one; nothing of it is
-    stored.
-    """
+    """Summarise this conversation so far, with the role's model or without one. Stores nothing."""
     turns = [
         Memory(f"said_{number}", _HERE, "turn", text, 0, 0, 0, role=who)
         for number, (who, text) in enumerate(message_history.said(said))
     ]
     scripted = memory is None or memory.role.spec.model.provider == OFFLINE
     model = None if memory is None or scripted else metered(memory.hf, memory.complete)
-    told = summarise_session(
+    arc = summarise_session(
         turns, vocabulary(memory.settings.vocabulary if memory else "general"), model
     )
-    if told is None:
+    if arc is None:
         return TOO_LITTLE
-    lists = {"Themes": told.themes, "Settled": told.resolved, "Left open": told.open_loops}
-    return "\n".join(
-        (
-            told.summary,
-            *(f"{name}: {'; '.join(listed)}" for name, listed in lists.items() if listed),
-        )
-    )
+    lists = {"Themes": arc.themes, "Settled": arc.resolved, "Left open": arc.open_loops}
+    lines = [arc.summary]
+    for name, items in lists.items():
+        if items:
+            lines.append(f"{name}: {'; '.join(items)}")
+    return "\n".join(lines)
 
 
 def export(agent: str, session: str, said: Sequence[message_history.Body], file: str) -> str:
-    """Writes a conversation as Markdown into a new file, by default one with the session's name;
-    says where.
+    """Export a conversation as Markdown to a new file, by default named after the session; return a
+    message.
 
-    InvalidInput where that cannot be: a file that is there is never written over.
+    Raises InvalidInput if the file exists or cannot be written.
     """
     every = list(message_history.said(said))
     if not every:
-        raise InvalidInput("Nothing was said yet, so there is nothing to write.")
+        raise InvalidInput("The conversation is empty, so there is nothing to write.")
     path = Path(file).expanduser() if file else Path(f"{session}.md")
     text = "\n\n".join(
         (f"# A conversation with {agent}", *(f"**{who}**: {words.strip()}" for who, words in every))
     )
     try:
+        # O_EXCL refuses an existing file without a race; the transcript is private.
         with os.fdopen(
             os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8"
         ) as out:
             out.write(f"{text}\n")
     except FileExistsError as error:
         raise InvalidInput(
-            f"{path} is there already. Nothing was written; name another file."
+            f"{path} already exists. Nothing was written; name another file."
         ) from error
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}.") from error

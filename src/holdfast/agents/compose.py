@@ -1,6 +1,4 @@
-"""Several agents in one process: started in order, handing answers to each other, perhaps with one
-memory.
-"""
+"""Several agents in one process: start order, hand-over of answers, shared memory."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ from .role import Compose, Role, load_role
 from .triggers import Announce, Firing, TriggerThread, excerpt
 
 ModelFor = Callable[[str], Model | None]
-"""The model that a service uses instead of its role's own, by the service's name."""
+"""Models that replace those of the roles, by service name."""
 
 
 def up(
@@ -32,20 +30,19 @@ def up(
     *,
     clock: Clock,
     stop: threading.Event,
-    told: Announce,
+    report: Announce,
     environ: Mapping[str, str],
     model_for: ModelFor | None = None,
 ) -> None:
-    """Runs every service until `stop` is set; then ends their sessions, the last one started first.
+    """Run every service until `stop` is set, then end their sessions in reverse order.
 
-    Raises InvalidInput, before anything runs, when a file, a trigger or the way they are connected
-    cannot work.
+    Raises InvalidInput before anything runs if a file, a trigger or a connection is invalid.
     """
     order = _order(compose)
     roles = _roles(compose)
     _check_work(compose, roles)
     with ExitStack() as opened:
-        composition = _Composition(compose, stop, one_by_one(told))
+        composition = _Composition(compose, stop, one_by_one(report))
         for name in order:
             model = model_for(name) if model_for else None
             agent = RoleAgent.open(roles[name], clock=clock, model=model)
@@ -56,10 +53,10 @@ def up(
 
 
 def _order(compose: Compose) -> list[str]:
-    """The services, each after those it depends on."""
+    """Services in dependency order."""
     services = compose.spec.services
     answers = {name: service.sink.targets for name, service in services.items() if service.sink}
-    _sorted(answers, "hand their answers to each other in a circle, without end")
+    _sorted(answers, "pass their answers around in an endless circle")
     return _sorted(
         {name: service.depends_on for name, service in services.items()},
         "depend on each other in a circle",
@@ -71,9 +68,7 @@ def _sorted(needs: Mapping[str, tuple[str, ...]], complaint: str) -> list[str]:
         return list(TopologicalSorter(needs).static_order())
     except CycleError as error:
         circle = " -> ".join(reversed(error.args[1]))
-        raise InvalidInput(
-            f"Services {complaint}: {circle}. Take one of these links out."
-        ) from error
+        raise InvalidInput(f"Services {complaint}: {circle}. Remove one of these links.") from error
 
 
 def _roles(compose: Compose) -> dict[str, Role]:
@@ -86,7 +81,7 @@ def _roles(compose: Compose) -> dict[str, Role]:
     if not shared.enabled:
         return roles
     place = _shared_place(compose)
-    # A file is one memory anyhow; on a server a name of their own is what they share.
+    # A file is one memory anyway; on a server they share a scope of their own.
     scope = f"shared:{compose.metadata.name}" if is_server(place) else None
     return {
         name: role.sharing(place, shared.max_memories, scope=scope) for name, role in roles.items()
@@ -107,66 +102,65 @@ def _shared_place(compose: Compose) -> str:
 
 
 def _check_work(compose: Compose, roles: Mapping[str, Role]) -> None:
-    targets = {
-        target
-        for service in compose.spec.services.values()
-        if service.sink
-        for target in service.sink.targets
-    }
+    targets: set[str] = set()
+    for service in compose.spec.services.values():
+        if service.sink:
+            targets.update(service.sink.targets)
     for name, role in roles.items():
         if not role.spec.triggers and name not in targets:
             raise InvalidInput(
-                f"Service {name!r} would never do anything: {role.file} has no triggers, and no "
-                "other service has it "
-                f"as the target of its sink. Give it triggers, or take it out of {compose.file}."
+                f"Service {name!r} would never run: {role.file} has no triggers, and no "
+                "other service names it as the target of its sink. Add triggers, or remove "
+                f"it from {compose.file}."
             )
 
 
 class _Composition:
-    """The services of one compose file, in the order in which they start."""
+    """Services of one compose file, in start order."""
 
-    def __init__(self, compose: Compose, stop: threading.Event, told: Announce) -> None:
+    def __init__(self, compose: Compose, stop: threading.Event, report: Announce) -> None:
         self._compose = compose
         self._stop = stop
-        self._told = told
+        self._report = report
         self._services: dict[str, Service] = {}
         self._triggers: dict[str, list[TriggerThread]] = {}
 
     def add(self, name: str, agent: RoleAgent) -> None:
-        """Makes a service of an agent."""
+        """Create a service from an agent."""
         self._services[name] = Service(
             agent,
             stop=self._stop,
-            told=partial(self._tell, name),
+            report=partial(self._tell, name),
             room=self._room(name),
             answered=partial(self._hand_on, name),
         )
 
     def prepare(self, clock: Clock, environ: Mapping[str, str]) -> None:
-        """Checks the triggers of all services; none of them runs yet."""
+        """Check the triggers of all services without starting them."""
         try:
             for name, service in self._services.items():
-                told = partial(self._tell, name)
+                report = partial(self._tell, name)
                 self._triggers[name] = triggers.prepare(
                     service.agent.role,
                     service.offer,
                     clock=clock,
                     stop=self._stop,
                     environ=environ,
-                    told=told,
+                    report=report,
                 )
         except BaseException:
             self._release_but(())
             raise
 
     def run(self) -> None:
-        """Starts them in order, waits for `stop`, and ends them in reverse."""
+        """Start the services in order, wait for `stop`, and end them in reverse."""
         threads: list[threading.Thread] = []
         started: list[Service] = []
         try:
             for name, service in self._services.items():
                 service.open()
                 started.append(service)
+                # Daemon threads: a second Ctrl-C must end the process at once.
                 worker = threading.Thread(target=service.work, name=f"holdfast-{name}", daemon=True)
                 for thread in (worker, *self._triggers[name]):
                     thread.start()
@@ -176,8 +170,8 @@ class _Composition:
                 pass
         finally:
             self._stop.set()
-            # All have ended before any session does: until then one may still hand its answer to
-            # another.
+            # Stop all workers before ending any session: until then one may still pass its answer
+            # to another.
             for thread in threads:
                 thread.join()
             self._release_but(threads)
@@ -185,7 +179,7 @@ class _Composition:
                 service.close()
 
     def _release_but(self, running: Sequence[threading.Thread]) -> None:
-        """Gives back the ports and watches of triggers that never ran."""
+        """Release the ports and watches of triggers that never started."""
         for thread in (
             one for several in self._triggers.values() for one in several if one not in running
         ):
@@ -198,7 +192,7 @@ class _Composition:
             self._tell(name, "waiting for the answers of other services")
 
     def _tell(self, name: str, line: str) -> None:
-        self._told(f"{name}: {line}")
+        self._report(f"{name}: {line}")
 
     def _room(self, name: str) -> int:
         sinks = [service.sink for service in self._compose.spec.services.values() if service.sink]
@@ -208,7 +202,7 @@ class _Composition:
         sink = self._compose.spec.services[name].sink
         if sink is None or not answer.strip():
             return
-        # What began with a stranger's words stays that, however many agents have rephrased it.
+        # Text that came from outside stays untrusted, however many agents have rephrased it.
         trust = {"trust": firing.metadata["trust"]} if "trust" in firing.metadata else {}
         passed = Firing("delegate", answer, {"from": name, **trust})
         for target in sink.targets:
@@ -219,5 +213,5 @@ class _Composition:
                     else f"{target} had no room for {sink.timeout_seconds:g} s"
                 )
                 self._tell(
-                    name, f"an answer for {target} was dropped, because {why}: {excerpt(answer)}"
+                    name, f"an answer for {target} was dropped because {why}: {excerpt(answer)}"
                 )

@@ -1,4 +1,4 @@
-"""A conversation with an agent: its history, saved after every turn, and how it begins and ends."""
+"""A conversation with an agent: history, saved after every turn, start and end."""
 
 from __future__ import annotations
 
@@ -33,44 +33,40 @@ log = logging.getLogger(__name__)
 
 # Messages, for an agent without memory.
 NO_LIMIT = 1_000_000
-# Last prompts that are asked with, characters of them, memories.
+# For a resumed conversation: prompts used as the query, its length in characters, and memories.
 REMINDED_BY = 5
 REMINDER_LENGTH = 500
 REMINDERS = 10
 
 
 class Conversation:
-    """Turns with one agent, in order. An interrupted turn leaves no trace: the one before is the
-    last.
-    """
+    """Turns with one agent. An interrupted turn leaves no trace in the history."""
 
     def __init__(self, agent: RoleAgent, *, session: str = "") -> None:
         self.agent = agent
         self.session = session or message_history.new_session_id()
         self.history: list[ModelMessage] = []
         self.saved = True
-        """Whether all that was said is on disk."""
+        """Whether all messages are on disk."""
         self._unsaved: list[ModelMessage] = []
         person = f"cli:{config.login()}"
-        lasting = None if agent.memory is None or agent.memory.incognito else agent.memory
+        stored_memory = None if agent.memory is None or agent.memory.incognito else agent.memory
         self.control = Control(
-            lasting, session=self.session, actor=person, forgot=self._drop_reminder
+            stored_memory, session=self.session, actor=person, forgot=self._drop_reminder
         )
-        """What the person says to the memory itself, in plain words or with /memory."""
+        """Handles what the user says about memory, in plain words or with /memory."""
         self.project = ProjectMemory(agent, Path.cwd(), session=self.session)
-        """What past sessions of the project taught, here and for the next session."""
+        """Memory of the project, for this session and the next."""
 
     @property
     def most(self) -> int:
-        """How many messages of the history go to the model."""
+        """Number of history messages sent to the model."""
         return 2 * self.agent.memory.config.max_resume_messages if self.agent.memory else NO_LIMIT
 
     def resume(self) -> int:
-        """Goes on with the agent's last conversation and says with how many messages; 0 when there
-        is none.
+        """Resume the agent's last conversation; return its number of messages, 0 if there is none.
 
-        It becomes the beginning of this session, so that two who resume the same one do not write
-        into each other's.
+        The messages are copied into this session, so that two programs can resume the same one.
         """
         self.control.resume()
         bodies = self.agent.memory.latest() if self.agent.memory else None
@@ -79,7 +75,7 @@ class Conversation:
         try:
             self.history = ModelMessagesTypeAdapter.validate_json(json.dumps(bodies))
         except ValidationError as error:
-            log.warning("the last conversation cannot be read by this version: %s", error)
+            log.warning("the last conversation has an unreadable format: %s", error)
             return 0
         self._unsaved = list(self.history)
         self.agent.recalled = self._reminder(bodies)
@@ -92,11 +88,11 @@ class Conversation:
         watcher: Watcher | None = None,
         answered: Callable[[], object] = lambda: None,
     ) -> Turn:
-        """Asks the agent, keeps what was said, and saves it. A failed save does not fail the turn:
-        see `saved`.
+        """Run the agent on a prompt and save the turn. A failed save does not fail the turn: see
+        `saved`.
 
-        `answered` hears that the answer is complete, before it is saved. What is said to the memory
-        itself is answered here: the agent does not hear of it, and no word of it is kept.
+        `answered` is called when the answer is complete, before it is saved. Requests about memory
+        are answered here: the agent does not see them, and they are not stored.
         """
         reply = self._controlled(prompt)
         rest = self.control.rest
@@ -118,16 +114,16 @@ class Conversation:
 
     @property
     def waiting(self) -> bool:
-        """Whether something was asked that the next words may answer."""
+        """Whether a question to the user is open."""
         return self.control.waiting or self.project.waiting
 
     def slash(self, rest: str) -> str | None:
-        """The reply to `/memory …`; None when it names none of the forms, and is a search."""
+        """Answer `/memory …`; None if it is no known form and thus a search."""
         reply = self.project.slash(rest)
         return self.control.slash(rest) if reply is None else reply
 
     def command(self, name: str, rest: str) -> str | None:
-        """The reply to `/search …`, `/summary`, `/settings …` or `/export …`; None for another
+        """Answer `/search …`, `/summary`, `/settings …` or `/export …`; None for another
         command.
         """
         match name:
@@ -142,9 +138,7 @@ class Conversation:
         return None
 
     def about(self, words: str) -> Memories:
-        """What is remembered about somebody or something: what has all of the words, or mentions
-        whom they name.
-        """
+        """Return memories with all of the words, or about the entity they name."""
         memory = self.agent.memory
         if memory is None or not memory.exists:
             return []
@@ -152,24 +146,21 @@ class Conversation:
 
     @property
     def _said(self) -> list[message_history.Body]:
-        """The messages of this conversation, those that are not saved too; none has a secret."""
+        """Messages of this conversation, including unsaved ones, without secrets."""
         memory = self.agent.memory
-        saved = (
-            [one.body for one in memory.hf.messages(self.session)]
-            if memory and memory.exists
-            else []
-        )
+        saved = []
+        if memory and memory.exists:
+            saved = [one.body for one in memory.hf.messages(self.session)]
         return [*saved, *message_history.kept(list(packed(self._unsaved)))]
 
     def following(self, rest: str) -> Conversation | None:
-        """The conversation that `/end`, `/end new` or `/end new ID` asks for after this one; None
-        where it is the last.
+        """Return the conversation requested by `/end new [ID]`; None for a plain `/end`.
 
-        InvalidInput for other words, and for an id that can be none or that another session has.
+        Raises InvalidInput for other words, and for an invalid or existing session id.
         """
         word, _, session = (part.strip() for part in rest.strip().partition(" "))
         if word not in ("", "new"):
-            raise InvalidInput("It goes on after /end, /end new or /end new ID. Nothing was ended.")
+            raise InvalidInput("Use /end, /end new or /end new ID. Nothing was ended.")
         if not word:
             return None
         memory = self.agent.memory
@@ -180,13 +171,13 @@ class Conversation:
             and memory.exists
             and any(one.id == session for one in memory.hf.sessions())
         ):
-            raise InvalidInput(f"There is a session {session!r} already. Give another id, or none.")
+            raise InvalidInput(f"Session {session!r} already exists. Give another id, or none.")
         self.agent.recalled = self.agent.guidance = ""
         self.agent.project_tools = ()
         return Conversation(self.agent, session=session)
 
     def ask_once(self, prompt: str) -> Turn:
-        """Asks the agent without a conversation: no message of it is kept."""
+        """Run the agent without a conversation: no message is stored."""
         reply = self._controlled(prompt)
         rest = self.control.rest
         if reply is not None and not rest:
@@ -195,7 +186,7 @@ class Conversation:
         return replace(turn, text=f"{reply.text}\n\n{turn.text}") if reply is not None else turn
 
     def _controlled(self, prompt: str) -> Turn | None:
-        """The answer to what is said to the memory itself; None when that is for the agent."""
+        """Answer a request about memory; None if the prompt is for the agent."""
         reply = self.project.answer(prompt)
         if reply is None:
             reply = self.control.hear(prompt)
@@ -211,9 +202,9 @@ class Conversation:
             self._unsaved = []
 
     def end(self, *, reason: str = "ended", hurry: bool = False) -> list[str]:
-        """The end of the session; see `RoleMemory.end_session`. Lines for a person come back.
+        """End the session; see `RoleMemory.end_session`. Returns lines for the user.
 
-        In a `hurry` no model is waited for: the episodes are consolidated another time.
+        With `hurry`, do not wait for a model: episodes are consolidated later.
         """
         self.project.end()
         memory = self.agent.memory
@@ -227,14 +218,14 @@ class Conversation:
         return memory.end_session(self.session, reason=reason, consolidate=due)
 
     def _drop_reminder(self) -> None:
-        """What was forgotten must not be told by the system prompt any more, nor be learned from
-        this conversation.
+        """Remove forgotten memories from the system prompt, and extract nothing from this
+        conversation.
         """
         self.agent.recalled = ""
         self.project.unhear()
 
     def _reminder(self, bodies: Sequence[message_history.Body]) -> str:
-        """What memory knows about the last prompts, as a section of the system prompt."""
+        """System prompt section with memories about the last prompts."""
         memory = self.agent.memory
         asked = "\n".join(list(message_history.prompts(bodies))[-REMINDED_BY:])[:REMINDER_LENGTH]
         if memory is None or not asked.strip() or memory.recall_is_off:
@@ -242,7 +233,7 @@ class Conversation:
         try:
             found = memory.recall(asked, top_k=REMINDERS, types=["semantic", "episodic"])
         except HoldfastError as error:
-            log.warning("nothing was recalled for the resumed conversation: %s", error)
+            log.warning("recall for the resumed conversation failed: %s", error)
             return ""
         if not found:
             return ""
@@ -254,9 +245,7 @@ class Conversation:
 
 
 def packed(messages: Sequence[ModelMessage]) -> Iterator[message_history.Body]:
-    """Messages as JSON, made when they are asked for, so that what goes wrong is the asker's to
-    handle.
-    """
+    """Yield messages as JSON. A generator, so that errors are raised in the caller's handler."""
     yield from ModelMessagesTypeAdapter.dump_python(list(messages), mode="json", exclude_none=True)
 
 
@@ -266,9 +255,7 @@ def answers(message: ModelMessage) -> bool:
 
 
 def opens(message: ModelMessage) -> bool:
-    """Whether a message is a request in which a person says something, so that a history may begin
-    with it.
-    """
+    """Whether a message is a user prompt, so that a history may begin with it."""
     return isinstance(message, ModelRequest) and any(
         isinstance(part, UserPromptPart) for part in message.parts
     )

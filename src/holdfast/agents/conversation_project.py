@@ -1,9 +1,8 @@
-"""The memory of the project that a conversation is held in: told to the agent, built meanwhile,
-seen to with /memory.
+"""Memory of the project in which a conversation takes place: injected, built in the background,
+managed with /memory.
 
-All of it is read once, when the conversation begins, so that the system prompt is the same until it
-ends. What is built meanwhile is for the next one. Nothing that goes wrong here keeps anybody from
-talking.
+It is read once at the start of the conversation, so that the system prompt stays the same. What is
+built meanwhile is for the next session. Errors here never interrupt the conversation.
 """
 
 from __future__ import annotations
@@ -43,14 +42,12 @@ CLEARED = "Memory data cleared and system prompt refreshed."
 KEPT = "Okay, nothing was cleared."
 ENQUEUED = "Memory consolidation enqueued."
 USAGE = "Usage: /memory <view|clear|reset|enqueue|rebuild>"
-# Seconds for a build to be given back: between two steps it takes none.
+# Seconds for a build to release its job; between two steps it needs none.
 PATIENCE = 3.0
 
 
 class ProjectMemory:
-    """One conversation's share in the memory of the project around it. Nothing is opened before it
-    is needed.
-    """
+    """Project memory of one conversation. Everything is opened lazily."""
 
     def __init__(self, agent: RoleAgent, folder: Path, *, session: str) -> None:
         self._agent = agent
@@ -59,20 +56,18 @@ class ProjectMemory:
         self._builder: threading.Thread | None = None
         self._stop = threading.Event()
         self.waiting = False
-        """Whether it was asked if all is to be cleared, which the next words may answer."""
+        """Whether the user was asked to confirm clearing."""
         self._trouble = ""
         self._heard: list[ModelMessage] = []
 
     @cached_property
     def enabled(self) -> bool:
-        """Whether this is a project that wants its memory built and told without being asked
-        for.
-        """
+        """Whether this project wants its memory built and injected automatically."""
         try:
             if not self._lasts:
                 return False
             around = project_around(self._folder)
-            # Where there is no store yet nobody has switched anything, and looking makes none.
+            # Without a store nothing is switched off, and looking must not create one.
             chosen = (
                 self._project.memory.store.profiles.get(around.scope) if self._has_store else {}
             )
@@ -89,13 +84,11 @@ class ProjectMemory:
 
     @property
     def is_on(self) -> bool:
-        """Whether the memory of this project is not switched off as a whole."""
+        """Whether the memory of this project is enabled."""
         return not self._has_store or self._project.is_on
 
     def switch(self, on: bool) -> str:
-        """Switches the memory of this project on or off, for this conversation and for all that
-        follow.
-        """
+        """Enable or disable the memory of this project, for this and later conversations."""
         if not self._lasts:
             return GUEST
         return _tried("switch", lambda: self._switched(on=on))
@@ -140,13 +133,12 @@ class ProjectMemory:
         self._trouble = str(error) or type(error).__name__
         log.warning("the memory of this project is left out: %s", self._trouble)
 
-    # While it lasts
+    # During the conversation
 
     def begin(self, *, build: bool = True) -> None:
-        """Tells the agent what past sessions taught, and reads those that are new in the
-        background.
+        """Inject the project's memory and read new sessions in the background.
 
-        Where that is not wanted, or cannot be, nothing happens; `/memory diagnose` says why.
+        Does nothing if disabled or impossible; `/memory diagnose` says why.
         """
         try:
             if not self.enabled or not self._project.is_on:
@@ -156,6 +148,7 @@ class ProjectMemory:
             self._failed(error)
             return
         if build:
+            # A daemon thread: a slow model must not keep the process alive.
             self._builder = threading.Thread(
                 target=self._build, name="holdfast-project", daemon=True
             )
@@ -163,7 +156,7 @@ class ProjectMemory:
 
     def _tell(self, guidance: str) -> None:
         self._agent.guidance = guidance
-        # What it is told names files: without any there is nothing to read.
+        # The block names files: without any there is nothing to read.
         self._agent.project_tools = [Tool(self.read, takes_ctx=False)] if guidance else []
 
     def _build(self) -> None:
@@ -171,40 +164,35 @@ class ProjectMemory:
             self._project.without(self._session).build(stop=self._stop)
         except (
             Exception
-        ) as error:  # nobody waits for it, and a warning would go into what is being typed
+            # Nobody waits for it, and a warning would appear in the user's input line.
+        ) as error:
             self._trouble = f"{type(error).__name__}: {error}"
             log.info("building the memory of %s", self._folder, exc_info=True)
 
     def hear(self, messages: Sequence[ModelMessage]) -> None:
-        """What was just said: when the conversation ends it is a past session of the project, as
-        others are.
-        """
+        """Record a turn: after its end the conversation is a past session of the project."""
         if self.enabled:
             self._heard += messages
 
     def unhear(self) -> None:
-        """Something that was said is not to be remembered: nothing of the conversation so far
-        is.
-        """
+        """Exclude the conversation so far: the user asked not to remember something."""
         self._heard.clear()
 
     def _keep_heard(self) -> None:
-        heard = self._heard
+        messages = self._heard
         self._heard = []
         try:
-            if heard and self._project.is_on:
+            if messages and self._project.is_on:
                 name = self._agent.role.name
-                told = transcript_of(heard, session=self._session, agent=name, folder=self._folder)
-                export_session(self._project.memory, self._project.scope, told)
-        except (
-            Exception
-        ) as error:  # a conversation that has ended is not failed by what becomes of it
+                transcript = transcript_of(
+                    messages, session=self._session, agent=name, folder=self._folder
+                )
+                export_session(self._project.memory, self._project.scope, transcript)
+        except Exception as error:  # errors must not fail a conversation that has ended
             self._failed(error)
 
     def end(self) -> None:
-        """Gives back what is being built, for the next session to do, and closes what was
-        opened.
-        """
+        """Release a build in progress to the next session, and close everything."""
         self._end_building()
         self._keep_heard()
         if "_project" in vars(self) and not (self._builder and self._builder.is_alive()):
@@ -227,14 +215,13 @@ class ProjectMemory:
         except HoldfastError as error:
             return str(error)
 
-    # What a person says to it
+    # Commands
 
     def slash(self, rest: str) -> str | None:
-        """The reply to `/memory …` where that names something of the project; None where it does
-        not.
+        """Answer `/memory …` if it concerns the project, else None.
 
-        One word is the project's if it is one of ours; no word at all is `view` where memories are
-        enabled.
+        A single word is the project's if it is known here; without a word it is `view` where
+        memories are enabled.
         """
         self.waiting = False
         words = rest.lower().split()
@@ -247,22 +234,22 @@ class ProjectMemory:
             "stats": ("stats", self._stats),
             "diagnose": ("diagnose", self._diagnose),
         }
-        word = words[0] if len(words) == 1 else "view" if not words and self.enabled else ""
+        word = ""
+        if len(words) == 1:
+            word = words[0]
+        elif not words and self.enabled:
+            word = "view"
         if word not in ways:
             return None
         return _tried(*ways[word]) if self._lasts else GUEST
 
     @property
     def usage(self) -> str:
-        """What is said of a word that names nothing, where memories are enabled; elsewhere
-        empty.
-        """
+        """Usage for an unknown word where memories are enabled; empty elsewhere."""
         return USAGE if self.enabled else ""
 
     def answer(self, text: str) -> str | None:
-        """The reply to an answer to what was asked; None when it is none, and nothing is
-        cleared.
-        """
+        """Handle the answer to a confirmation; None if it is not one, and nothing is cleared."""
         asked = self.waiting
         self.waiting = False
         said = meant(text) if asked else None
@@ -271,19 +258,20 @@ class ProjectMemory:
         return KEPT if asked and (said is not None or not text.strip()) else None
 
     def _view(self) -> str:
-        told = self._agent.guidance
-        shown = f"{TITLE}\n\n{told}" if told else NO_GUIDANCE
-        return f"{shown}\n\n{NEWER}" if self.enabled and self._project.guidance() != told else shown
+        current = self._agent.guidance
+        shown = f"{TITLE}\n\n{current}" if current else NO_GUIDANCE
+        return (
+            f"{shown}\n\n{NEWER}" if self.enabled and self._project.guidance() != current else shown
+        )
 
     def _ask_to_clear(self) -> str:
         stands = self._project.standing()
         sessions = counted(stands.sessions, "past session")
         self.waiting = True
         return (
-            f"This takes away what {stands.outputs} of {sessions} taught this project: MEMORY.md, "
-            "memory_summary.md, skills. The sessions stay, and so does all that the agent "
-            "remembers. "
-            "Say yes to clear it [y/N]."
+            f"This takes away what {stands.outputs} of {sessions} taught this project: "
+            "MEMORY.md, memory_summary.md, skills. The sessions stay, and so does all that the "
+            "agent remembers. Say yes to clear it [y/N]."
         )
 
     def _clear(self) -> str:
@@ -297,12 +285,12 @@ class ProjectMemory:
         return ENQUEUED
 
     def _stats(self) -> str:
-        told = [("project", str(self._project.scope)), *self._project.standing().told()]
-        return "\n".join(f"{name}: {value}" for name, value in told if value)
+        fields = [("project", str(self._project.scope)), *self._project.standing().told()]
+        return "\n".join(f"{name}: {value}" for name, value in fields if value)
 
     def _diagnose(self) -> str:
-        told = [f"This session: {self._trouble}"] if self._trouble else []
-        return "\n".join(told + self._project.diagnose()) or f"All is well: {self._project.folder}"
+        lines = [f"This session: {self._trouble}"] if self._trouble else []
+        return "\n".join(lines + self._project.diagnose()) or f"All is well: {self._project.folder}"
 
 
 def _tried(name: str, work: Callable[[], str]) -> str:

@@ -1,6 +1,4 @@
-"""An agent that runs by itself: what its triggers ask for, one after the other, until it is told to
-stop.
-"""
+"""Daemon: runs an agent for its triggers, one firing after the other, until stopped."""
 
 from __future__ import annotations
 
@@ -15,8 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import InvalidInput
 from ..types import Clock
 from . import triggers
-from .role_memory import describe_consolidation as told_of
-from .role_memory import from_outside
+from .role_memory import describe_consolidation, from_outside
 from .triggers import Announce, Firing, excerpt
 
 if TYPE_CHECKING:
@@ -24,19 +21,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-ROOM = 100  # how many firings may wait
-# Seconds between two looks at `stop`.
+ROOM = 100  # maximum queue length
+# Seconds between two checks of `stop`.
 STEP = 0.2
-# How many characters of an answer are remembered.
+# Characters of an answer stored as an episode.
 KEPT = 500
 
 Answered = Callable[[Firing, str], None]
 
 
 class Service:
-    """An agent and what it still has to do, in the order in which it was asked.
+    """An agent with a queue of firings.
 
-    `open`, then `work` until `stop` is set, then `close`. Anybody may offer it firings at any time.
+    `open`, then `work` until `stop` is set, then `close`. Firings can be offered from any thread.
     """
 
     def __init__(
@@ -44,21 +41,21 @@ class Service:
         agent: RoleAgent,
         *,
         stop: threading.Event,
-        told: Announce,
+        report: Announce,
         room: int = ROOM,
         answered: Answered = lambda firing, answer: None,
     ) -> None:
-        """`answered` hears of each run that succeeded."""
+        """`answered` is called after each successful run."""
         self.agent = agent
         self._stop = stop
-        self._told = told
+        self._report = report
         self._answered = answered
         self._inbox: Queue[Firing] = Queue(room)
         self._session = ""
         self._captured = 0
 
     def offer(self, firing: Firing, wait: float = 0) -> bool:
-        """Takes a firing; False when there was no room within `wait` seconds, or it is stopping."""
+        """Queue a firing; False if there was no room within `wait` seconds, or it is stopping."""
         deadline = time.monotonic() + wait
         while not self._stop.is_set():
             left = deadline - time.monotonic()
@@ -71,12 +68,12 @@ class Service:
         return False
 
     def open(self) -> None:
-        """Begins the session that all its runs belong to."""
+        """Start the session of all its runs."""
         if self.agent.memory is not None:
             self._session = self.agent.memory.open_session("daemon")
 
     def work(self) -> None:
-        """Runs what it is offered until it is stopped; the run at hand is finished first."""
+        """Run queued firings until stopped; the current run is finished first."""
         while not self._stop.is_set():
             try:
                 firing = self._inbox.get(timeout=STEP)
@@ -85,19 +82,21 @@ class Service:
             self._run(firing)
 
     def close(self) -> None:
-        """Tells what nobody got round to, and ends the session. Whoever offers firings must have
-        ended before.
+        """Report unprocessed firings and end the session. All producers must have stopped
+        before.
         """
         while not self._inbox.empty():
             firing = self._inbox.get()
-            self._told(f"{firing.type}: dropped, because it stops: {excerpt(firing.prompt)}")
+            self._report(
+                f"{firing.type}: dropped because of the shutdown: {excerpt(firing.prompt)}"
+            )
         memory = self.agent.memory
         if memory is not None:
-            # Its runs were autonomous and its session ends: either is a time to consolidate, unless
-            # that is manual.
+            # Consolidate now, after autonomous runs and at the end of the session, unless it is
+            # manual.
             due = memory.config.consolidation.interval != "manual"
             for line in memory.end_session(self._session, reason="shutdown", consolidate=due):
-                self._told(line)
+                self._report(line)
 
     def _run(self, firing: Firing) -> None:
         token = from_outside.set(firing.metadata.get("trust") == "external")
@@ -109,13 +108,13 @@ class Service:
     def _do(self, firing: Firing) -> None:
         try:
             answer = self.agent.run(firing.prompt).text
-        except Exception as error:  # whatever goes wrong in one run, the next one may work
+        except Exception as error:  # a failed run must not stop the next one
             log.debug("a run of %s failed", self.agent.role.name, exc_info=True)
             reason = f"the run failed: {str(error) or type(error).__name__}"
-            self._told(f"{firing.type}: {reason}")
+            self._report(f"{firing.type}: {reason}")
             self._remember(firing, reason)
             return
-        self._told(f"{firing.type}: {answer}")
+        self._report(f"{firing.type}: {answer}")
         self._remember(firing, answer)
         self._answered(firing, answer)
 
@@ -131,15 +130,13 @@ class Service:
             self._consolidate_now_and_then()
 
     def _consolidate_now_and_then(self) -> None:
-        """A daemon's session may last for months, so its episodes are not left waiting for the end
-        of it.
-        """
+        """Consolidate during the session: a daemon's session may last for months."""
         memory = self.agent.memory
         if memory is None or memory.config.consolidation.interval == "manual":
             return
         if self._captured % memory.config.consolidation.max_episodes_per_run == 0:
-            for line in told_of(memory.consolidate()):
-                self._told(line)
+            for line in describe_consolidation(memory.consolidate()):
+                self._report(line)
 
 
 def serve(
@@ -147,28 +144,27 @@ def serve(
     *,
     clock: Clock,
     stop: threading.Event,
-    told: Announce,
+    report: Announce,
     environ: Mapping[str, str],
 ) -> None:
-    """Runs an agent by its triggers until `stop` is set; then ends its session. The agent stays
-    open.
+    """Run an agent by its triggers until `stop` is set, then end its session. The agent stays open.
 
-    Raises InvalidInput, before anything runs, when there is no trigger or one of them cannot work.
+    Raises InvalidInput before anything runs if there is no trigger or one is invalid.
     """
     if not agent.role.spec.triggers:
         raise InvalidInput(
-            f"{agent.role.file} has no triggers, so nothing would ever run. Add some under spec, "
-            "e.g. "
-            "triggers: [{type: cron, schedule: '0 9 * * *', prompt: Write the morning report.}]"
+            f"{agent.role.file} has no triggers, so nothing would ever run. Add some under "
+            "spec, e.g. triggers: "
+            f"[{{type: cron, schedule: '0 9 * * *', prompt: Write the morning report.}}]"
         )
-    told = one_by_one(told)
-    service = Service(agent, stop=stop, told=told)
+    report = one_by_one(report)
+    service = Service(agent, stop=stop, report=report)
     threads = triggers.start(
-        agent.role, service.offer, clock=clock, stop=stop, environ=environ, told=told
+        agent.role, service.offer, clock=clock, stop=stop, environ=environ, report=report
     )
     try:
         for thread in threads:
-            told(thread.about)
+            report(thread.about)
         service.open()
         service.work()
     finally:
@@ -179,27 +175,26 @@ def serve(
         service.close()
 
 
-def one_by_one(told: Announce) -> Announce:
+def one_by_one(report: Announce) -> Announce:
     """The same, for callers on several threads."""
+    # Triggers and services report from their own threads; lines must not interleave.
     lock = threading.Lock()
 
     def tell(line: str) -> None:
         with lock:
-            told(line)
+            report(line)
 
     return tell
 
 
-def stop_on_signals(stop: threading.Event, told: Announce = lambda line: None) -> None:
-    """Lets Ctrl-C and SIGTERM set `stop`; another Ctrl-C ends the process at once. For the main
-    thread only.
-    """
+def stop_on_signals(stop: threading.Event, report: Announce = lambda line: None) -> None:
+    """Set `stop` on Ctrl-C and SIGTERM; a second Ctrl-C exits at once. Main thread only."""
 
-    # The shape of a signal handler.
+    # Signature of a signal handler.
     def stopping(number: int, frame: object) -> None:  # noqa: ARG001
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         stop.set()
-        told("Stopping after the run at hand. Ctrl-C ends at once.")
+        report("Stopping after the current run. Press Ctrl-C again to exit at once.")
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stopping)

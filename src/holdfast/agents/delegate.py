@@ -1,4 +1,4 @@
-"""Agents as tools of another agent: it hands one a task and gets the answer as text."""
+"""Delegation: agents as tools of another agent."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ log = logging.getLogger(__name__)
 ERROR = "[DELEGATION ERROR] "
 
 OpenAgent = Callable[[Role, tuple[str, ...]], "RoleAgent"]
-"""Opens an agent that was called by those with these names, the first caller first."""
+"""Opens an agent; `chain` lists its callers, the first one first."""
 
 
 def delegate_tools(role: Role, *, chain: tuple[str, ...], open_agent: OpenAgent) -> list[Tool[Any]]:
-    """A tool for each agent that a role may hand a task to. `chain` names those that have called
-    this one.
+    """Create a tool for each agent that a role can delegate to. `chain` lists the callers of this
+    one.
 
-    The tools never raise: what goes wrong comes back as text that begins with `[DELEGATION ERROR]`,
-    for the model to deal with.
+    The tools never raise: an error is returned as text that begins with `[DELEGATION ERROR]`, for
+    the model to handle.
     """
     tools: dict[str, Tool[Any]] = {}
     for delegate in role.spec.tools:
@@ -37,7 +37,7 @@ def delegate_tools(role: Role, *, chain: tuple[str, ...], open_agent: OpenAgent)
             name = f"delegate_to_{agent.name.replace('-', '_')}"
             if name in tools:
                 raise InvalidInput(
-                    f"{role.file} has two agents whose tool would be {name!r}. Rename one of them."
+                    f"{role.file} has two agents with the tool name {name!r}. Rename one of them."
                 )
             task = _Delegation(role, delegate, agent, (*chain, role.name), open_agent)
             description = (
@@ -49,11 +49,11 @@ def delegate_tools(role: Role, *, chain: tuple[str, ...], open_agent: OpenAgent)
 
 
 class _Failed(Exception):
-    """A delegation that came to nothing, and why."""
+    """A failed delegation with its reason."""
 
 
 class _Delegation:
-    """One agent that another may call. `chain` names all that stand above it."""
+    """One agent that another can call. `chain` lists all its callers."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class _Delegation:
         """Hands the agent a task.
 
         Args:
-            prompt: The task, with all that the agent has to know: it sees nothing of this conversation.
+            prompt: The task with all its context: the agent sees nothing of this conversation.
         """
         try:
             self._check_depth()
@@ -84,7 +84,7 @@ class _Delegation:
                 await asyncio.to_thread(agent.close)
         except _Failed as failure:
             return f"{ERROR}{failure}"
-        except Exception as error:  # providers and their clients share no base
+        except Exception as error:  # providers and their clients share no base class
             log.debug("delegating to %s", self._agent.name, exc_info=True)
             return f"{ERROR}Agent {self._agent.name!r} failed: {str(error) or type(error).__name__}"
 
@@ -103,8 +103,8 @@ class _Delegation:
         return self._open_agent(role, self._chain)
 
     def _shared(self, role: Role) -> Role:
-        """The role with the memory that the agents of this tool share, if they do; the caller has
-        no part in it.
+        """The role with the shared memory of this tool's agents, if any; the caller does not share
+        it.
         """
         shared = self._delegate.shared_memory
         if shared is None:
@@ -123,7 +123,7 @@ class _Delegation:
             async with asyncio.timeout(seconds) as limit:
                 return (await agent.turn(prompt)).text
         except TimeoutError as error:
-            # A time limit of somebody else.
+            # A timeout of the agent itself, not ours.
             if not limit.expired():
                 raise
             raise _Failed(

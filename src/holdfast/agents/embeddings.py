@@ -1,4 +1,4 @@
-"""Which models embed what an agent remembers, and whether the memories fit them."""
+"""Embedding models of an agent, and whether the stored vectors match them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .role import MemoryConfig, Role
 LOCAL = ("static", "arctic")
 DEFAULTS: Mapping[str, str] = {
     "openai": "openai:text-embedding-3-small",
-    "anthropic": "openai:text-embedding-3-small",  # it has no embeddings of its own
+    "anthropic": "openai:text-embedding-3-small",  # it offers no embeddings
     "google": "google:text-embedding-004",
     "ollama": "ollama:nomic-embed-text",
 }
-# Names that stand for a model in this process rather than for somebody's server.
+# Names of models that run in this process.
 _IN_PROCESS: Mapping[str, tuple[str, ...]] = {
     "local": LOCAL,
     "offline": LOCAL,
@@ -37,7 +37,7 @@ _IN_PROCESS: Mapping[str, tuple[str, ...]] = {
 
 
 class Chosen(NamedTuple):
-    """The models of an agent, quickest first, and how the one behind an address is reached."""
+    """Models of an agent, fastest first, and how to reach a remote one."""
 
     specs: tuple[str, ...]
     base_url: str = ""
@@ -45,11 +45,10 @@ class Chosen(NamedTuple):
 
 
 def choose(role: Role) -> Chosen:
-    """What the role says: its embedding model, else its embedding provider's usual one, else its
-    model provider's.
+    """Choose the models: the role's embedding model, else its embedding provider's default, else
+    its model provider's.
 
-    A provider that is not known for embeddings gets the models that ship with the package: they
-    need no key.
+    A provider without known embeddings gets the bundled models, which need no key.
     """
     wanted = (role.spec.memory or MemoryConfig()).embeddings
     provider = wanted.provider or role.spec.model.provider
@@ -61,9 +60,8 @@ def choose(role: Role) -> Chosen:
         spec = DEFAULTS[provider]
     elif wanted.base_url:
         raise InvalidInput(
-            f"Which model is behind spec.memory.embeddings.base_url in {role.file.name}? Name "
-            "it "
-            "beside it, as model."
+            f"spec.memory.embeddings.base_url in {role.file.name} needs a model. Add model "
+            "beside it."
         )
     else:
         return Chosen(LOCAL)
@@ -71,7 +69,7 @@ def choose(role: Role) -> Chosen:
 
 
 def _spec(model: str, provider: str, *, named: bool) -> str:
-    """A model with its provider. What stands before a colon is one, or a part of the name:
+    """A model with its provider. The part before a colon is a provider or part of the name:
     nomic-embed-text:v1.5.
     """
     embedding = DEFAULTS[provider].partition(":")[0] if provider in DEFAULTS else provider
@@ -81,7 +79,7 @@ def _spec(model: str, provider: str, *, named: bool) -> str:
 
 
 def tiers(role: Role, environ: Mapping[str, str], clock: Clock) -> Tiers:
-    """The models of an agent, each loaded when it is first needed."""
+    """Models of an agent, each loaded on first use."""
     chosen = choose(role)
     return Tiers(
         chosen.specs, environ=environ, base_url=chosen.base_url, key_env=chosen.key_env, clock=clock
@@ -89,9 +87,7 @@ def tiers(role: Role, environ: Mapping[str, str], clock: Clock) -> Tiers:
 
 
 def check_keys(role: Role, environ: Mapping[str, str]) -> None:
-    """Raises EmbedderError, saying what to set, when a model could not be reached for want of a
-    key.
-    """
+    """Raise EmbedderError with advice if the key of a model is missing."""
     chosen = choose(role)
     for spec in chosen.specs:
         remote = spec not in (*LOCAL, "fake", "none")
@@ -107,50 +103,47 @@ def check_keys(role: Role, environ: Mapping[str, str]) -> None:
         except EmbedderError as error:
             raise EmbedderError(
                 f"{error} In {role.file.name}: spec.memory.embeddings.api_key_env names the "
-                "variable, and "
-                "spec.memory.embeddings.provider: local needs no key at all."
+                "variable, and spec.memory.embeddings.provider: local needs no key."
             ) from error
 
 
 def check_model(role: Role, store: Store, scope: Scope, using: Tiers) -> None:
-    """Raises EmbeddingModelChangedError when the memories were embedded by models that the role
-    does not use.
+    """Raise EmbeddingModelChangedError if the memories were embedded by models that the role does
+    not use.
 
-    Raises DimensionMismatchError when one of its models makes vectors of another length now.
+    Raises DimensionMismatchError if a model's vectors now have another length.
     """
     there = store.vectors.dimensions([scope])
     ours = [embedder.identity for embedder in using]
     if there and ours and not there.keys() & set(ours):
         raise EmbeddingModelChangedError(
             f"The memories of {role.name} were embedded by {', '.join(sorted(there))}, but "
-            f"{role.file.name} says "
-            f"{', '.join(ours)}. {way_out(role)}"
+            f"{role.file.name} says {', '.join(ours)}. {way_out(role)}"
         )
     for embedder in using:
         check_length(role, store, scope, embedder)
 
 
 def check_length(role: Role, store: Store, scope: Scope, embedder: Embedder) -> None:
-    """Raises DimensionMismatchError when a model makes vectors of another length than the stored
-    ones it made.
+    """Raise DimensionMismatchError if a model's vectors now have another length than the stored
+    ones.
     """
     stored = store.vectors.dimensions([scope]).get(embedder.identity)
     if stored is not None and embedder.dimensions not in (None, stored):
         raise DimensionMismatchError(
             f"The memories of {role.name} have vectors of {stored} numbers by "
-            f"{embedder.identity}, which makes "
-            f"{embedder.dimensions} now. {way_out(role)}"
+            f"{embedder.identity}, which makes {embedder.dimensions} now. {way_out(role)}"
         )
 
 
 def way_out(role: Role) -> str:
-    """What to do when memories and model do not fit."""
+    """Advice for memories that do not match the model."""
     return (
-        f"Embed them anew with `{remedy(role)}`, or go back to the old model under "
+        f"Embed them again with `{remedy(role)}`, or go back to the old model under "
         "spec.memory.embeddings."
     )
 
 
 def remedy(role: Role) -> str:
-    """The command that embeds the memories of a role anew, wherever its file is."""
+    """Command that embeds the memories of a role again, from any folder."""
     return shlex.join(["holdfast", "memory", "reembed", str(role.file)])

@@ -1,6 +1,4 @@
-"""Databases that InitRunner left behind: where they lie, how they are told, and what to do with one
-that is met.
-"""
+"""Databases of InitRunner: where they are, how to recognise them, and how to import them."""
 
 from __future__ import annotations
 
@@ -13,22 +11,19 @@ import apsw
 from ..storage.sqlite.connection import APPLICATION_ID
 
 ROOT = "initrunner"
-"""Under what the files table keeps which databases were taken in."""
+"""Root in the files table that lists imported databases."""
 _MARKS = "SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'messages_json'"
 
 
 def default_database(name: str) -> Path:
-    """Where InitRunner keeps the memory of the agent, or of the agents, with this name unless the
-    role says another.
-    """
+    """Path of InitRunner's default database for this agent."""
     return Path.home() / ".initrunner" / "memory" / f"{name}.db"
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is a database of InitRunner. Nothing is written to it or beside it."""
+    """Whether a file is an InitRunner database. Writes nothing to it or beside it."""
     try:
-        # Only what stands in the file itself: opened otherwise, SQLite would make a file for its
-        # log.
+        # Immutable, so that only the file itself is read: otherwise SQLite would create a log file.
         uri = f"{path.resolve().as_uri()}?immutable=1"
         with closing(
             apsw.Connection(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
@@ -40,13 +35,13 @@ def is_database(path: Path) -> bool:
 
 
 def command(database: Path, role_file: Path) -> str:
-    """The command that takes a database in."""
+    """Command that imports a database."""
     return shlex.join(["holdfast", "memory", "import-db", str(database), str(role_file)])
 
 
 def refused(database: Path, role_file: Path, *, named: bool) -> str:
-    """Why a database cannot be the store of a role, and what to do; `named` when the role says that
-    it is.
+    """Explain why a database cannot be the store of a role; `named` if the role names it as
+    such.
     """
     if named:
         way = f"Name another file under spec.memory.store_path in {role_file.name}, then run: "
@@ -62,9 +57,8 @@ def refused(database: Path, role_file: Path, *, named: bool) -> str:
 
 
 def left_behind(database: Path, role_file: Path) -> str:
-    """What a person is told whose agent has an old database that was not taken in."""
+    """Message about an old database that was not imported."""
     return (
-        f"{database} is an InitRunner database, and what this agent remembers there is not here "
-        "yet. "
-        f"To take it in, run: {command(database, role_file)}"
+        f"{database} is an InitRunner database whose memories have not been imported. To "
+        f"import them, run: {command(database, role_file)}"
     )

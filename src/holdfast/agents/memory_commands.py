@@ -1,9 +1,8 @@
-"""What a person does to their memory from inside a conversation: in plain words, or with /memory.
+"""Memory commands in a conversation, in plain words or with /memory.
 
-A command is answered before any model is asked: nothing is retrieved for it, no reply is generated,
-and the words are not kept as part of the conversation. Whatever is lost by it is asked about first.
-What was asked lives with the session in the store, so that an answer after a restart is still
-understood; forgetting is archiving, so that it can be undone.
+A command is answered before any model is called: nothing is recalled for it, and it is not stored
+in the conversation. Deletions ask for confirmation. The open question is stored with the session,
+so that an answer after a restart is understood. Forgetting archives, so it can be undone.
 """
 
 from __future__ import annotations
@@ -42,17 +41,17 @@ CANCELLED = "Cancelled. Nothing was forgotten."
 UNDO = "Say undo to bring it back."
 GO_ON = "Say that I may remember again when I may."
 USAGE = """\
-/memory status                           how much is remembered, and whether recall is on
-/memory list [facts|sessions|rules]      what is remembered, numbered
-/memory recall on|off                    whether it is brought up unasked
-/memory forget fact|session|rule N       forget one of a list
+/memory status                           number of memories, and whether recall is on
+/memory list [facts|sessions|rules]      numbered lists of memories
+/memory recall on|off                    turn proactive recall on or off
+/memory forget fact|session|rule N       forget one item of a list
 /memory clear facts|sessions|rules|all   forget a whole list, or everything
-/memory purge-crisis [DAYS]              erase safety events that are older, 90 days if not told
-/memory view                             what past sessions of this project taught, as the agent is told it
-/memory clear (or reset)                 take that away, of this project alone; it asks first
-/memory enqueue (or rebuild)             have it put together again when the next session starts
-/memory stats, /memory diagnose          how that stands, and why there is nothing
-/memory WORDS                            look for words in what is remembered"""
+/memory purge-crisis [DAYS]              erase older safety events (default: 90 days)
+/memory view                             memory of this project, as the agent sees it
+/memory clear (or reset)                 delete the memory of this project, after confirmation
+/memory enqueue (or rebuild)             rebuild it when the next session starts
+/memory stats, /memory diagnose          its status, and why there is none
+/memory WORDS                            search memories"""
 
 SORTS: Mapping[str, Kind] = {"facts": "fact", "sessions": "episode", "rules": "rule"}
 WORDS: Mapping[str, str] = {"fact": "fact", "episode": "session", "rule": "rule"}
@@ -61,21 +60,19 @@ TITLES: Mapping[str, tuple[str, str]] = {
     "sessions": ("session summary", "session summaries"),
     "rules": ("style rule", "style rules"),
 }
-# of each sort, characters of each
+# Items per kind, and characters of each.
 LISTED = 50
 WIDTH = 200
-# Events of the journal in which what a conversation left behind is looked for.
+# Journal entries searched for what a conversation stored.
 LOOKED_BACK = 1_000
-# Of what was said, for the extractor's words to stand for all of it.
+# Share of the words that the extractor's version must cover to replace the user's own.
 MOSTLY = 0.6
 PENDING = "pending_action"
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What was asked and waits for an answer: about these memories, all of a sort, or events older
-    than some days.
-    """
+    """Open question about memories, all memories of a kind, or events older than some days."""
 
     type: Literal["delete", "delete_options", "clear", "purge"]
     ids: tuple[str, ...] = ()
@@ -84,7 +81,7 @@ class Pending:
 
     @classmethod
     def of(cls, stored: object) -> Pending | None:
-        """What a session's metadata say is pending."""
+        """Read the open question from a session's metadata."""
         if not isinstance(stored, Mapping) or stored.get("type") not in (
             "delete",
             "delete_options",
@@ -98,7 +95,7 @@ class Pending:
 
 
 class Control:
-    """One conversation's way to its memory; `memory` is None where there is none."""
+    """Memory commands of one conversation; `memory` is None if there is none."""
 
     def __init__(
         self,
@@ -114,23 +111,23 @@ class Control:
         self._forgot = forgot
         self._pending: Pending | None = None
         self._stored = False
-        """Whether the store knows of what is pending."""
+        """Whether the open question is stored."""
         self._run = ""
-        """The run that "undo" takes back, if that is said next."""
+        """Run that "undo" reverts if it is said next."""
         self._turn_began: int | None = None
         self.gone = False
-        """Whether nothing of this conversation is to be kept: then its messages go when it ends."""
+        """Whether the user excluded this conversation: its messages are deleted at its end."""
         self.rest = ""
-        """What else the last utterance asked, which is for the agent."""
+        """Rest of the last utterance, for the agent."""
         self._began = memory.clock() if memory is not None else None
 
     @property
     def waiting(self) -> bool:
-        """Whether something was asked that the next words may answer."""
+        """Whether a question to the user is open."""
         return self._pending is not None
 
     def resume(self) -> None:
-        """Goes on with what the last conversation had asked, if that is not long ago."""
+        """Continue with the open question of the last conversation if it is recent."""
         if self._memory is None or not self._memory.exists:
             return
         last = next(iter(message_history.of_agent(self._memory.hf, self._memory.role.name)), None)
@@ -138,16 +135,15 @@ class Control:
             self._pending = Pending.of(last.metadata.get(PENDING))
 
     def turn_begins(self) -> None:
-        """Notes that a turn with the agent begins: what is stored from now on came of it."""
+        """Mark the start of an agent turn: what is stored from now on came from it."""
         self._run = ""
         if self._memory is not None:
             self._turn_began = self._memory.clock()
 
     def hear(self, text: str) -> str | None:
-        """The reply to an utterance that is about memory; None when it is not, and the agent is to
-        answer.
+        """Answer an utterance about memory; None if it is for the agent.
 
-        A message may ask for more than that: then `rest` is what the agent is to answer.
+        If a message asks for more than that, `rest` is the part for the agent.
         """
         self.rest = ""
         if self._pending is not None and (reply := self._settle(self._pending, text)) is not None:
@@ -167,7 +163,7 @@ class Control:
         return reply
 
     def slash(self, rest: str) -> str | None:
-        """The reply to `/memory …`; None when it names none of the forms, and is a search."""
+        """Answer `/memory …`; None if it is no known form and thus a search."""
         match rest.lower().split():
             case ["status"]:
                 asked = Command("status")
@@ -191,7 +187,7 @@ class Control:
                 return None
         return GUEST if self._memory is None else self._do(asked)
 
-    # What was asked
+    # Commands
 
     def _do(self, asked: Command) -> str | None:
         ways: Mapping[Name, Callable[[Command], str | None]] = {
@@ -213,8 +209,7 @@ class Control:
 
     def _status(self, _: Command) -> str:
         counts = [counted(len(self._numbered(sort)), *words) for sort, words in TITLES.items()]
-        # An agent brings up what it remembers unless that was switched off: what is not set is on
-        # here.
+        # In a conversation recall is on unless it was switched off.
         state = "off" if self._its().recall_is_off else "on"
         return (
             f"I have {counts[0]}, {counts[1]} and {counts[2]} saved for you. Proactive recall "
@@ -247,11 +242,11 @@ class Control:
         return self._offer(matching(self._hf, asked.about) if self._exists else [])
 
     def keep(self, on: bool) -> str:
-        """Switches memory of this conversation on or off."""
+        """Pause or resume memory for this conversation."""
         return self._go_on() if on else self._pause()
 
     def recall(self, on: bool) -> str:
-        """Switches on or off that memories are brought up unasked."""
+        """Turn proactive recall on or off."""
         self._hf.set_profile(proactive_recall=on)
         return f"Proactive recall is now {'on' if on else 'off'}."
 
@@ -272,7 +267,7 @@ class Control:
         return f"This forgets {what}. Type clear to go ahead; anything else cancels."
 
     def _ask_to_purge(self, days: int = DAYS) -> str:
-        """Safety events are no memories: only how many there are is said here."""
+        """Safety events are not memories: only their number is shown."""
         with closing(self._events()) as events:
             now = self._its().clock()
             due = [
@@ -298,8 +293,8 @@ class Control:
         return open_audit(self._its().place, clock=self._its().clock)
 
     def _remember(self, asked: Command) -> str | None:
-        """Stores what a person said; None where this agent does not keep such things, so that it
-        can say so itself.
+        """Store a statement of the user; None if this agent stores no such things, so that it can
+        say so itself.
         """
         memory = self._its()
         kind: Kind = "rule" if asked.name == "remember_rule" else "fact"
@@ -330,7 +325,7 @@ class Control:
         return f"{known}: {_short(stored)}"
 
     def _private(self) -> str:
-        """Forgets what the last turn left behind."""
+        """Forget what the last turn stored."""
         left = self._left_behind(self._turn_began)
         if not left:
             self._forgot()
@@ -340,7 +335,7 @@ class Control:
         )
 
     def _forget_session(self) -> str:
-        """Forgets what this conversation has left behind, and keeps nothing more of it."""
+        """Forget what this conversation stored, and store nothing more."""
         self._its().paused = self.gone = True
         left = self._left_behind(self._began)
         self._forgot()
@@ -357,12 +352,10 @@ class Control:
         self._its().paused = False
         return "Okay, I remember again what you tell me from now on."
 
-    # Asking back, and what is answered
+    # Confirmation
 
     def _offer(self, found: Memories) -> str:
-        """Asks about memories that are to be forgotten: whether it is the one, or which of
-        several.
-        """
+        """Ask which memories to forget, or to confirm the only one."""
         if not found:
             return NO_MATCH
         if len(found) == 1:
@@ -384,8 +377,8 @@ class Control:
         return f"{_listed(head, offered)}{more}"
 
     def _settle(self, pending: Pending, text: str) -> str | None:
-        """The reply to an answer; None when it is none. What was asked is settled either way, but
-        for a bad number.
+        """Handle an answer; None if it is not one. It closes the question, except for an invalid
+        number.
         """
         said = answer(text)
         self._set(None)
@@ -417,7 +410,7 @@ class Control:
         return f"Please say a number from 1 to {len(pending.ids)}, or no to keep them all."
 
     def _still(self, ids: Sequence[str]) -> Memories:
-        """Of memories that were offered, those that nobody has forgotten meanwhile."""
+        """Offered memories that are still active."""
         return [one for one in self._hf.store.get(self._hf.scopes, list(ids)) if one.status in LIVE]
 
     def _confirmed(self, ids: Sequence[str]) -> str:
@@ -444,7 +437,7 @@ class Control:
             return f"That cannot be taken back: {error}"
         return "It is as it was before."
 
-    # The store, as a person uses it
+    # Store access
 
     def _its(self) -> RoleMemory:
         assert self._memory is not None
@@ -465,16 +458,15 @@ class Control:
         return self._hf.store.profiles.get(self._its().scope) if self._exists else {}
 
     def _numbered(self, sort: str) -> Memories:
-        """The active memories of a sort, oldest first, so that a new one changes no number."""
+        """Active memories of a kind, oldest first, so that a new one changes no number."""
         return self._hf.list(kinds=[SORTS[sort]])[::-1] if self._exists else []
 
     def _all(self, sort: str) -> Memories:
-        """Everything that may be recalled or become so: of a sort, or of any."""
-        return (
-            self._hf.list(kinds=[SORTS[sort]] if sort else (), statuses=LIVE)
-            if self._exists
-            else []
-        )
+        """Everything that is or may become recallable, of one kind or of all."""
+        if not self._exists:
+            return []
+        kinds = [SORTS[sort]] if sort else ()
+        return self._hf.list(kinds=kinds, statuses=LIVE)
 
     def _forget(self, memories: Sequence[Memory]) -> Memories:
         forgotten = self._hf.forget(*(one.id for one in memories))
@@ -483,17 +475,15 @@ class Control:
         return forgotten
 
     def _sources(self, memories: Sequence[Memory]) -> Memories:
-        """The turns that memories were learned from: they would be recalled, and tell it all
-        again.
-        """
+        """Source turns of memories: they would be recalled and repeat the content."""
         hf = self._hf
         ids = [source for one in memories for source in rests_on(hf.store, one)]
         found = hf.store.get(hf.scopes, list(dict.fromkeys(ids)))
         return [one for one in found if one.kind == "turn" and one.status in LIVE]
 
     def _left_behind(self, since: int | None) -> Memories:
-        """What was stored since then, in the last turn or all of the conversation, by the agent or
-        at one's word.
+        """Memories stored since then, in the last turn or the whole conversation, by the agent or
+        on request.
         """
         memory = self._its()
         ours = (self._its().hf.actor, self._actor)
@@ -511,13 +501,13 @@ class Control:
         return [one for one in memory.hf.store.get([memory.scope], ids) if one.status in LIVE]
 
     def _set(self, pending: Pending | None) -> None:
-        """Notes what waits for an answer, here and with the session."""
+        """Store the open question, here and with the session."""
         self._pending = pending
         if pending is None and not self._stored:
             return
         memory = self._its()
         at = self._its().clock()
-        told = {PENDING: {**asdict(pending), "ids": list(pending.ids)}} if pending else {}
+        question = {PENDING: {**asdict(pending), "ids": list(pending.ids)}} if pending else {}
 
         def work(tx: Transaction) -> None:
             begun = Session(
@@ -532,7 +522,7 @@ class Control:
             kept = {key: value for key, value in known.metadata.items() if key != PENDING}
             tx.sessions.put(
                 replace(
-                    known, metadata={**kept, **told}, last_activity=max(at, known.last_activity)
+                    known, metadata={**kept, **question}, last_activity=max(at, known.last_activity)
                 )
             )
 
@@ -549,8 +539,8 @@ def _turn(said: str) -> Draft:
 
 
 def _candidate(turn: Memory, kind: Kind) -> Candidate:
-    """What was said, as a statement: in the extractor's words if it reads all of it, otherwise as
-    it was said.
+    """Turn an utterance into a statement: the extractor's version if it covers all of it, else
+    verbatim.
     """
     found = [one for one in rules().extract([turn]) if one.kind == kind]
     if len(found) == 1 and len(found[0].quote) >= MOSTLY * len(turn.content):

@@ -1,8 +1,6 @@
-"""The tools that an agent with memory has: five at most, by what its role enables, and one more in
-a project.
+"""Memory tools of an agent: up to five, as its role enables them, and one more in a project.
 
-Names, parameters and answers are what prompts written for them rely on, so they are kept to the
-letter.
+Existing prompts rely on names, parameters and answers, so they must not change.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ NOTHING_LISTED = "No memories found."
 
 
 class MemoryTools:
-    """What an agent can do with its memory, one method a tool."""
+    """Memory operations, one method per tool."""
 
     def __init__(self, memory: RoleMemory) -> None:
         self._memory = memory
@@ -41,7 +39,7 @@ class MemoryTools:
             category: One word that says what it is about, such as preferences or project.
         """
         stored = self._memory.remember("semantic", content, category=category)
-        return _told("Remembered", stored)
+        return _describe("Remembered", stored)
 
     def recall(self, query: str, top_k: int = 5, memory_types: list[str] | None = None) -> str:
         """Search long-term memory for what is relevant to a query.
@@ -49,7 +47,7 @@ class MemoryTools:
         Args:
             query: What to look for, in plain words.
             top_k: How many memories to return at most.
-            memory_types: Only these types: episodic, semantic, procedural. All of them when left out.
+            memory_types: Only these types: episodic, semantic, procedural. Default: all.
         """
         if not self._memory.exists:
             return NOTHING_STORED
@@ -79,7 +77,7 @@ class MemoryTools:
             category: One word that says what it is about, such as deployment.
         """
         stored = self._memory.remember("procedural", content, category=category)
-        return _told("Learned procedure", stored)
+        return _describe("Learned procedure", stored)
 
     def record_episode(self, content: str, category: str = "general") -> str:
         """Record what happened during a task: an outcome, a decision, an error.
@@ -89,12 +87,12 @@ class MemoryTools:
             category: One word that says what it is about.
         """
         stored = self._memory.remember("episodic", content, category=category)
-        return _told("Recorded episode", stored)
+        return _describe("Recorded episode", stored)
 
 
 def memory_tools(memory: RoleMemory) -> list[Tool[object]]:
-    """The tools of a role's memory. `recall` and `list_memories` are always there; `add_record`
-    where records are.
+    """Tools of a role's memory. `recall` and `list_memories` are always present; `add_record` needs
+    records.
     """
     tools = MemoryTools(memory)
     enabled = memory.config
@@ -105,14 +103,12 @@ def memory_tools(memory: RoleMemory) -> list[Tool[object]]:
         (tools.learn_procedure, enabled.procedural.enabled),
         (tools.record_episode, enabled.episodic.enabled),
     )
-    more = record_functions(memory, Path.cwd())
-    return [
-        Tool(retried(function), takes_ctx=False)
-        for function in [*(f for f, wanted in functions if wanted), *more]
-    ]
+    chosen = [function for function, wanted in functions if wanted]
+    chosen += record_functions(memory, Path.cwd())
+    return [Tool(retried(function), takes_ctx=False) for function in chosen]
 
 
-def _told(done: str, stored: Memory) -> str:
+def _describe(done: str, stored: Memory) -> str:
     if stored.status == "proposed":
         done = "Not remembered yet: proposed for review, a person decides"
     return f"{done} (id={stored.seq}, category={stored.category})"
@@ -141,10 +137,10 @@ def _found(found: ScoredMemory) -> str:
 
 
 def retried(tool: Callable[P, T]) -> Callable[P, T | str]:
-    """The tool, with what the model got wrong told to the model, so that it can do better."""
+    """Wrap a tool so that the model gets its own errors back and can retry."""
 
     @wraps(tool)
-    def told(*args: P.args, **kwargs: P.kwargs) -> T | str:
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T | str:
         try:
             return tool(*args, **kwargs)
         except InvalidInput as error:
@@ -152,4 +148,4 @@ def retried(tool: Callable[P, T]) -> Callable[P, T | str]:
         except Refused as error:
             return str(error)
 
-    return told
+    return guarded

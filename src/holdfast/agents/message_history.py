@@ -1,7 +1,6 @@
-"""Conversations on disk: what is kept of each message, where a history may be cut, and which
-sessions go.
+"""Stored messages of conversations: what is stored, where a history may be cut, and pruning.
 
-Messages are handled here as JSON, so that commands which only look at sessions load no framework.
+Messages are handled as JSON, so that commands which only list sessions load no framework.
 """
 
 from __future__ import annotations
@@ -18,23 +17,21 @@ from ..types import Session
 T = TypeVar("T")
 Body = Mapping[str, Any]
 INTERACTIVE = "interactive"
+# Characters of a conversation's first line in a list.
 PREVIEW = 80
-# What the role and the framework say to the model is said anew each time, by the role as it is
-# then.
+# System prompts are generated for every run from the current role, so they are not stored.
 _NOT_KEPT = ("system-prompt", "instruction")
 _SAID = ("content", "args")
 _SPEAKERS = {"user-prompt": "user", "text": "assistant"}
 
 
 def new_session_id() -> str:
-    """Twelve hex digits."""
+    """Return twelve hex digits."""
     return secrets.token_hex(6)
 
 
 def kept(messages: Sequence[Body]) -> list[Body]:
-    """Messages as they are stored: without system prompts and secrets; a request that had nothing
-    else is left out.
-    """
+    """Prepare messages for storage: no system prompts, no secrets; empty requests are dropped."""
     stored: list[Body] = []
     for message in messages:
         parts = [
@@ -42,57 +39,60 @@ def kept(messages: Sequence[Body]) -> list[Body]:
             for part in message["parts"]
             if not part["part_kind"].startswith(_NOT_KEPT)
         ]
-        if parts or message["kind"] != "request":
-            stored.append(
-                {**message, "parts": parts}
-                | ({"instructions": None} if "instructions" in message else {})
-            )
+        if not parts and message["kind"] == "request":
+            continue
+        entry = {**message, "parts": parts}
+        if "instructions" in message:
+            entry["instructions"] = None
+        stored.append(entry)
     return stored
 
 
 def _guarded(part: Body) -> Body:
-    """A part with the secrets in what was said taken out; ids and signatures look like secrets but
-    are none.
-    """
-    return {
-        key: _guarded_said(value, key) if key in _SAID else value for key, value in part.items()
-    }
+    """Redact secrets in the text of a part. Ids and signatures look like secrets but are not."""
+    guarded = dict(part)
+    for key in _SAID:
+        if key in guarded:
+            guarded[key] = _guarded_said(guarded[key], key)
+    return guarded
 
 
 def _guarded_said(value: Any, name: str) -> Any:
     if not isinstance(value, list):
         return guard_data(value, name=name)
-    return [
-        _guarded_complaint(one) if _is_complaint(one) else guard_data(one, name=name)
-        for one in value
-    ]
+    guarded = []
+    for one in value:
+        if _is_complaint(one):
+            guarded.append(_guarded_complaint(one))
+        else:
+            guarded.append(guard_data(one, name=name))
+    return guarded
 
 
 def _is_complaint(value: Any) -> bool:
-    """Whether this is what a model is told about arguments it got wrong: what was wrong, and
-    where.
-    """
+    """Whether this is a validation error of tool arguments, with location and input."""
     return isinstance(value, Mapping) and {"loc", "input"} <= value.keys() and bool(value["loc"])
 
 
 def _guarded_complaint(complaint: Mapping[str, Any]) -> Any:
-    """A value is judged together with the name it was given under, here as anywhere."""
+    """Redact the input of an error together with its argument name, which helps to detect
+    secrets.
+    """
     name = str(complaint["loc"][-1])
-    told = guard_data({name: complaint["input"]}, name="input")
+    redacted = guard_data({name: complaint["input"]}, name="input")
     return {
         **guard_data({**complaint, "input": None}, name="content"),
-        "input": next(iter(told.values())),
+        "input": next(iter(redacted.values())),
     }
 
 
 def trimmed(
     messages: Sequence[T], most: int, opens: Callable[[T], bool], answers: Callable[[T], bool]
 ) -> list[T]:
-    """The last messages, `most` of them at most, from one on that may stand at the beginning.
+    """Return at most `most` last messages, starting with a valid first one.
 
-    A history may not begin with an answer, nor with the result of a tool that was called before the
-    cut. A single turn may be longer than that, with all the tools it called: then its prompt stays,
-    and as much of its end as fits.
+    A history must not begin with an answer or with the result of an earlier tool call. If a single
+    turn is longer, keep its prompt and as much of its end as fits.
     """
     last = list(messages[-most:])
     first = next((at for at, message in enumerate(last) if opens(message)), None)
@@ -104,7 +104,7 @@ def trimmed(
 
 
 def opens(message: Body) -> bool:
-    """Whether a stored message is a request in which a person says something."""
+    """Whether a stored message is a user prompt."""
     return message["kind"] == "request" and any(
         part["part_kind"] == "user-prompt" for part in message["parts"]
     )
@@ -116,7 +116,7 @@ def answers(message: Body) -> bool:
 
 
 def of_agent(hf: Holdfast, agent: str, mode: str = INTERACTIVE) -> list[Session]:
-    """The sessions of an agent, the most recently active first."""
+    """Sessions of an agent, most recently active first."""
     return [
         one
         for one in hf.sessions()
@@ -125,12 +125,10 @@ def of_agent(hf: Holdfast, agent: str, mode: str = INTERACTIVE) -> list[Session]
 
 
 def latest(hf: Holdfast, agent: str, most: int) -> list[Body] | None:
-    """The end of the agent's most recent conversation, None when there is none that could be gone
-    on with.
-    """
+    """Return the end of the agent's latest resumable conversation, or None."""
     for session in of_agent(hf, agent):
         window = [message.body for message in hf.messages(session.id, last=most)]
-        # One long turn: where it began lies further back.
+        # One long turn: its prompt is further back.
         if not any(map(opens, window)):
             window = [message.body for message in hf.messages(session.id)]
         if gone_on_with := trimmed(window, most, opens, answers):
@@ -139,18 +137,19 @@ def latest(hf: Holdfast, agent: str, most: int) -> list[Body] | None:
 
 
 def prune(hf: Holdfast, agent: str, keep: int) -> int:
-    """Removes an agent's oldest sessions beyond `keep` of each mode, and says how many."""
-    modes = {one.metadata.get("mode", INTERACTIVE) for one in hf.sessions() if one.agent == agent}
-    going = [
-        one.id for mode in modes for one in surplus(of_agent(hf, agent, mode), keep, hf.clock())
-    ]
+    """Delete an agent's oldest sessions beyond `keep` per mode; return their number."""
+    sessions = [one for one in hf.sessions() if one.agent == agent]
+    modes = {one.metadata.get("mode", INTERACTIVE) for one in sessions}
+    going: list[str] = []
+    for mode in modes:
+        going += [one.id for one in surplus(of_agent(hf, agent, mode), keep, hf.clock())]
     hf.purge_sessions(*going)
     return len(going)
 
 
 def said(messages: Sequence[Body]) -> Iterator[tuple[str, str]]:
-    """Who said what in these messages, in order: the `user`, or the agent as `assistant`. Tools say
-    nothing.
+    """Yield speaker and text of these messages: `user` or `assistant`. Tool messages are
+    skipped.
     """
     for message in messages:
         for part in message["parts"]:
@@ -160,11 +159,11 @@ def said(messages: Sequence[Body]) -> Iterator[tuple[str, str]]:
 
 
 def prompts(messages: Sequence[Body]) -> Iterator[str]:
-    """What a person said in these messages, in order."""
+    """Yield the user's prompts in these messages."""
     return (words for who, words in said(messages) if who == "user")
 
 
 def preview(messages: Sequence[Body]) -> str:
-    """What a conversation is about, in one short line: how it began."""
+    """First line of a conversation, shortened."""
     first = next(prompts(messages), "")
     return " ".join(first.split())[:PREVIEW] or "Untitled"

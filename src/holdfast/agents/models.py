@@ -1,6 +1,4 @@
-"""From what a role says about its model to a model that answers, or to words that say what is
-missing.
-"""
+"""Language models of a role, with advice if something is missing."""
 
 from __future__ import annotations
 
@@ -14,16 +12,13 @@ from ..models.llm.chat import chat_model
 from .role import OFFLINE, Model, Role
 
 _NO_KEY_NEEDED = (
-    "To use a local model instead, set spec.model to {provider: ollama, name: llama3.2} or to an "
-    "OpenAI-compatible "
-    "base_url; {provider: offline} answers from memory without any model."
+    "To use a local model instead, set spec.model to {provider: ollama, name: llama3.2} or to "
+    "an OpenAI-compatible base_url; {provider: offline} answers from memory without any model."
 )
 
 
 def answering(role: Role, environ: Mapping[str, str]) -> AnyModel:
-    """The model that a role talks with. Nothing is sent; a key that is missing is named here,
-    before any work.
-    """
+    """Create the model of a role. Sends nothing; raises here if a key is missing."""
     try:
         return resolve(role.spec.model, environ)
     except MissingKey as error:
@@ -36,7 +31,7 @@ def answering(role: Role, environ: Mapping[str, str]) -> AnyModel:
 
 
 def consolidating(role: Role, environ: Mapping[str, str]) -> AnyModel:
-    """The model that turns a role's episodes into facts: its own, unless it names another."""
+    """Create the model that consolidates a role's episodes: its own, unless it names another."""
     override = role.spec.memory.consolidation.model_override if role.spec.memory else None
     if not override:
         return answering(role, environ)
@@ -44,15 +39,14 @@ def consolidating(role: Role, environ: Mapping[str, str]) -> AnyModel:
         return resolve(_overriding(role.spec.model, override), environ)
     except (MissingKey, InvalidInput) as error:
         raise type(error)(
-            f"spec.memory.consolidation.model_override in {role.file.name} is {override}: {error} "
-            "Without it the "
-            "agent's own model consolidates."
+            f"spec.memory.consolidation.model_override in {role.file.name} is {override}: "
+            f"{error} Without it the agent's own model consolidates."
         ) from error
 
 
 def _overriding(own: Model, override: str) -> Model:
-    """The model that is named instead: of another provider, or of the same, whose names may have
-    colons too.
+    """Parse a model override: of another provider, or of the same, whose names may contain
+    colons.
     """
     provider, _, name = override.partition(":")
     if provider == OFFLINE or (
@@ -63,25 +57,25 @@ def _overriding(own: Model, override: str) -> Model:
 
 
 def _names_provider(word: str, own: Model) -> bool:
-    """Whether a word before a colon is a provider, perhaps a misspelt one, rather than a part of a
-    model's name.
+    """Whether the word before a colon is a provider, possibly misspelt, rather than part of a model
+    name.
     """
     try:
         infer_provider_class(word)
-    except ImportError:  # one that needs another package
+    except ImportError:  # a provider that needs an optional package
         return True
     except ValueError:
-        tagged = own.provider == "ollama" or own.base_url  # whose models are called llama3.2:3b
+        tagged = own.provider == "ollama" or own.base_url  # its models are called llama3.2:3b
         return not tagged and word != "ft" and word.replace("-", "").isalpha()
     return True
 
 
 def resolve(wanted: Model, environ: Mapping[str, str]) -> AnyModel:
-    """The model that is meant: built in, behind an OpenAI-compatible address, or any that
-    pydantic-ai knows.
+    """Create the model: built in, behind an OpenAI-compatible URL, or any that pydantic-ai
+    knows.
     """
     if wanted.provider == OFFLINE:
-        # What is scripted is rarely needed beside a real model.
+        # Imported here because the scripted model is rarely needed.
         from .offline_model import offline_model  # noqa: PLC0415
 
         return offline_model()
@@ -96,7 +90,6 @@ def _key(wanted: Model, environ: Mapping[str, str]) -> str | None:
     if key := environ.get(wanted.api_key_env, "").strip():
         return key
     raise MissingKey(
-        f"The key for {wanted.provider} is to be in {wanted.api_key_env}, which is not set. Set "
-        "it, e.g. "
-        f"`export {wanted.api_key_env}=…`."
+        f"Environment variable {wanted.api_key_env} with the key for {wanted.provider} is "
+        f"not set. Set it, e.g. `export {wanted.api_key_env}=…`."
     )

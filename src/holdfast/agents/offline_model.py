@@ -1,8 +1,7 @@
-"""A scripted agent that needs no model: it saves what it is told and answers questions from memory.
+"""Scripted agent without a model: stores statements and answers questions from memory.
 
-It is what `provider: offline` runs, so that a role works on a laptop without a key or a network. It
-understands a question by its mark or its first word, an instruction by words such as "always", and
-takes the rest as a fact.
+`provider: offline` runs it, so that a role works without a key or a network. It recognises a
+question by its mark or first word and an instruction by words such as "always"; the rest is a fact.
 """
 
 from __future__ import annotations
@@ -25,42 +24,46 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls
 from ..extraction.vocabulary import vocabulary
 from .memory_tools import NOTHING_RELEVANT, NOTHING_STORED
 
+# A question mark at the end, or a question word at the beginning, in the languages of the demo.
 _QUESTION = re.compile(
-    r"[?？؟]\s*$|^\s*(?:who|what|when|where|which|why|how|whose|do|does|did|is|are|was|were|can|could|should|tell me|"
+    r"[?？؟]\s*$|^\s*(?:who|what|when|where|which|why|how|whose|do|does|did|is|are|was|were|"
+    r"can|could|should|tell me|"
     r"wer|was|wann|wo|wie|warum|welche\w*|qui|quand|où|comment|pourquoi|quién|qué|cuándo|dónde|cómo|"
     r"кто|что|когда|где|как|почему|谁|什么|哪|誰|何|いつ|どこ)\b",
     re.IGNORECASE,
 )
+# Instructions for the future, at the beginning of a message.
 _RULE = re.compile(
-    (
-        r"^\s*(?:please\s+)?(?:always|never|from now on|make "
-        r"sure|immer|niemals|toujours|siempre|всегда)\b"
-    ),
+    r"^\s*(?:please\s+)?(?:always|never|from now on|make sure|"
+    r"immer|niemals|toujours|siempre|всегда)\b",
     re.I,
 )
+# Introductions that are not part of the statement.
 _ASKED_TO_SAVE = re.compile(
     r"^\s*(?:please\s+)?(?:remember|note|keep in mind|don't forget)(?:\s+that|:)?\s+", re.I
 )
 _PREFERENCE = re.compile(
     r"\b(?:prefer\w*|like[sd]?|love[sd]?|hate[sd]?|favou?rite|rather|enjoy\w*)\b", re.I
 )
+# One line per episode, as the consolidation prompt lists them.
 _EPISODE = re.compile(r"^- \[(?P<category>[^\]]+)\] \((?P<at>[^)]+)\) (?P<content>.+)$", re.M)
-# What still holds tomorrow: how things are, what somebody wants, what was decided and why.
+# Words of lasting facts: states, wishes, decisions and their reasons.
 _DURABLE = re.compile(
-    r"\b(?:prefer\w*|always|never|decided|because|needs?|requires?|must|should|uses?|is|are|has|have|lives?|works?|"
-    r"depends?|causes?|caused|fixed by|solved by)\b",
+    r"\b(?:prefer\w*|always|never|decided|because|needs?|requires?|must|should|uses?|is|are|has|"
+    r"have|lives?|works?|depends?|causes?|caused|fixed by|solved by)\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
+# Head of a hit in the answer of `recall`.
 _FOUND = re.compile(r"\[Type: [^\]]*?\| Score: (?P<score>[\d.]+) \|[^\]]*\]\n")
-# Of the best score: what is further off hardly answers.
+# Share of the best score; memories further below hardly answer the question.
 _WORTH_SAYING = 0.8
 
 Answer = str | ToolCallPart
 
 
 def offline_model() -> FunctionModel:
-    """The scripted agent as a model."""
+    """The scripted agent as a pydantic-ai model."""
     return FunctionModel(_respond, stream_function=_stream, model_name="offline")
 
 
@@ -85,22 +88,19 @@ async def _stream(
 
 
 def decide(messages: Sequence[ModelMessage], tools: set[str]) -> Answer:
-    """What the scripted agent does next: call a tool, or answer."""
+    """Next step of the scripted agent: call a tool, or answer."""
     last = messages[-1]
-    returned = (
-        [part for part in last.parts if isinstance(part, ToolReturnPart)]
-        if isinstance(last, ModelRequest)
-        else []
-    )
+    returned: list[ToolReturnPart] = []
+    if isinstance(last, ModelRequest):
+        returned = [part for part in last.parts if isinstance(part, ToolReturnPart)]
     said = _last_prompt(messages)
     if returned:
         return _after(said, returned[-1], tools)
     if not tools:
-        return (
-            "\n".join(_durable(said))
-            if _EPISODE.search(said)
-            else "Without memory there is nothing to answer from."
-        )
+        # Without tools it is asked to consolidate, or its role has no memory.
+        if _EPISODE.search(said):
+            return "\n".join(_durable(said))
+        return "Without memory there is nothing to answer from."
     if "recall" not in tools or not said.strip() or vocabulary("general").is_small_talk(said):
         return "Tell me something to remember, or ask about what you told me."
     return _first_call(said, tools)
@@ -118,23 +118,21 @@ def _first_call(said: str, tools: set[str]) -> ToolCallPart:
     if _QUESTION.search(said):
         # Procedures are in the system prompt already, and answer no question.
         return ToolCallPart("recall", {"query": said, "memory_types": ["semantic", "episodic"]})
-    told = _ASKED_TO_SAVE.sub("", said).strip()
+    statement = _ASKED_TO_SAVE.sub("", said).strip()
     if _RULE.search(said) and "learn_procedure" in tools:
-        return ToolCallPart("learn_procedure", {"content": told})
+        return ToolCallPart("learn_procedure", {"content": statement})
     if "remember" in tools:
         category = "preferences" if _PREFERENCE.search(said) else "general"
-        return ToolCallPart("remember", {"content": told, "category": category})
+        return ToolCallPart("remember", {"content": statement, "category": category})
     return ToolCallPart("recall", {"query": said})
 
 
 def _after(said: str, returned: ToolReturnPart, tools: set[str]) -> Answer:
     text = _answer(returned)
     if "finish_task" in tools and returned.tool_name != "finish_task":
-        summary = (
-            text
-            if returned.tool_name == "recall"
-            else f"Was told: {_ASKED_TO_SAVE.sub('', said).strip()}"
-        )
+        summary = text
+        if returned.tool_name != "recall":
+            summary = f"Was told: {_ASKED_TO_SAVE.sub('', said).strip()}"
         return ToolCallPart("finish_task", {"summary": summary, "status": "completed"})
     return text
 
@@ -157,9 +155,7 @@ def _answer(returned: ToolReturnPart) -> str:
 
 
 def _durable(prompt: str) -> Iterator[str]:
-    """What is worth keeping of the episodes in a consolidation prompt, in the form that it asks
-    for.
-    """
+    """Lasting facts of the episodes in a consolidation prompt, in the requested format."""
     for episode in _EPISODE.finditer(prompt):
         for sentence in _SENTENCE.split(episode["content"]):
             if _DURABLE.search(sentence):

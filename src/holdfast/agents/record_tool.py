@@ -1,6 +1,4 @@
-"""The tool by which an agent that works in a project writes down what it was told to remember, as a
-record.
-"""
+"""Tool with which an agent in a project stores a record."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from .role_memory import RoleMemory, from_outside
 
 
 class RecordTools:
-    """What an agent can do with the records of the project that it works in."""
+    """Record operations of an agent in a project."""
 
     def __init__(self, memory: RoleMemory, folder: Path) -> None:
         self._memory = memory
@@ -25,7 +23,7 @@ class RecordTools:
 
     @property
     def in_project(self) -> bool:
-        """Whether there is a project to work in, and anything may be written down."""
+        """Whether there is a project, and writing is permitted."""
         return not self._memory.incognito and any(place.name == "project" for place in self._places)
 
     def add_record(
@@ -36,16 +34,18 @@ class RecordTools:
 
         Args:
             content: What to remember, in sentences that can be understood on their own.
-            category: One of decisions (a choice and its reasons), procedures (steps to follow), principles (rules
-                and constraints), incidents (a problem, its cause and its fix), preferences (how somebody likes it).
+            category: One of decisions (a choice and its reasons), procedures (steps to follow),
+                principles (rules and constraints), incidents (a problem, its cause and its fix),
+                preferences (how somebody likes it).
             title: A few words that name it.
-            scope: project for what concerns this project, assistant for what its user wants in every project.
+            scope: project for what concerns this project, assistant for what its user wants in
+                every project.
         """
         if from_outside.get():
             raise Refused(
                 "Not written down: this task came from outside, and everybody who works on the "
-                "project relies on its "
-                "records. Only the people who run the agent may have one added."
+                "project relies on its records. Only the people who run the agent may have one "
+                "added."
             )
         with Holdfast.open(
             scope=[place.scope for place in self._places],
@@ -60,6 +60,6 @@ class RecordTools:
 
 
 def record_functions(memory: RoleMemory, folder: Path) -> list[Callable[..., str]]:
-    """The tool for an agent that works in a folder; none where there is no project."""
+    """Return the tool for an agent that works in a folder; none without a project."""
     tools = RecordTools(memory, folder)
     return [tools.add_record] if tools.in_project else []

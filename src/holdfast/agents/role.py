@@ -1,7 +1,6 @@
-"""Role files: an agent, or several that work together, described in YAML.
+"""Role files: one agent, or several that work together, described in YAML.
 
-Reading a file checks all of it before anything is done with it: a key that nobody knows is a
-mistake, not a wish.
+A file is validated completely before anything runs; an unknown key is an error.
 """
 
 from __future__ import annotations
@@ -18,11 +17,12 @@ from ..errors import InvalidInput, meant, reason
 
 ApiVersion = Literal["holdfast/v1", "initrunner/v1"]
 NAME = r"^[a-z0-9]([a-z0-9_-]*[a-z0-9])?$"
+# Default cap of semantic memories (seed 000).
 DEFAULT_MEMORIES = 1000
 
 
 class Strict(BaseModel):
-    """A part of a file in which every key has to be known."""
+    """Base model: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
@@ -31,12 +31,12 @@ M = TypeVar("M", bound=Strict)
 Name = Annotated[str, Field(pattern=NAME)]
 
 
-# The provider of a scripted agent, which needs no model.
+# Provider of the scripted agent, which needs no model.
 OFFLINE = "offline"
 
 
 class Model(Strict):
-    """Which model answers."""
+    """The language model."""
 
     provider: str
     name: str = ""
@@ -53,7 +53,7 @@ class Model(Strict):
 
 
 class Embeddings(Strict):
-    """Which model embeds. Empty: what goes with the agent's own."""
+    """The embedding model. Empty: the default for the agent's model."""
 
     provider: str = ""
     model: str = ""
@@ -62,28 +62,28 @@ class Embeddings(Strict):
 
 
 class Episodic(Strict):
-    """What happened during tasks."""
+    """Episodic memory: what happened during tasks."""
 
     enabled: bool = True
     max_episodes: int = Field(default=500, ge=1)
 
 
 class Semantic(Strict):
-    """Facts and knowledge."""
+    """Semantic memory: facts and knowledge."""
 
     enabled: bool = True
     max_memories: int = Field(default=DEFAULT_MEMORIES, ge=1)
 
 
 class Procedural(Strict):
-    """Policies and patterns, which go into every system prompt."""
+    """Procedural memory: policies and patterns, part of every system prompt."""
 
     enabled: bool = True
     max_procedures: int = Field(default=100, ge=1)
 
 
 class Consolidation(Strict):
-    """When episodes become facts, and by which model."""
+    """When episodes become facts, and with which model."""
 
     enabled: bool = True
     interval: Literal["after_session", "after_autonomous", "manual"] = "after_session"
@@ -92,7 +92,7 @@ class Consolidation(Strict):
 
 
 class MemoryConfig(Strict):
-    """Everything under `spec.memory`."""
+    """Settings under `spec.memory`."""
 
     max_sessions: int = Field(default=10, ge=1)
     max_memories: int = Field(default=DEFAULT_MEMORIES, ge=1)
@@ -115,7 +115,7 @@ class MemoryConfig(Strict):
 
 
 class SharedMemory(Strict):
-    """A memory that several agents use as one."""
+    """Memory shared by several agents."""
 
     enabled: bool = False
     store_path: str | None = None
@@ -124,14 +124,14 @@ class SharedMemory(Strict):
 
 
 class DelegateMemory(Strict):
-    """The memory that the agents behind one delegate tool use as one."""
+    """Memory shared by the agents of one delegate tool."""
 
     store_path: str
     max_memories: int | None = Field(default=None, ge=1)
 
 
 class InlineAgent(Strict):
-    """An agent that another one may call, by its role file."""
+    """An agent that another one can call, by its role file."""
 
     name: Name
     role_file: str
@@ -139,7 +139,7 @@ class InlineAgent(Strict):
 
 
 class Delegate(Strict):
-    """A tool for each of several agents that this one may hand a task to."""
+    """Delegation: a tool for each agent that this one can call."""
 
     type: Literal["delegate"]
     agents: tuple[InlineAgent, ...] = Field(min_length=1)
@@ -150,7 +150,7 @@ class Delegate(Strict):
 
 
 class Cron(Strict):
-    """Runs a prompt at times, given as five fields: minute, hour, day, month, weekday."""
+    """Run a prompt on a schedule of five fields: minute, hour, day, month, weekday."""
 
     type: Literal["cron"]
     schedule: str
@@ -159,7 +159,7 @@ class Cron(Strict):
 
 
 class FileWatch(Strict):
-    """Runs a prompt when a file changes; `{path}` in it is filled in."""
+    """Run a prompt when a file changes; `{path}` is replaced."""
 
     type: Literal["file_watch"]
     paths: tuple[str, ...] = Field(min_length=1)
@@ -170,7 +170,7 @@ class FileWatch(Strict):
 
 
 class Webhook(Strict):
-    """Runs the body of a request, if its signature fits. Listens on this machine only."""
+    """Run the body of a request with a valid signature. Listens on localhost only."""
 
     type: Literal["webhook"]
     path: str = Field(default="/webhook", pattern="^/")
@@ -194,19 +194,19 @@ class Guardrails(Strict):
 
 
 class ToolSecurity(Strict):
-    """What tools may touch."""
+    """Restrictions of tools."""
 
     restrict_db_paths: bool = False
 
 
 class Security(Strict):
-    """What the agent may touch."""
+    """Restrictions of the agent."""
 
     tools: ToolSecurity = ToolSecurity()
 
 
 class Spec(Strict):
-    """What the agent is."""
+    """The agent."""
 
     role: str
     model: Model
@@ -218,7 +218,7 @@ class Spec(Strict):
 
 
 class Metadata(Strict):
-    """What it is called."""
+    """Its name and description."""
 
     name: Name
     description: str = ""
@@ -228,9 +228,9 @@ class Metadata(Strict):
 
 
 class Role(Strict):
-    """A whole role file."""
+    """A complete role file."""
 
-    # The file's own spelling.
+    # Spelling of the file format.
     apiVersion: ApiVersion  # noqa: N815
     kind: Literal["Agent"]
     metadata: Metadata
@@ -244,12 +244,12 @@ class Role(Strict):
 
     @property
     def file(self) -> Path:
-        """Where the role was read from; what it names by a relative path lies beside it."""
+        """The role's file; relative paths in it are resolved from its folder."""
         return self._file
 
     def beside(self, path: str) -> Path:
-        """A path of this role: `~` opened, and relative to the file rather than to wherever the
-        command was run.
+        """Resolve a path of this role: expand `~`, relative to the file and not to the working
+        directory.
         """
         return self._file.parent / Path(path).expanduser()
 
@@ -260,8 +260,8 @@ class Role(Strict):
         return changed
 
     def sharing(self, store_path: str, max_memories: int | None, scope: str | None = None) -> Role:
-        """The same agent in a memory that others use too; one that had none gets one. Without a cap
-        its own stays.
+        """The same agent with a shared memory, added if it had none. Without a cap it keeps its
+        own.
         """
         memory = self.spec.memory or MemoryConfig()
         shared: dict[str, Any] = {"store_path": store_path, "scope": scope}
@@ -272,7 +272,7 @@ class Role(Strict):
 
 
 class DelegateSink(Strict):
-    """Where the answers of a service go: each becomes a prompt of these services."""
+    """Sink: services that receive the answers of a service as prompts."""
 
     type: Literal["delegate"]
     target: str | tuple[str, ...]
@@ -281,12 +281,12 @@ class DelegateSink(Strict):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The names of those services."""
+        """Names of those services."""
         return (self.target,) if isinstance(self.target, str) else self.target
 
 
 class Service(Strict):
-    """One agent of a composition."""
+    """One agent of a compose file."""
 
     role: str
     sink: DelegateSink | None = None
@@ -311,7 +311,7 @@ class ComposeSpec(Strict):
 
 
 class Compose(Strict):
-    """A whole compose file."""
+    """A complete compose file."""
 
     apiVersion: ApiVersion  # noqa: N815
     kind: Literal["Compose"]
@@ -321,19 +321,17 @@ class Compose(Strict):
 
     @property
     def file(self) -> Path:
-        """Where it was read from."""
+        """The file it was read from."""
         return self._file
 
 
 def load_role(path: str | Path) -> Role:
-    """The role in a file; InvalidInput names the first thing that is wrong with it and what to
-    do.
-    """
+    """Read a role file; InvalidInput names the first error and what to do."""
     return _load(Path(path).expanduser(), Role)
 
 
 def load_compose(path: str | Path) -> Compose:
-    """The composition in a file, checked like a role."""
+    """Read a compose file, validated like a role."""
     return _load(Path(path).expanduser(), Compose)
 
 
@@ -348,7 +346,7 @@ def _load(path: Path, kind: type[M]) -> M:
         raise InvalidInput(f"Cannot read {path}: {reason(error)}. Nothing was started.") from error
     except (YAMLError, ValueError, RecursionError) as error:
         raise InvalidInput(
-            f"{path} is not valid YAML: {reason(error)}. Mend it and try again."
+            f"{path} is not valid YAML: {reason(error)}. Fix it and try again."
         ) from error
     if not isinstance(data, dict):
         raise InvalidInput(
@@ -368,35 +366,37 @@ def _load(path: Path, kind: type[M]) -> M:
 
 
 def _explained(error: ValidationError, kind: type[BaseModel]) -> str:
-    """The first mistake of a file, where it is, and what was probably meant."""
+    """Describe the first error of a file: location, and what was probably meant."""
     # A misspelt key is also a missing one; the misspelling says more.
     first = min(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     place = [part for at, part in enumerate(first["loc"]) if not _is_tag(first["loc"], at)]
     where = ".".join(map(str, place))
-    given = first["input"]
+    value = first["input"]
     match first["type"]:
         case "extra_forbidden":
-            told = _unknown(where, str(place[-1]), _keys(kind, place[:-1]))
+            message = _unknown(where, str(place[-1]), _keys(kind, place[:-1]))
         case "missing":
-            told = f"the key {where!r} is missing."
+            message = f"the key {where!r} is missing."
         case "union_tag_not_found":
-            told = f"the key '{where}.type' is missing."
+            message = f"the key '{where}.type' is missing."
         case "literal_error" | "union_tag_invalid":
             expected = first["ctx"].get("expected") or first["ctx"]["expected_tags"]
-            told = f"{where} must be {expected}, not {first['ctx'].get('tag') or given!r}."
+            message = f"{where} must be {expected}, not {first['ctx'].get('tag') or value!r}."
         case "string_pattern_mismatch" if where.endswith("name"):
-            told = (
-                f"{where} may have lower-case letters, digits, '-' and '_'; {given!r} has "
+            message = (
+                f"{where} may have lower-case letters, digits, '-' and '_'; {value!r} has "
                 "something else."
             )
-        case "model_type" if where == "spec.model" and isinstance(given, str):
-            provider, _, name = given.partition(":")
-            told = f"spec.model must be written as {{provider: {provider}, name: {name or '…'}}}."
+        case "model_type" if where == "spec.model" and isinstance(value, str):
+            provider, _, name = value.partition(":")
+            message = (
+                f"spec.model must be written as {{provider: {provider}, name: {name or '…'}}}."
+            )
         case "value_error":
-            told = f"{where}: {first['ctx']['error']}." if where else f"{first['ctx']['error']}."
+            message = f"{where}: {first['ctx']['error']}." if where else f"{first['ctx']['error']}."
         case _:
-            told = f"{where}: {first['msg']} (it is {given!r})."
-    return told
+            message = f"{where}: {first['msg']} (it is {value!r})."
+    return message
 
 
 def _unknown(where: str, key: str, known: Sequence[str]) -> str:
@@ -405,18 +405,24 @@ def _unknown(where: str, key: str, known: Sequence[str]) -> str:
 
 
 def _is_tag(place: Sequence[int | str], at: int) -> bool:
-    """Whether a part of a place is pydantic's name for a kind of trigger, which is no key of the
+    """Whether a part of a location is pydantic's name for a trigger type, which is not a key of the
     file.
     """
     return at > 1 and place[at - 2] == "triggers" and place[at] in ("cron", "file_watch", "webhook")
 
 
 def _keys(kind: type[BaseModel], place: Sequence[int | str]) -> list[str]:
-    """The keys that are known at a place in a file."""
+    """Known keys at a location of the file."""
     models: list[type[BaseModel]] = [kind]
     for part in place:
-        models = [found for model in models for found in _below(model, part)]
-    return [key for model in models for key in model.model_fields]
+        below: list[type[BaseModel]] = []
+        for model in models:
+            below += _below(model, part)
+        models = below
+    keys: list[str] = []
+    for model in models:
+        keys += model.model_fields
+    return keys
 
 
 def _below(model: type[BaseModel], part: int | str) -> list[type[BaseModel]]:
@@ -427,4 +433,8 @@ def _below(model: type[BaseModel], part: int | str) -> list[type[BaseModel]]:
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [found for inner in getattr(annotation, "__args__", ()) for found in _models_in(inner)]
+    # A union, a list or an annotation: its parts may be models.
+    models: list[type[BaseModel]] = []
+    for inner in getattr(annotation, "__args__", ()):
+        models += _models_in(inner)
+    return models

@@ -1,6 +1,4 @@
-"""What one agent remembers: its store and scope, the three types of memory, their caps, and how
-they become facts.
-"""
+"""Memory of an agent: store and scope, the three memory types, their caps, and consolidation."""
 
 from __future__ import annotations
 
@@ -46,29 +44,27 @@ from .role import MemoryConfig, Role
 
 log = logging.getLogger(__name__)
 
-# A file is one memory, whoever uses it; on a server every agent has its own unless the role names
-# another.
+# A file is one memory for all its users; on a server every agent has its own scope unless the role
+# names one.
 FILE_SCOPE = Scope("shared", "agents")
 NO_CONFIG = "No memory config in role definition."
 from_outside: ContextVar[bool] = ContextVar("from_outside", default=False)
-"""Whether the task at hand was set by somebody who is not known, such as the sender of a web
-request.
-"""
-# memories embedded on the way of a write: what it added, and what an earlier failure left behind
+"""Whether the current task came from an untrusted source, such as a web request."""
+# Memories embedded right after a write: the new one, and some that an earlier failure left.
 _FEW = 64
 
 
 class ScoredMemory(NamedTuple):
-    """A memory and how similar it is to what was asked, in [0, 1]."""
+    """A memory with its similarity to the query in [0, 1]."""
 
     memory: Memory
     score: float
 
 
 class RoleMemory:
-    """The memory of a role. Nothing is opened or made before it is needed.
+    """Memory of a role. Everything is opened lazily.
 
-    Memories carry integer numbers (`seq`), which are the ids that its tools and commands show.
+    Tools and commands show the integer `seq` of memories as ids.
     """
 
     def __init__(
@@ -83,12 +79,10 @@ class RoleMemory:
         user_id: str | None = None,
         actor: str | None = None,
     ) -> None:
-        """`complete` gives the model that consolidates; it is asked for only when there is
-        something to do.
+        """`complete` returns the model for consolidation and is called only when needed.
 
-        `mode` may ask for less to be kept than is set. With a `user_id` the memory is that user's,
-        whatever the role says about its scope. `actor` is who uses it, where that is not the agent
-        itself.
+        `mode` may be stricter than configured. `user_id` makes the memory that user's, overriding
+        the role's scope. `actor` names the user of the memory if it is not the agent.
         """
         if role.spec.memory is None:
             raise NotFound(NO_CONFIG)
@@ -102,7 +96,7 @@ class RoleMemory:
         self.scope = _scope(role, self.place) if user_id is None else owner_scope(user_id)
         self._complete = complete
         self._actor = actor or f"agent:{role.name}"
-        # Tools that are called together run in several threads.
+        # Tools called in parallel run in several threads.
         self._opening = threading.Lock()
         self._hf: Holdfast | None = None
 
@@ -110,7 +104,7 @@ class RoleMemory:
 
     @property
     def hf(self) -> Holdfast:
-        """The memory, opened; a file that is not there is made."""
+        """The opened memory; creates a missing file."""
         with self._opening:
             if self._hf is None:
                 self._hf = Holdfast(
@@ -127,8 +121,8 @@ class RoleMemory:
 
     @property
     def incognito(self) -> bool:
-        """Whether nothing of this is kept: it ends with the process, and what is on disk is not
-        read.
+        """Whether nothing is stored: the memory ends with the process, and nothing is read from
+        disk.
         """
         return self.mode == "incognito"
 
@@ -139,33 +133,33 @@ class RoleMemory:
             return open_store(self.place, replica=self.settings.replica, clock=self.clock)
         except StoreError as error:
             if not is_server(self.place) and initrunner.is_database(Path(self.place)):
-                told = initrunner.refused(
+                message = initrunner.refused(
                     Path(self.place), self.role.file, named=self.config.store_path is not None
                 )
-                raise type(error)(f"{self.place} {told}") from error
-            told = str(error).replace(
+                raise type(error)(f"{self.place} {message}") from error
+            message = str(error).replace(
                 "with --store", f"under spec.memory.store_path in {self.role.file.name}"
             )
-            raise type(error)(told) from error
+            raise type(error)(message) from error
 
     @cached_property
     def tiers(self) -> Tiers:
-        """The models that embed what this agent remembers."""
+        """Embedding models of this agent."""
         if self.incognito:
             return Tiers((), environ={}, clock=self.clock)
         return embeddings.tiers(self.role, self.environ, self.clock)
 
     @property
     def exists(self) -> bool:
-        """Whether there is a store; on a server there always is."""
+        """Whether there is a store; a server always has one."""
         if self._hf is not None or self.incognito:
             return self._hf is not None
         return is_server(self.place) or Path(self.place).exists()
 
     @property
     def left_behind(self) -> str:
-        """What to say of an InitRunner database of this agent that was not taken in; empty where
-        there is none.
+        """Message about an InitRunner database of this agent that was not imported; empty if there
+        is none.
         """
         old = self._old_database()
         if self.incognito or old is None or not initrunner.is_database(old):
@@ -173,7 +167,7 @@ class RoleMemory:
         if self.exists:
             store = self.hf.store
             where = Filter((self.scope,))
-            # Version 0.1.0 took it in without a note.
+            # Version 0.1.0 imported it without recording the file.
             first = store.list(where, limit=1, order="oldest")
             known = any(
                 file.path == str(old.resolve())
@@ -184,7 +178,7 @@ class RoleMemory:
         return initrunner.left_behind(old, self.role.file)
 
     def _old_database(self) -> Path | None:
-        """Where InitRunner would keep this memory, unless the role names a place of its own."""
+        """Path of InitRunner's database for this memory, unless the role names its own place."""
         if is_server(self.place):
             return None if self.config.store_path else initrunner.default_database(self.role.name)
         here = Path(self.place)
@@ -193,12 +187,12 @@ class RoleMemory:
 
     @property
     def location(self) -> str:
-        """Where the memories are, for people: no password in it."""
+        """Location of the memories for people, without a password."""
         return shown(self.place)
 
     def check(self) -> None:
-        """Raises when the memories cannot be embedded as the role says: no key, another model,
-        another length.
+        """Raise if the memories cannot be embedded as configured: missing key, other model, other
+        length.
         """
         if self.incognito:
             return
@@ -207,7 +201,7 @@ class RoleMemory:
             embeddings.check_model(self.role, self.hf.store, self.scope, self.tiers)
 
     def close(self) -> None:
-        """Closes what was opened. Closing twice equals once."""
+        """Close everything. Idempotent."""
         if self._hf is not None:
             self._hf.close()
             self._hf = None
@@ -215,9 +209,7 @@ class RoleMemory:
     # Memories
 
     paused: bool = False
-    """Whether the person asked for nothing more to be kept: then nothing is stored, not even what
-    was said.
-    """
+    """Whether the user paused memory: then nothing is stored, not even messages."""
 
     def remember(
         self,
@@ -227,11 +219,11 @@ class RoleMemory:
         category: str = "general",
         metadata: Mapping[str, Any] | None = None,
     ) -> Memory:
-        """Stores one memory of a type, puts away what is over that type's cap, and embeds it.
+        """Store one memory of a type, evict the oldest beyond the type's cap, and embed it.
 
-        A model that fails does not keep it from being stored. One whose vectors have changed their
-        length raises DimensionMismatchError, but what was said is kept and found by its words.
-        Refused for a procedure in a task that came from outside.
+        A failing model does not prevent storing. Raises DimensionMismatchError if the model's
+        vectors changed their length; the memory is stored and found by full text. Raises Refused
+        for a procedure in a task that came from outside.
         """
         if self.paused:
             raise Refused("Not stored: the person asked for nothing to be remembered for now.")
@@ -240,8 +232,7 @@ class RoleMemory:
         if outside and layer == "procedural":
             raise Refused(
                 "Not learned: this task came from outside, and a procedure is followed ever "
-                "after. Only the people who "
-                "run the agent may teach it one."
+                "after. Only the people who run the agent may teach it one."
             )
         stored = self.hf.remember(
             content,
@@ -256,15 +247,13 @@ class RoleMemory:
         return stored
 
     def keep_within_caps(self, *layers: Layer) -> int:
-        """Puts away the oldest memories of these types beyond what the role allows, and says how
-        many.
-        """
+        """Evict the oldest memories of these types beyond the role's caps; return their number."""
         return sum(
             len(
                 self.hf.evict(
                     kinds=kinds_of(layer),
                     keep=cap(self.config, layer),
-                    # Where nothing ever consolidates, episodes wait for nothing.
+                    # Without consolidation, episodes need not be kept for it.
                     spare_unconsolidated=layer == "episodic" and self.config.consolidation.enabled,
                 )
             )
@@ -272,29 +261,26 @@ class RoleMemory:
         )
 
     def embed(self) -> None:
-        """Gives memories that have no vector yet one of each model, a few at most."""
+        """Embed some memories without a vector, with each model."""
         for embedder in self.tiers:
             if not embed_some(self.hf.store, self.tiers, embedder, limit=_FEW, scopes=[self.scope]):
-                # Why it did not is in the log. A model that is away comes back; one that has
-                # changed does not.
+                # The log has the reason. An unreachable model comes back; a changed one does not.
                 embeddings.check_length(self.role, self.hf.store, self.scope, embedder)
 
     def recall(
         self, query: str, *, top_k: int = 5, types: Sequence[str] | None = None
     ) -> list[ScoredMemory]:
-        """The memories that help most with a query, the most similar first, of these types or of
-        all.
-        """
+        """Recall memories for a query, most similar first, of these types or all."""
         if top_k < 1:
             raise InvalidInput(f"top_k must be at least 1, not {top_k}.")
-        kinds = [kind for type_ in types or () for kind in kinds_named(type_)]
-        hits = self.hf.recall(clean(query), limit=top_k, kinds=kinds)
-        found = [
-            ScoredMemory(
-                hit.memory, hit.score if hit.why.similarity is None else hit.why.similarity
-            )
-            for hit in hits
-        ]
+        kinds: list[Kind] = []
+        for type_ in types or ():
+            kinds += kinds_named(type_)
+        found = []
+        for hit in self.hf.recall(clean(query), limit=top_k, kinds=kinds):
+            # Without vectors there is no similarity; the score is the next best.
+            similarity = hit.why.similarity
+            found.append(ScoredMemory(hit.memory, hit.score if similarity is None else similarity))
         return sorted(found, key=lambda one: -one.score)
 
     def listed(
@@ -308,13 +294,13 @@ class RoleMemory:
             kinds=kinds_named(type_) if type_ else (),
             categories=tuple({category, tidy(category)}) if category else (),
         )
-        # By the time they carry, not by the order of arrival: an import brings old ones in late.
+        # By their own time, not the order of storage: an import adds old memories late.
         memories.sort(key=lambda memory: (memory.created_at, memory.seq), reverse=True)
         return memories if limit is None else memories[:limit]
 
     def procedures(self) -> str:
-        """The learned procedures as a section for the system prompt; empty when there are none or
-        none can be read.
+        """Procedures as a section of the system prompt; empty if there are none or they cannot be
+        read.
         """
         if not self.config.procedural.enabled:
             return ""
@@ -326,23 +312,21 @@ class RoleMemory:
 
     @property
     def recall_is_off(self) -> bool:
-        """Whether nothing is to be brought up unasked, because somebody wanted that. Procedures are
-        still followed.
-        """
+        """Whether proactive recall is switched off. Procedures still apply."""
         return (
             self.exists and self.hf.store.profiles.get(self.scope).get("proactive_recall") is False
         )
 
     @property
     def proposals(self) -> int:
-        """How many memories wait for a person."""
+        """Number of memories that need human approval."""
         return len(self.hf.proposals()) if self.exists else 0
 
     def capture(
         self, content: str, *, category: str, metadata: Mapping[str, Any] | None = None
     ) -> Memory | None:
-        """Stores an episode on the agent's behalf. Never raises: a failure is logged, and None
-        comes back.
+        """Store an episode for the agent. Never raises: a failure is logged, and None is
+        returned.
         """
         if not self.config.episodic.enabled:
             return None
@@ -354,7 +338,7 @@ class RoleMemory:
 
     @property
     def waiting(self) -> bool:
-        """Whether there are episodes that the end of a session would consolidate."""
+        """Whether there are episodes to consolidate at the end of the session."""
         due = (
             self.config.consolidation.enabled
             and self.config.consolidation.interval == "after_session"
@@ -366,9 +350,7 @@ class RoleMemory:
 
     @property
     def complete(self) -> Complete | None:
-        """The model that works on what the agent remembers, made when it is asked; None where
-        nobody gave one.
-        """
+        """Model for memory tasks, created on first use; None without one."""
         made = self._complete
         if made is None:
             return None
@@ -379,10 +361,10 @@ class RoleMemory:
         return complete
 
     def consolidate(self, *, force: bool = False) -> Consolidated:
-        """Turns unread episodes into facts. Never raises: what went wrong is the reason in what
-        comes back.
+        """Consolidate unread episodes into facts. Never raises: the result has the reason of a
+        failure.
 
-        Does nothing where the role has it disabled, unless forced.
+        Does nothing if the role disables it, unless forced.
         """
         complete = self.complete
         if complete is None or self.incognito or not (force or self.config.consolidation.enabled):
@@ -394,11 +376,11 @@ class RoleMemory:
             if done.created:
                 self.keep_within_caps("semantic", "episodic")
                 self.embed()
-        except Exception as error:  # whatever a provider's client may raise
-            # Whoever asks for it is told by what comes back.
+        except Exception as error:  # any error of a provider's client
+            # A caller that forces it gets the reason in the result.
             if not force:
                 log.warning(
-                    "the episodes of %s wait, because consolidating them failed: %s",
+                    "consolidation of the episodes of %s failed, retrying later: %s",
                     self.role.name,
                     error,
                 )
@@ -408,15 +390,15 @@ class RoleMemory:
     # Sessions
 
     def open_session(self, mode: str) -> str:
-        """Begins a session and returns its id. Never raises: one that cannot be written down goes
-        on without.
+        """Start a session and return its id. Never raises: without a store the session is not
+        recorded.
         """
         session = message_history.new_session_id()
-        self._quietly("a session was not begun", lambda: self._append(session, (), mode))
+        self._quietly("a session was not started", lambda: self._append(session, (), mode))
         return session
 
     def save(self, session: str, messages: Iterable[message_history.Body]) -> bool:
-        """Adds messages to a session; False, and a warning, when they could not be written. Never
+        """Append messages to a session; False, with a warning, if they could not be written. Never
         raises.
         """
         if self.paused:
@@ -432,8 +414,8 @@ class RoleMemory:
         scope = self.hf.scopes[0]
         at = self.clock()
         name = self.role.name
-        # Not by the verb, which guards every text: which of them were said is known here, and
-        # signatures are not.
+        # Not through the public verb, which redacts every text: here it is known which parts are
+        # text and which signatures.
         self.hf.write(
             "append",
             lambda tx: append(
@@ -442,9 +424,7 @@ class RoleMemory:
         )
 
     def latest(self) -> list[message_history.Body] | None:
-        """The end of the agent's last conversation, as much of it as the role allows; None when
-        there is none.
-        """
+        """End of the agent's last conversation, as long as the role allows; None without one."""
         return (
             message_history.latest(self.hf, self.role.name, self.config.max_resume_messages)
             if self.exists
@@ -452,7 +432,7 @@ class RoleMemory:
         )
 
     def prune_sessions(self) -> None:
-        """Removes the oldest sessions beyond what the role allows. Never raises."""
+        """Delete the oldest sessions beyond the role's limit. Never raises."""
         keep = self.config.max_sessions
         self._quietly(
             "old sessions were not removed",
@@ -460,20 +440,17 @@ class RoleMemory:
         )
 
     def remove_session(self, session: str) -> None:
-        """Removes a session that nothing is to be kept of, with all that was said in it. Never
-        raises.
-        """
+        """Delete an excluded session with all its messages. Never raises."""
         if self.exists:
             self._quietly("the session was not removed", lambda: self.hf.purge_sessions(session))
 
     def end_session(self, session: str, *, reason: str, consolidate: bool) -> list[str]:
-        """The one way a session ends: marked as ended, old ones removed, episodes consolidated if
-        that is due.
+        """End a session: mark it, prune old ones, consolidate if due.
 
-        Never raises; what a person may want to know of it comes back as lines.
+        Never raises; returns lines for the user.
         """
         if not self.exists:
-            # Nothing was ever kept, so there is nothing to end.
+            # Nothing was stored, so there is nothing to end.
             return []
         self._quietly(
             "the session was not marked as ended",
@@ -487,7 +464,8 @@ class RoleMemory:
             work()
         except (
             Exception
-        ) as error:  # a conversation must not end because its record cannot be written
+            # A conversation must not fail because its record cannot be written.
+        ) as error:
             log.warning("%s: %s", what, error)
             return False
         return True
@@ -497,10 +475,10 @@ class RoleMemory:
     def reembed(
         self, *, progress: Callable[[str, int], None] = lambda model, done: None
     ) -> dict[str, int]:
-        """Gives every memory a vector of the role's models and forgets those of others: the way to
-        change models.
+        """Embed every memory with the role's models and delete vectors of others: the way to change
+        models.
 
-        Stopped anywhere it goes on where it stopped; the old vectors go last.
+        It can be interrupted and resumed; old vectors are deleted last.
         """
         embeddings.check_keys(self.role, self.environ)
         self._drop_misfits()
@@ -509,7 +487,8 @@ class RoleMemory:
         except EmbedderError:
             if (
                 not self._drop_misfits()
-            ):  # how long a server's vectors are is known once it has made one
+                # The length of a server's vectors is known only after the first one.
+            ):
                 raise
             done = self.hf.reembed(progress=progress)
         for identity in self.hf.store.vectors.dimensions([self.scope]).keys() - {
@@ -519,9 +498,7 @@ class RoleMemory:
         return done
 
     def _drop_misfits(self) -> bool:
-        """Drops the vectors of models that make longer or shorter ones now; whether there were
-        any.
-        """
+        """Drop the vectors of models whose length changed; return whether there were any."""
         there = self.hf.store.vectors.dimensions([self.scope])
         misfits = [
             one.identity
@@ -532,14 +509,14 @@ class RoleMemory:
 
 
 def describe_consolidation(done: Consolidated) -> list[str]:
-    """What a consolidation did, for a person; nothing when it did nothing. What went wrong is in
-    the log.
-    """
+    """Describe a consolidation for the user; empty if nothing was created. The log has errors."""
     return [f"Created {done.created} semantic memories from episodic data."] if done.created else []
 
 
 def place(role: Role, settings: config.Settings) -> str | Path:
-    """Where a role's memories are: what it says, else the server in use, else a file of its own."""
+    """Location of a role's memories: the configured one, else the server in use, else a file of its
+    own.
+    """
     wanted = role.spec.memory.store_path if role.spec.memory else None
     if wanted is None:
         return settings.store if is_server(settings.store) else config.agent_store(role.name)
@@ -565,7 +542,7 @@ def _scope(role: Role, where: str | Path) -> Scope:
 
 
 def layer_of(type_: str) -> Layer:
-    """The type of memory with this name; InvalidInput otherwise."""
+    """Return the memory type with this name; raises InvalidInput."""
     for known in MAIN_KINDS:
         if type_ == known:
             return known
@@ -573,19 +550,17 @@ def layer_of(type_: str) -> Layer:
 
 
 def kinds_of(layer: Layer) -> tuple[Kind, ...]:
-    """The kinds of memory that are of a type."""
+    """Kinds of a memory type."""
     return tuple(kind for kind, its in LAYERS.items() if its == layer)
 
 
 def kinds_named(name: str) -> tuple[Kind, ...]:
-    """The kinds of memory that a name stands for, of a type or of one of our kinds; InvalidInput
-    otherwise.
-    """
+    """Kinds for the name of a type or of a kind; raises InvalidInput."""
     return tuple(kind for kind in KINDS if kind == name) or kinds_of(layer_of(name))
 
 
 def cap(memory: MemoryConfig, layer: Layer) -> int:
-    """How many memories of a type are kept."""
+    """Cap of a memory type."""
     caps = {
         "semantic": memory.semantic.max_memories,
         "episodic": memory.episodic.max_episodes,
@@ -595,13 +570,13 @@ def cap(memory: MemoryConfig, layer: Layer) -> int:
 
 
 def tidy(category: str) -> str:
-    """A category as it is stored: lower case, letters and digits of any script, the rest as
+    """Normalise a category: lower case, letters and digits of any script, other characters as
     underscores.
 
     >>> tidy("My Notes"), tidy("---"), tidy("Настройки / UI")
     ('my_notes', 'general', 'настройки_ui')
     """
-    # Secrets first: what is left of one after this would pass for a word.
+    # Redact first: a normalised secret would look like a word.
     lower = unicodedata.normalize("NFKC", without_secrets(category)).lower()
     kept = "".join(char if unicodedata.category(char)[0] in "LMN" else "_" for char in lower)
     return re.sub("_+", "_", kept).strip("_") or "general"

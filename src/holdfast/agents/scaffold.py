@@ -1,4 +1,4 @@
-"""Writing a role file to start from."""
+"""Create a role file from a template."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..errors import InvalidInput, Refused
 from .role import NAME, OFFLINE
 
 TEMPLATES = ("memory", "daemon", "basic")
-# The provider whose key is there first; none: the scripted agent, which needs none.
+# The first provider with a key; otherwise the scripted agent, which needs none.
 _MODELS: Mapping[str, tuple[str, str]] = {
     "openai": ("OPENAI_API_KEY", "gpt-5-mini"),
     "anthropic": ("ANTHROPIC_API_KEY", "claude-sonnet-4-5"),
     "google": ("GOOGLE_API_KEY", "gemini-2.5-flash"),
     "ollama": ("", "llama3.2"),
 }
-# Which mean something else to YAML.
+# Words with a special meaning in YAML.
 _WORDS = (
     "null",
     "true",
@@ -43,22 +43,18 @@ def write_role(
     environ: Mapping[str, str],
     force: bool = False,
 ) -> str:
-    """Writes a role file that runs here and now, and returns its provider: the one named, or one
-    whose key is set.
+    """Write a role file that runs at once and return its provider: the named one, or one whose key
+    is set.
 
-    An existing file is left alone unless forced.
+    An existing file is kept unless forced.
     """
     if not re.fullmatch(NAME, name):
-        raise InvalidInput(
-            f"{name!r} cannot be a name: use lower-case letters, digits, '-' and '_'."
-        )
+        raise InvalidInput(f"Invalid name {name!r}: use lower-case letters, digits, '-' and '_'.")
     if template not in TEMPLATES:
-        raise InvalidInput(
-            f"There is no template {template!r}. Use one of: {', '.join(TEMPLATES)}."
-        )
+        raise InvalidInput(f"Unknown template {template!r}. Use one of: {', '.join(TEMPLATES)}.")
     if path.exists() and not force:
         raise Refused(
-            f"{path} is there already. Write elsewhere with --output, or over it with --force."
+            f"{path} already exists. Write elsewhere with --output, or overwrite it with --force."
         )
     chosen = provider or _with_key(environ)
     text = (files(__package__) / "templates" / f"{template}.yaml").read_text("utf-8")
@@ -90,7 +86,7 @@ def _model_lines(provider: str, model: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as YAML takes it for a text: 007 and null are names too."""
+    """Quote a text for YAML, so that 007 and null stay text."""
     return (
         text if re.fullmatch(r"[a-z][a-z0-9_-]*", text) and text not in _WORDS else json.dumps(text)
     )

@@ -1,7 +1,6 @@
-"""A conversation of our own as a past session of a project: told like those of other agents.
+"""Export of a conversation as a past session of a project, like those of other agents.
 
-What memory tools were asked and answered is left out: it is known already, and must not be learned
-a second time.
+Calls of memory tools are left out: their content is stored already and must not be extracted again.
 """
 
 from __future__ import annotations
@@ -41,22 +40,22 @@ OWN_TOOLS = (
 
 
 def export_session(hf: BaseClient, scope: Scope, transcript: Transcript) -> None:
-    """Stores a conversation as a session of a project, to be read like any other when it has been
-    silent for long.
+    """Store a conversation as a session of a project, to be read after it has been idle long
+    enough.
     """
     at = hf.clock()
     name = f"holdfast run: {transcript.agent}"
-    told = session_documents.session_document(
+    document = session_documents.session_document(
         transcript, name, scope, at=at, max_bytes=hf.settings.max_content_bytes
     )
     author = Author(hf.actor, new_id("run", at), at, "index")
-    hf.store.write(author, lambda tx: session_documents.put(tx, told, at=at))
+    hf.store.write(author, lambda tx: session_documents.put(tx, document, at=at))
 
 
 def transcript_of(
     messages: Sequence[ModelMessage], *, session: str, agent: str, folder: Path
 ) -> Transcript:
-    """What was said and done in a conversation, in order."""
+    """Texts and tool calls of a conversation, in order."""
     transcript = Transcript(session, agent, folder, cwd=str(folder))
     transcript.entries = _entries(messages, Talk(transcript))
     return transcript
@@ -64,10 +63,10 @@ def transcript_of(
 
 def _entries(messages: Sequence[ModelMessage], talk: Talk) -> Iterator[Entry]:
     for number, message in enumerate(messages, start=1):
+        # Only answers have a time of their own; requests have one per part.
+        answered = None if isinstance(message, ModelRequest) else message.timestamp
         for part in message.parts:
-            _hear(
-                part, talk, None if isinstance(message, ModelRequest) else message.timestamp, number
-            )
+            _hear(part, talk, answered, number)
         yield from talk.ready()
     yield from talk.rest()
 
@@ -75,11 +74,9 @@ def _entries(messages: Sequence[ModelMessage], talk: Talk) -> Iterator[Entry]:
 def _hear(part: object, talk: Talk, answered: datetime | None, number: int) -> None:
     match part:
         case UserPromptPart(content=content, timestamp=at):
-            said = (
-                content
-                if isinstance(content, str)
-                else "\n".join(one for one in content if isinstance(one, str))
-            )
+            # A prompt with pictures or files is a list; only its texts are exported.
+            parts = [content] if isinstance(content, str) else content
+            said = "\n".join(one for one in parts if isinstance(one, str))
             talk.say("user", said, micros(at), number)
         case TextPart(content=text):
             talk.say("assistant", text, micros(answered), number)

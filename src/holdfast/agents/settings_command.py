@@ -1,6 +1,4 @@
-"""What `/settings` shows and switches from inside a conversation: memory, recall, and the memory of
-the project.
-"""
+"""`/settings` in a conversation: memory, proactive recall, and project memory."""
 
 from __future__ import annotations
 
@@ -13,16 +11,14 @@ if TYPE_CHECKING:
     from .conversation import Conversation
 
 USAGE = """\
-/settings                        what is on and what is off
-/settings memory on|off          whether anything of this conversation is kept
-/settings recall on|off          whether memories are brought up unasked
-/settings project memory on|off  whether past sessions of this project are read, and told to the agent"""
+/settings                        show all switches
+/settings memory on|off          store this conversation
+/settings recall on|off          proactive recall
+/settings project memory on|off  build and use the memory of this project"""
 
 
 class Switch(NamedTuple):
-    """Something that can be on or off: whether it is, how it is set, and what that means for
-    whom.
-    """
+    """A switch: its title, state, setter and effect."""
 
     title: str
     is_on: Callable[[], bool]
@@ -30,7 +26,7 @@ class Switch(NamedTuple):
 
 
 def switches(conversation: Conversation) -> Mapping[str, Switch]:
-    """The switches of a conversation that has a memory, by name."""
+    """Switches of a conversation with memory, by name."""
     memory = conversation.agent.memory
     control = conversation.control
     project = conversation.project
@@ -45,18 +41,18 @@ def switches(conversation: Conversation) -> Mapping[str, Switch]:
 
 
 def settings(conversation: Conversation, rest: str) -> str:
-    """The reply to `/settings …`."""
+    """Answer `/settings …`."""
     memory = conversation.agent.memory
     if memory is None or memory.incognito:
         return GUEST
     known = switches(conversation)
     words = rest.lower().replace("-", " ").split()
     if not words:
-        told = [
-            f"{one.title}: {'on' if one.is_on() else 'off'} (/settings {name} on|off)"
-            for name, one in known.items()
-        ]
-        return "\n".join(told)
+        lines = []
+        for title, one in known.items():
+            state = "on" if one.is_on() else "off"
+            lines.append(f"{one.title}: {state} (/settings {title} on|off)")
+        return "\n".join(lines)
     *name, wanted = words
     switch = known.get(" ".join(name))
     if switch is None or wanted not in ("on", "off"):

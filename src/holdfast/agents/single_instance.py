@@ -1,6 +1,6 @@
-"""One daemon for one file: a second would do everything twice.
+"""Single-instance lock: one daemon per file.
 
-The lock is the system's own, so it goes when its process does, however that ends.
+It is a lock of the operating system, so it is released however the process ends.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ from ..errors import Conflict
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks; there a second daemon is not noticed
+except ImportError:  # Windows has no such locks; a second daemon is not detected there
     fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
 def alone(file: Path) -> Iterator[None]:
-    """Holds the right to run the triggers of a file; Conflict names the process that has it
-    already.
-    """
+    """Hold the lock for the triggers of a file; Conflict names the process that has it."""
     if fcntl is None:
         yield
         return
@@ -37,9 +35,9 @@ def alone(file: Path) -> Iterator[None]:
         except BlockingIOError:
             lock.seek(0)
             raise Conflict(
-                f"{file} is running already, as process {lock.read().strip() or 'unknown'}: a "
-                "second one would do "
-                "everything twice. Nothing was started. Stop that one first, or run another file."
+                f"{file} is already running as process {lock.read().strip() or 'unknown'}. "
+                "A second one would do everything twice. Nothing was started. Stop that "
+                "one first, or run another file."
             ) from None
         lock.truncate(0)
         lock.write(str(os.getpid()))

@@ -1,6 +1,4 @@
-"""What a message asks of memory: as a whole, by the cues of commands, or in one of its sentences,
-by the grammar.
-"""
+"""Memory requests in an utterance: as a whole by command cues, or in one sentence by grammar."""
 
 from __future__ import annotations
 
@@ -30,17 +28,17 @@ _ASKS = re.compile(r"[?？](?:\s|$)|[かの][。]?$")
 
 
 def understood(text: str, words: str = "general") -> Command | None:
-    """What an utterance asks of memory: as a whole, or in one of its sentences.
+    """Parse the memory request of an utterance, as a whole or in one of its sentences.
 
-    The write policy's vocabulary knows how people say what is not to be kept, and what is only for
-    this moment.
+    The vocabulary of the write policy knows phrases for what must not be stored and what is
+    temporary.
     """
     found = command(text)
     policy = vocabulary(words)
     read = policy.asked(text)
     if read is not None and (found is None or read.kind in READ):
-        # "Forget everything I told you today" is about this conversation rather than about all that
-        # is known.
+        # "Forget everything I told you today" means this conversation, not everything that is
+        # known.
         found = Command(_READ_AS.get(read.kind) or "list", read.topic)
     if (
         found is not None
@@ -56,14 +54,12 @@ def understood(text: str, words: str = "general") -> Command | None:
 
 
 def heard_as(text: str) -> tuple[str, str]:
-    """The kind of request that a conversation takes an utterance for, "none" for none, and what it
-    is about.
-    """
+    """Intent of an utterance, "none" for none, and its subject."""
     found = understood(text)
     return (_KINDS.get(found.name, found.name), found.about) if found else ("none", "")
 
 
 def remaining(text: str, words: str = "general") -> str:
-    """What else is asked in a message that asks something of memory; empty where nothing is."""
+    """Rest of a message that also contains a memory request; empty without one."""
     read = vocabulary(words).asked(text)
     return read.rest if read is not None and _ASKS.search(read.rest) else ""

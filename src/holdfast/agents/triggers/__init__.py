@@ -1,7 +1,7 @@
 """Triggers that start a run of a daemon: cron, file changes, webhooks.
 
-Each trigger is a thread. Making one checks all it needs and takes hold of it (a port, a watched
-folder), so that what is wrong with any of them is known before the first one runs.
+Each trigger is a thread. Creating one checks and acquires its resources (a port, a watched folder),
+so that errors are known before the first one runs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ def start(
     clock: Clock,
     stop: threading.Event,
     environ: Mapping[str, str],
-    told: Announce,
+    report: Announce,
 ) -> list[TriggerThread]:
-    """Starts every trigger of a role, or none: InvalidInput says which one cannot work and what to
-    do about it.
-    """
-    threads = prepare(role, fire, clock=clock, stop=stop, environ=environ, told=told)
+    """Start every trigger of a role, or none; InvalidInput names the one that cannot work."""
+    threads = prepare(role, fire, clock=clock, stop=stop, environ=environ, report=report)
     for thread in threads:
         thread.start()
     return threads
@@ -44,10 +42,10 @@ def prepare(
     clock: Clock,
     stop: threading.Event,
     environ: Mapping[str, str],
-    told: Announce,
+    report: Announce,
 ) -> list[TriggerThread]:
-    """The triggers of a role, checked as by `start` and yet to be started, or released."""
-    wiring = Wiring(role, fire, clock, stop, environ, told)
+    """Create the triggers of a role, to be started or released."""
+    wiring = Wiring(role, fire, clock, stop, environ, report)
     threads: list[TriggerThread] = []
     try:
         for trigger in role.spec.triggers:

@@ -1,4 +1,4 @@
-"""What all triggers are: threads that wait for something, and fire."""
+"""Base of triggers: threads that wait for an event and fire."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXCERPT = 80  # characters
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One reason to run: the kind of trigger, the prompt, and where that came from."""
+    """One firing: trigger type, prompt, and its origin."""
 
     type: str
     prompt: str
@@ -28,21 +28,21 @@ class Firing:
 
 
 Fire = Callable[[Firing], bool]
-"""Takes a firing, at once; False when there is no room for it."""
+"""Queue a firing without waiting; False if there is no room."""
 Announce = Callable[[str], None]
-"""Hears a line for people."""
+"""Print a line for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What every trigger of a role is connected to."""
+    """Connections of a role's triggers."""
 
     role: Role
     fire: Fire
     clock: Clock
     stop: threading.Event
     environ: Mapping[str, str]
-    told: Announce
+    report: Announce
 
 
 class TriggerThread(ABC, threading.Thread):
@@ -51,40 +51,43 @@ class TriggerThread(ABC, threading.Thread):
     """
 
     about = ""
-    """What it waits for, in a line for people."""
+    """Description of what it waits for."""
 
     def __init__(self, wiring: Wiring, kind: str) -> None:
+        # A daemon thread: a blocked trigger must not keep the process alive.
         super().__init__(name=f"holdfast-{kind}", daemon=True)
         self._wiring = wiring
 
     def run(self) -> None:
-        """Attends until it is stopped. A fault is told: that a trigger has gone silent would be
-        noticed late.
+        """Run until stopped. An error is reported, because a silent trigger would be noticed
+        late.
         """
         try:
             self.attend()
         except Exception as error:
             log.exception("%s", self.about)
-            self._wiring.told(f"{self.about}: no longer works ({type(error).__name__}: {error})")
+            self._wiring.report(
+                f"{self.about}: stopped by an error ({type(error).__name__}: {error})"
+            )
         finally:
             self.release()
 
     @abstractmethod
     def attend(self) -> None:
-        """Waits and fires until it is stopped."""
+        """Wait and fire until stopped."""
 
     def release(self) -> None:
-        """Gives back what it took hold of. May be called twice."""
+        """Release its resources. Idempotent."""
 
     def _fire(self, firing: Firing) -> bool:
         taken = self._wiring.fire(firing)
         if not taken and not self._wiring.stop.is_set():
-            self._wiring.told(
-                f"{firing.type}: refused, too much is waiting already: {excerpt(firing.prompt)}"
+            self._wiring.report(
+                f"{firing.type}: refused, the queue is full: {excerpt(firing.prompt)}"
             )
         return taken
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text, on one line."""
+    """Beginning of a text, on one line."""
     return shorten(text, EXCERPT)

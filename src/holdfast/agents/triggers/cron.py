@@ -1,4 +1,4 @@
-"""Triggers by the clock."""
+"""Cron triggers."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ...types import Micros, from_datetime, iso, to_datetime
 from ..role import Cron
 from .base import Firing, TriggerThread, Wiring
 
-# Seconds between two looks at the clock.
+# Seconds between two checks of the clock.
 POLL = 0.2
 
 
 class CronThread(TriggerThread):
-    """Fires when its time has come; once, however many times went by while the machine slept."""
+    """Fire when due; once, even if several times passed while the machine slept."""
 
     def __init__(self, trigger: Cron, wiring: Wiring) -> None:
         super().__init__(wiring, "cron")
@@ -27,7 +27,7 @@ class CronThread(TriggerThread):
         self.about = f"cron {trigger.schedule!r} ({trigger.timezone}), next at {iso(self._due)}"
 
     def attend(self) -> None:
-        """Looks at the clock until it is stopped."""
+        """Check the clock until stopped."""
         looked = self._wiring.clock()
         while not self._wiring.stop.wait(POLL):
             now = self._wiring.clock()
@@ -35,7 +35,8 @@ class CronThread(TriggerThread):
                 self._fire(Firing("cron", self._trigger.prompt))
             if (
                 now >= self._due or now < looked
-            ):  # a clock that was set back must not silence it until it catches up
+                # A clock that was set back must not silence the trigger until it catches up.
+            ):
                 self._due = self._after(now)
             looked = now
 
@@ -43,9 +44,9 @@ class CronThread(TriggerThread):
         schedule = self._trigger.schedule
         if len(schedule.split()) != 5 or not croniter.is_valid(schedule):
             raise InvalidInput(
-                f"{schedule!r} is no cron schedule. Write five fields: minute, hour, day, month, "
-                "weekday; "
-                "e.g. '0 9 * * 1-5' is nine o'clock from Monday to Friday."
+                f"{schedule!r} is not a cron schedule. Write five fields: minute, hour, "
+                "day, month, weekday; e.g. '0 9 * * 1-5' is nine o'clock from Monday to "
+                "Friday."
             )
         try:
             coming = croniter(schedule, to_datetime(now).astimezone(self._zone)).get_next(datetime)
@@ -63,7 +64,7 @@ def _zone(name: str) -> ZoneInfo:
         KeyError,
         ValueError,
         OSError,
-    ) as error:  # not there, no such name possible, a folder of zones
+    ) as error:  # not found, invalid name, or a folder of zones
         raise InvalidInput(
-            f"There is no timezone {name!r}. Use a name such as 'Europe/Berlin' or 'UTC'."
+            f"Unknown timezone {name!r}. Use a name such as 'Europe/Berlin' or 'UTC'."
         ) from error

@@ -1,4 +1,4 @@
-"""Triggers by files that are added or changed."""
+"""File triggers: files that are added or changed."""
 
 from __future__ import annotations
 
@@ -18,20 +18,18 @@ from ..role import FileWatch, Role
 from ..role_memory import place
 from .base import Firing, TriggerThread, Wiring, excerpt
 
-# Milliseconds between two looks at what changed on disk.
+# Milliseconds between two checks of the file system.
 STEP = 50
-# A file that never rests fires after so many times its debounce.
+# A file that keeps changing fires after this multiple of its debounce time.
 PATIENCE = 10
-# Leaves out .git, node_modules, what editors put aside while saving.
+# Skips .git, node_modules and editors' temporary files.
 _USUAL = DefaultFilter()
-# A store, and what SQLite keeps beside it.
+# A store and SQLite's files beside it.
 _BESIDE = ("", "-wal", "-shm", "-journal")
 
 
 class FileWatchThread(TriggerThread):
-    """Fires for each file that was added or changed, once it has rested for the time of
-    `debounce_seconds`.
-    """
+    """Fire for each added or changed file once it has been unchanged for `debounce_seconds`."""
 
     def __init__(self, trigger: FileWatch, wiring: Wiring) -> None:
         super().__init__(wiring, "file-watch")
@@ -41,7 +39,7 @@ class FileWatchThread(TriggerThread):
             "." + extension.lower().lstrip(".") for extension in trigger.extensions
         )
         self._own = _own_files(wiring.role)
-        # When each changed, first and last.
+        # First and last change of each file.
         self._resting: dict[Path, tuple[float, float]] = {}
         places = ", ".join(map(str, self._folders))
         self.about = f"watching {places}" + (
@@ -49,7 +47,7 @@ class FileWatchThread(TriggerThread):
         )
         self._changes = watch(
             *self._folders,
-            watch_filter=None,  # ours knows which part of a path lies inside the watched folder
+            watch_filter=None,  # our filter knows which part of a path is inside the watched folder
             debounce=STEP,
             step=STEP,
             rust_timeout=STEP,
@@ -57,14 +55,13 @@ class FileWatchThread(TriggerThread):
             stop_event=wiring.stop,
         )
         try:
-            # The first look is what makes the folders watched: nothing that changes from here on is
-            # missed.
+            # The first call registers the watches: later changes are not missed.
             self._note(next(self._changes, set()))
         except (OSError, RuntimeError) as error:
             raise InvalidInput(f"Cannot watch {places}: {error}") from error
 
     def attend(self) -> None:
-        """Follows what changes until it is stopped."""
+        """Follow changes until stopped."""
         if self._trigger.process_existing:
             for folder in self._folders:
                 self._touched(_inside(folder))
@@ -73,14 +70,14 @@ class FileWatchThread(TriggerThread):
             self._fire_rested()
         if self._resting:
             names = excerpt(", ".join(path.name for path in self._resting))
-            self._wiring.told(
-                f"file_watch: stopped before {counted(len(self._resting), 'changed file')} had "
-                f"their turn: {names}"
+            self._wiring.report(
+                f"file_watch: stopped before {counted(len(self._resting), 'changed file')} "
+                f"had their turn: {names}"
             )
 
     def release(self) -> None:
-        """Watches no longer."""
-        # It is being read from: then it ends by itself.
+        """Stop watching."""
+        # The watcher is in use by its thread: it ends by itself.
         with suppress(ValueError):
             self._changes.close()
 
@@ -92,12 +89,11 @@ class FileWatchThread(TriggerThread):
                 self._touched(_inside(Path(name)))
 
     def _touched(self, paths: Iterable[Path]) -> None:
-        # Real time, not the injected clock: this is about how programs write files, while they
-        # write them.
+        # Real time, not the injected clock: it measures how other programs write files.
         now = time.monotonic()
         for path in paths:
-            # Whether it is there says more than the kind of change: many programs save by replacing
-            # the file.
+            # Check existence instead of the kind of change: many programs save by replacing the
+            # file.
             if self._wanted(path) and _is_file(path):
                 first, _ = self._resting.get(path, (now, now))
                 self._resting[path] = first, now
@@ -106,7 +102,7 @@ class FileWatchThread(TriggerThread):
         if self._endings and not path.name.lower().endswith(self._endings):
             return False
         if path in self._own:
-            # What the agent remembers must not set it in motion again.
+            # The agent's own memory must not trigger it again.
             return False
         inside = next(
             (path.relative_to(folder) for folder in self._folders if path.is_relative_to(folder)),
@@ -121,13 +117,13 @@ class FileWatchThread(TriggerThread):
             if now - last < rest and now - first < rest * PATIENCE:
                 continue
             if _is_file(path) and not self._wiring.fire(self._firing(path)):
-                # no room: it keeps its place, so that a folder full of files is worked off, not
-                # dropped
+                # No room: the file stays queued, so that a full folder is processed and not
+                # dropped.
                 return
             del self._resting[path]
 
     def _firing(self, path: Path) -> Firing:
-        # Not str.format: other braces in a prompt are the author's own.
+        # Not str.format: other braces in a prompt belong to its author.
         return Firing(
             "file_watch",
             self._trigger.prompt_template.replace("{path}", str(path)),
@@ -136,16 +132,14 @@ class FileWatchThread(TriggerThread):
 
 
 def _inside(folder: Path) -> list[Path]:
-    """All that lies in a folder and its folders. What goes away meanwhile, or may not be looked at,
-    is left out.
-    """
+    """All files below a folder. Files that vanish or are unreadable are skipped."""
     return sorted(Path(parent, name) for parent, _, names in os.walk(folder) for name in names)
 
 
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # it lies where nobody may look: no reason to look nowhere from now on
+    except OSError:  # unreadable folder: continue with the others
         return False
 
 
@@ -159,17 +153,17 @@ def _folder(role: Role, path: str) -> Path:
         raise InvalidInput(
             f"{folder} is a file. Watch its folder, and narrow it down by `extensions`."
         )
-    # As the system reports what lies in it.
+    # The resolved path, as the system reports it.
     return folder.resolve()
 
 
 def _own_files(role: Role) -> frozenset[Path]:
-    """The files that the agent's memory is in; none when it is on a server."""
+    """Files of the agent's memory; none on a server."""
     if role.spec.memory is None:
         return frozenset()
     try:
         store = place(role, config.load())
-    except InvalidInput:  # then the agent runs without, or does not run
+    except InvalidInput:  # then the agent runs without memory, or not at all
         return frozenset()
     if is_server(store):
         return frozenset()

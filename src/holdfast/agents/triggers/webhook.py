@@ -1,4 +1,4 @@
-"""Triggers by requests."""
+"""Webhook triggers."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ OTHER_PORT = "Give the webhook another `port`, or 0 for any free one."
 
 
 class WebhookThread(TriggerThread):
-    """Fires with the body of each request that fits. Listens on this machine only."""
+    """Fire with the body of each valid request. Listens on localhost only."""
 
     def __init__(self, trigger: Webhook, wiring: Wiring) -> None:
         super().__init__(wiring, "webhook")
         self._trigger = trigger
         self._secret = _secret(trigger, wiring)
-        self._accepted: list[Micros] = []  # when, within the last minute
+        self._accepted: list[Micros] = []  # times within the last minute
         self._socket = listen("127.0.0.1", trigger.port, advice=OTHER_PORT)
         self.port: int = self._socket.getsockname()[1]
-        """Where it listens; the one that was found when the role said 0."""
+        """Actual port, if the role says 0."""
         self.about = f"listening for {trigger.method} at http://127.0.0.1:{self.port}{trigger.path}"
 
     def attend(self) -> None:
-        """Answers requests until it is stopped."""
+        """Serve requests until stopped."""
         answer(self._answer, self._socket, self._wiring.stop, interface="asgi3")
 
     def release(self) -> None:
-        """Frees the port."""
+        """Release the port."""
         self._socket.close()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,7 +66,7 @@ class WebhookThread(TriggerThread):
         self._check_sender(request, body)
         prompt = _text(body)
         self._check_rate()
-        # The words are somebody else's, whoever signed them.
+        # The text is untrusted, whoever signed it.
         if not self._fire(
             Firing("webhook", prompt, {"path": self._trigger.path, "trust": "external"})
         ):
@@ -78,12 +78,12 @@ class WebhookThread(TriggerThread):
     def _check_sender(self, request: Request, body: bytes) -> None:
         if self._secret is not None:
             fitting = "sha256=" + hmac.new(self._secret, body, hashlib.sha256).hexdigest()
-            given = request.headers.get("X-Hub-Signature-256", "")
-            if not hmac.compare_digest(fitting.encode(), given.encode()):
+            signature = request.headers.get("X-Hub-Signature-256", "")
+            # Constant time, so that the signature cannot be guessed byte by byte.
+            if not hmac.compare_digest(fitting.encode(), signature.encode()):
                 raise HTTPException(403, "X-Hub-Signature-256 is missing or does not fit the body")
         elif "Origin" in request.headers:
-            # Any web page may send a request to this machine through the browser of whoever looks
-            # at it.
+            # Any web page can send a request to this machine through its visitor's browser.
             raise HTTPException(
                 403, "web pages may only send signed requests: give the webhook a secret"
             )
@@ -108,9 +108,8 @@ def _secret(trigger: Webhook, wiring: Wiring) -> bytes | None:
         found = wiring.environ.get(match[1])
         if not found:
             raise InvalidInput(
-                f"The secret of webhook {trigger.path} is in the variable {match[1]}, which is "
-                "not set. Set it, or "
-                f"take `secret` out of {wiring.role.file}."
+                f"Environment variable {match[1]} with the secret of webhook {trigger.path} "
+                f"is not set. Set it, or remove `secret` from {wiring.role.file}."
             )
         return found
 
@@ -120,7 +119,7 @@ def _secret(trigger: Webhook, wiring: Wiring) -> bytes | None:
             f"The secret of webhook {trigger.path} is empty. Write e.g. secret: "
             f"${{WEBHOOK_SECRET}}."
         )
-    # A variable may hold any bytes.
+    # A variable may hold arbitrary bytes.
     return secret.encode(errors="surrogateescape")
 
 

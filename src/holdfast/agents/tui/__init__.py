@@ -1,7 +1,7 @@
 """Full-screen chat in the terminal.
 
-What a memory or a model says is text and nothing else here: it cannot style the screen, steer the
-terminal, or put a link under words that say something else.
+Text of memories and models is shown literally: it cannot style the screen, control the terminal, or
+hide a link behind other words.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from .chat_app import ENDING, ChatApp
 
 
 def chat(
-    conversation: Conversation, *, told: Callable[[str], object] = lambda line: None
+    conversation: Conversation, *, report: Callable[[str], object] = lambda line: None
 ) -> list[str]:
-    """Talks on a screen until the person has enough, then ends the session: lines for the person
-    come back.
+    """Run the chat until the user quits, then end the session; returns lines for the user.
 
-    The session ends once, however the screen did, and after it has closed: that may take a while,
-    and can then be interrupted like any command. `told` hears that it begins. Whoever wants another
-    session gets a new screen.
+    The session ends exactly once, after the screen has closed: it may take a while and can be
+    interrupted. `report` is called with a message when it begins. Another session gets a new
+    screen.
     """
     lines = list[str]()
     following = [conversation]
@@ -32,11 +31,11 @@ def chat(
         try:
             app.run()
         finally:
-            told(ENDING)
+            report(ENDING)
             lines += conversation.end()
         if app.return_code:
             raise HoldfastError(
-                "The screen failed, for the reason above. What was said until then is kept."
+                "The screen failed, for the reason above. All messages until then are saved."
             )
         following += [app.following] if app.following else []
     return lines

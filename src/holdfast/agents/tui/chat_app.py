@@ -1,4 +1,4 @@
-"""The screen itself: what stands where, what the keys do, and the turn that is being answered."""
+"""The chat screen: layout, keys, and the turn in progress."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .panel import MemoryPanel
 from .prompt import Prompt
 from .talk import Exchange, Line, earlier_exchanges
 
-# Columns, below which the conversation needs all of them.
+# Columns below which the side panel is hidden.
 NARROW = 80
 # Seconds between two attempts to stop a turn.
 AGAIN = 0.02
@@ -31,26 +31,25 @@ ENDING = "Ending the session…"
 STILL_ANSWERING = "The last message is still being answered. Escape stops that."
 NOT_SAVED = "This could not be saved, so it cannot be resumed later. The next turn tries again."
 HELP = """\
-/memory [words]  lists what the agent remembers, or what of it has these words
-/memory status, list, recall, forget, clear …: see and change it; /memory forget says how
-/memory view, clear, enqueue, stats, diagnose: what past sessions of this project taught
-/search words    looks for them in what was said and what is remembered; /search history …, /search memory …: in one
-/summary         tells what this conversation was about so far
-/export [file]   writes this conversation to a new file
-/settings        shows what is on and off: memory, recall, the memory of this project; /settings recall off
-/help            shows this
-/end             ends the session, as does Ctrl+Q, or Ctrl+D where nothing is typed; /end new [id] begins another
+/memory [words]  list memories, or those with these words
+/memory status, list, recall, forget, clear …: view and change them; /memory forget shows how
+/memory view, clear, enqueue, stats, diagnose: memory of this project
+/search words    search transcripts and memories; /search history …, /search memory …: only one
+/summary         summarise this conversation
+/export [file]   write this conversation to a new file
+/settings        show the switches for memory, recall and project memory; /settings recall off
+/help            show this help
+/end             end the session, like Ctrl+Q, or Ctrl+D on an empty line; /end new [id] for another
 
-Enter sends; Shift+Enter or Ctrl+J begins a new line; ↑ and ↓ bring back earlier messages.
+Enter sends; Shift+Enter or Ctrl+J inserts a line break; ↑ and ↓ recall earlier messages.
 Escape or Ctrl+C stops an answer. Ctrl+B shows or hides the memories; / or Ctrl+F filters them."""
 
+# A slash, the command's name, and the rest of the message with its line breaks.
 _COMMAND = re.compile(r"/(?P<name>\w+)(?:\s+(?P<rest>.*))?", re.DOTALL)
 
 
 class ChatApp(App[None]):
-    """A conversation on the screen. It does not end the session: that is for whoever runs it, once
-    it has closed.
-    """
+    """Chat application for a conversation. The caller ends the session once it has closed."""
 
     CSS_PATH = "chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -58,7 +57,7 @@ class ChatApp(App[None]):
         Binding("ctrl+c", "stop", "Stop", priority=True),
         Binding(
             "ctrl+c", "help_quit", show=False, system=True
-        ),  # what Textual does when there is nothing to stop
+        ),  # Textual's default if there is nothing to stop
         Binding("ctrl+b", "toggle_memory", "Memory"),
         Binding("ctrl+f", "filter", "Filter"),
         Binding("slash", "filter", "Filter", show=False),
@@ -70,7 +69,7 @@ class ChatApp(App[None]):
         super().__init__()
         self.conversation = conversation
         self.following: Conversation | None = None
-        """The conversation that the person wants next, once this one has ended."""
+        """Conversation that the user requested next."""
         self.title = conversation.agent.role.name
         self._turn: Exchange | None = None
         # Held by the thread that waits for an answer.
@@ -79,7 +78,7 @@ class ChatApp(App[None]):
         self._gone = False
         self._narrow: bool | None = None
 
-    # The screen
+    # Layout
 
     def compose(self) -> ComposeResult:
         earlier = list(earlier_exchanges(self.conversation.history))
@@ -92,21 +91,19 @@ class ChatApp(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begins."""
+        """Start."""
         self.query_one("#talk").anchor()
         self.query_one(Prompt).focus()
         self._panel.reload()
 
     async def on_unmount(self) -> None:
-        """Leaves no turn behind, whatever ended the screen: the process could not end before it."""
+        """Cancel a running turn, however the screen ended: the process could not exit before it."""
         self._gone = True
         while self._answering.locked():
             await self._cancel()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Hides the panel where it becomes narrow, and shows it again; in between the person
-        decides.
-        """
+        """Hide the panel on a narrow screen and show it again; in between the user decides."""
         narrow = event.size.width < NARROW
         if narrow != self._narrow:
             self._narrow = narrow
@@ -124,7 +121,7 @@ class ChatApp(App[None]):
     def _write(self, text: str, kind: str = "note") -> None:
         self.query_one("#talk").mount(Line(text, kind))
 
-    # What the person says
+    # Input
 
     @on(Prompt.Sent)
     def _hear(self, sent: Prompt.Sent) -> None:
@@ -155,15 +152,15 @@ class ChatApp(App[None]):
             self._write(reply)
             self._panel.reload()
         else:
-            told = self._panel.told(wanted, nothing=self.conversation.project.usage)
-            self._write(told, "error" if self._panel.failure else "note")
+            text = self._panel.render_found(wanted, nothing=self.conversation.project.usage)
+            self._write(text, "error" if self._panel.failure else "note")
 
     def _help(self, _: str) -> None:
         self._write(HELP)
 
     @work(thread=True, group="telling")
     def _tell(self, name: str, rest: str) -> None:
-        """Shows the reply to a command about what was said; it may take a model a while."""
+        """Show the answer to a command about the transcript; a model may take a while."""
         try:
             reply = self.conversation.command(name, rest.strip()) or ""
             kind = "note"
@@ -187,7 +184,7 @@ class ChatApp(App[None]):
         exchange = self._turn = Exchange(prompt)
         talk = self.query_one("#talk")
         talk.mount(exchange)
-        # who says something wants to see what comes of it, wherever the screen was scrolled to
+        # ^Scroll to the end: the user wants to see the answer.
         talk.anchor()
         self.refresh_bindings()
         self._answer(exchange)
@@ -195,7 +192,7 @@ class ChatApp(App[None]):
     @work(thread=True, group="turn")
     def _answer(self, exchange: Exchange) -> None:
         with self._answering:
-            # Nobody would see the answer, nor stop it.
+            # The screen is closing: nobody would see the answer or stop it.
             if self._gone:
                 return
             try:
@@ -215,18 +212,16 @@ class ChatApp(App[None]):
 
     @work(exclusive=True, group="stopping")
     async def _stop(self) -> None:
-        """Stops the turn at hand, and leaves if that was wanted."""
+        """Stop the current turn, and quit if requested."""
         stopped = self._turn
-        while (
-            stopped is not None and self._turn is stopped
-        ):  # the next one is none of this one's business
+        while stopped is not None and self._turn is stopped:  # the next turn must not be stopped
             await self._cancel()
         if self._leaving:
             self.exit()
 
     async def _cancel(self) -> None:
-        """One attempt to stop a turn. It may take several, for a turn may not have got as far as
-        waiting.
+        """Try to stop a turn. It may take several attempts, because a turn may not be cancellable
+        yet.
         """
         self.conversation.agent.cancel()
         await asyncio.sleep(AGAIN)
@@ -238,9 +233,7 @@ class ChatApp(App[None]):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leaves Ctrl+C and Ctrl+D to the fields they have a use in: copying, and deleting a
-        character.
-        """
+        """Leave Ctrl+C and Ctrl+D to fields that use them: copy, and delete a character."""
         if action == "stop":
             return self._turn is not None
         if action == "leave":
@@ -248,21 +241,21 @@ class ChatApp(App[None]):
         return super().check_action(action, parameters)
 
     def action_stop(self) -> None:
-        """Stops the answer that is being made; what is there of it stays."""
+        """Stop the answer in progress; its text so far stays."""
         if self._turn is not None:
             self._stop()
 
     def action_return(self) -> None:
-        """Stops the answer that is being made, and goes back to writing."""
+        """Stop the answer in progress and focus the input."""
         self.query_one(Prompt).focus()
         self.action_stop()
 
     def action_toggle_memory(self) -> None:
-        """Shows or hides the panel."""
+        """Show or hide the panel."""
         self._show_panel(not self._panel.display)
 
     def action_filter(self) -> None:
-        """Goes to the field that narrows the memories."""
+        """Focus the filter."""
         for field in self._panel.query(Input):
             self._show_panel(True)
             field.focus()
@@ -272,9 +265,9 @@ class ChatApp(App[None]):
         self.query_one(Prompt).focus()
 
     def action_leave(self) -> None:
-        """Ends, where there is nothing typed."""
+        """Quit if the input is empty."""
         self._quit()
 
     async def action_quit(self) -> None:
-        """Ends."""
+        """Quit."""
         self._quit()

@@ -1,4 +1,4 @@
-"""What the agent remembers, beside the conversation."""
+"""Side panel with the agent's memories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...types import MAIN_KINDS, Memory
 from ..role_memory import RoleMemory
 from .talk import shortened
 
-# memories in the panel, and in the answer to /memory
+# Memories in the panel, and in the answer to /memory.
 SHOWN = 200
 LISTED = 20
 LONGEST = 500  # characters of a memory
@@ -36,25 +36,25 @@ class Row:
     head: str
     content: str
     words: str
-    """All that a filter looks at, in lower case."""
+    """Text that the filter searches, in lower case."""
 
     @classmethod
     def of(cls, memory: Memory) -> Row:
-        """The row of a memory."""
+        """Create the row of a memory."""
         head = plain(f"#{memory.seq} {memory.layer}:{memory.category}")
         content = plain(memory.content)
         return cls(memory.layer, head, shortened(content, LONGEST), f"{head}\n{content}".casefold())
 
     def has(self, wanted: Sequence[str]) -> bool:
-        """Whether all of these words, or parts of words, are in it."""
+        """Whether it contains all of these words or parts of words."""
         return all(word in self.words for word in wanted)
 
 
 class MemoryPanel(Vertical):
-    """What the agent remembers, newest first, and a field to narrow it."""
+    """The agent's memories, newest first, with a filter."""
 
     class Read(Message):
-        """The memories as they are now, or why they cannot be read."""
+        """The current memories, or why they cannot be read."""
 
         def __init__(self, rows: Sequence[Row], failure: str = "") -> None:
             super().__init__()
@@ -67,7 +67,7 @@ class MemoryPanel(Vertical):
         self._memory = memory
         self._rows: Sequence[Row] = ()
         self.failure = ""
-        """Why the memories could not be read when that was last tried."""
+        """Error of the last load."""
 
     def compose(self) -> ComposeResult:
         if self._memory is None:
@@ -79,20 +79,19 @@ class MemoryPanel(Vertical):
             yield Static("", id="memories")
 
     def reload(self) -> None:
-        """Reads the memories anew, in the background."""
+        """Reload the memories in the background."""
         if self._memory is not None:
             self._read(self._memory)
 
     @work(thread=True, exclusive=True)
     def _read(self, memory: RoleMemory) -> None:
         try:
-            # Looking must not make a store where there is none.
-            read = self.Read(
-                [Row.of(one) for one in memory.listed(limit=None)] if memory.exists else []
-            )
+            # Looking must not create a store.
+            memories = memory.listed(limit=None) if memory.exists else []
+            read = self.Read([Row.of(one) for one in memories])
         except HoldfastError as error:
             read = self.Read([], str(error))
-        # A later look has begun, and will know more.
+        # A later load has started and has newer data.
         if not get_current_worker().is_cancelled:
             self.post_message(read)
 
@@ -101,14 +100,14 @@ class MemoryPanel(Vertical):
         self._rows = read.rows
         self.failure = read.failure
         counts = Counter(row.type for row in read.rows)
-        told = read.failure or " · ".join(f"{counts[type_]} {type_}" for type_ in MAIN_KINDS)
-        self.query_one("#counts", Static).update(Content(plain(told)))
+        summary = read.failure or " · ".join(f"{counts[type_]} {type_}" for type_ in MAIN_KINDS)
+        self.query_one("#counts", Static).update(Content(plain(summary)))
         self.query_one("#counts").set_class(bool(read.failure), "error")
         self._show()
 
     @on(Input.Changed)
     def _show(self) -> None:
-        """Shows what the filter leaves."""
+        """Show the filtered memories."""
         wanted = self.query_one(Input).value
         found = self._found(wanted)
         self.border_subtitle = f"{len(found)} of {len(self._rows)}" if wanted.strip() else ""
@@ -117,10 +116,11 @@ class MemoryPanel(Vertical):
             parts.append(Content(f"… and {len(found) - SHOWN} more: narrow them above."))
         self.query_one("#memories", Static).update(Content("\n\n").join(parts))
 
-    def told(self, wanted: str, *, nothing: str = "") -> str:
-        """The memories that have all of these words, newest first, as lines; or why there are none.
+    def render_found(self, wanted: str, *, nothing: str = "") -> str:
+        """Render the memories with all of these words, newest first; or the reason why there are
+        none.
 
-        `nothing` is said where none has them.
+        `nothing` is the text for an empty result.
         """
         if self._memory is None or self.failure:
             return self.failure or NO_MEMORY

@@ -1,4 +1,4 @@
-"""Where the person writes, and brings back what was written before."""
+"""Input field with history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.widgets import TextArea
 
 
 class Prompt(TextArea):
-    """A field for a message of any number of lines."""
+    """Multi-line input field."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "send", "Send"),
@@ -20,7 +20,7 @@ class Prompt(TextArea):
     ]
 
     class Sent(Message):
-        """The person wants this to be said."""
+        """The user sent this message."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
@@ -32,16 +32,14 @@ class Prompt(TextArea):
         self._at = 0
 
     def take(self, text: str) -> None:
-        """Takes out of the field what was sent; it can be brought back. What was typed since then
-        stays.
-        """
+        """Remove sent text from the field and add it to the history. Text typed meanwhile stays."""
         self._earlier.append(text)
         _, _, since = self.text.partition(text)
         self._put(since.lstrip())
 
     async def _on_key(self, event: events.Key) -> None:
-        """Sends with Enter, in the order of the keys: the screen acts on a priority binding before
-        typed letters.
+        """Send on Enter, in key order: the screen handles a priority binding before typed
+        letters.
         """
         actions = {
             "enter": self.action_send,
@@ -56,21 +54,21 @@ class Prompt(TextArea):
         actions[event.key]()
 
     def action_send(self) -> None:
-        """Hands over what is written."""
+        """Send the text."""
         if self.text.strip():
             self.post_message(self.Sent(self.text.strip()))
 
     def action_new_line(self) -> None:
-        """What Enter does elsewhere."""
+        """Insert a line break, as Enter does elsewhere."""
         self.replace("\n", *self.selection)
 
     def action_cursor_up(self, select: bool = False) -> None:
-        """Brings back the message before, where nothing new is written."""
+        """Show the previous message if nothing new is typed."""
         if select or not self._walk(-1):
             super().action_cursor_up(select)
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Brings back the message after, where nothing new is written."""
+        """Show the next message if nothing new is typed."""
         if select or not self._walk(1):
             super().action_cursor_down(select)
 
@@ -84,7 +82,7 @@ class Prompt(TextArea):
         return True
 
     def _brought_back(self) -> str:
-        """The message that the walk through the earlier ones has come to; none at its end."""
+        """Message at the current position of the history; none at its end."""
         return self._earlier[self._at] if self._at < len(self._earlier) else ""
 
     def _put(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What is said, on the screen: each message of the person with all that came of it."""
+"""Transcript on the screen: each message of the user with its answer."""
 
 from __future__ import annotations
 
@@ -24,21 +24,19 @@ LONGEST_ARGUMENT = 60  # characters of a tool's argument
 
 
 def shortened(text: str, most: int) -> str:
-    """The beginning of a text, its lines as they are."""
+    """Beginning of a text, with its line breaks."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
 class Line(Static):
-    """A text shown as it is, character by character. Its class says what it is: said, tool, note,
-    error.
-    """
+    """Literal text. Its class is one of: said, tool, note, error."""
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(Content(plain(text)), classes=kind)
 
 
 class Answer(Markdown):
-    """What the agent says. Links and HTML are shown as they were written, and do nothing."""
+    """The agent's text. Links and HTML are shown as written and do nothing."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__(plain(text), parser_factory=_harmless_markdown, open_links=False)
@@ -50,36 +48,32 @@ def _harmless_markdown() -> MarkdownIt:
 
 
 class Exchange(Vertical):
-    """A message of the person and all that came of it. The methods that tell it something may be
-    called anywhere.
-    """
+    """A message of the user with its answer. Methods that add content are thread-safe."""
 
     class Told(Message):
-        """There is something to show."""
+        """There is new content to show."""
 
     class Ended(Message):
-        """All of it is shown, and nothing more will come."""
+        """Everything is shown, and nothing more will come."""
 
     def __init__(self, prompt: str, answers: Sequence[str] = ()) -> None:
         super().__init__(Line(prompt, "said"), *map(Answer, answers))
         self.prompt = prompt
         self._news: deque[tuple[str, str]] = deque()
-        # The answer comes on one thread, its end on another.
+        # The answer arrives on one thread, its end on another.
         self._telling = threading.Lock()
         self._over = False
         self._answer: Answer | None = None
 
     def watcher(self) -> Watcher:
-        """Who shows the answer to this message while it is made."""
+        """Observer that shows the answer while it arrives."""
         return Watcher(
             text=lambda piece: self._tell("answer", piece),
             tool=lambda name, arguments: self._tell("tool", f"· {call_line(name, arguments)}"),
         )
 
     def end(self, text: str = "", kind: str = "note") -> None:
-        """Shows a last line, if there is one. What a cancelled turn still sends after that is left
-        out.
-        """
+        """Show a last line, if any. Later output of a cancelled turn is dropped."""
         self._tell(kind, text, last=True)
         self.post_message(self.Ended())
 
@@ -92,15 +86,13 @@ class Exchange(Vertical):
 
     @on(Told)
     async def _show(self) -> None:
-        """Shows all there is at once, so that a quick model does not have to wait for the
-        screen.
-        """
+        """Show everything queued at once, so that a fast model need not wait for the screen."""
         news = [self._news.popleft() for _ in range(len(self._news))]
         for kind, texts in groupby(news, key=itemgetter(0)):
             if kind == "answer":
                 await self._write("".join(text for _, text in texts))
             else:
-                # What is said after a tool was called stands below it.
+                # Text after a tool call goes below it.
                 self._answer = None
                 await self.mount(*(Line(text, kind) for _, text in texts))
 
@@ -112,18 +104,20 @@ class Exchange(Vertical):
 
 
 def call_line(name: str, arguments: str) -> str:
-    """A tool call as a person reads it, with long arguments shortened.
+    """Render a tool call for people, with long arguments shortened.
 
     >>> call_line("recall", '{"query": "tea", "top_k": 3}')
     'recall(query="tea", top_k=3)'
     """
     try:
-        given = json.loads(arguments or "{}")
+        parsed = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
-        given = arguments
-    if not isinstance(given, dict):
-        return f"{name}({_argument(given)})"
-    return f"{name}({', '.join(f'{key}={_argument(value)}' for key, value in given.items())})"
+        # A model may write anything; show it as it is.
+        parsed = arguments
+    if not isinstance(parsed, dict):
+        return f"{name}({_argument(parsed)})"
+    shown = [f"{key}={_argument(value)}" for key, value in parsed.items()]
+    return f"{name}({', '.join(shown)})"
 
 
 def _argument(value: object) -> str:
@@ -131,9 +125,7 @@ def _argument(value: object) -> str:
 
 
 def earlier_exchanges(history: Sequence[ModelMessage]) -> Iterator[tuple[str, list[str]]]:
-    """What was said in a conversation: each message of the person with the texts that answered
-    it.
-    """
+    """Messages of a conversation: each prompt with its answers."""
     prompt = ""
     answers = list[str]()
     for message in history:
