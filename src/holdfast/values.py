@@ -1,9 +1,9 @@
 """Dataclasses for the types that every command loads: the standard library's, without the time that
 those take.
 
-The standard library generates code for each class. With it `holdfast recall` took 8 % more processor
-time (447 ms instead of 411 ms, median of 25 interleaved runs). For the classes made here no code is
-generated. They are used like any dataclass, and
+The standard library generates code for each class. With it `holdfast recall` took 8 % more
+processor time (447 ms instead of 411 ms, median of 25 interleaved runs). For the classes made here
+no code is generated. They are used like any dataclass, and
 are one: `asdict`, `is_dataclass` and their like work on them, and type checkers take them for the
 library's own.
 """

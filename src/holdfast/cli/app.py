@@ -151,8 +151,8 @@ def root(context: typer.Context, version: Version = False) -> None:  # noqa: ARG
 
 
 # The commands that each module defines, in the order in which help shows them. A group is named by
-# every module that adds to it. Running one command imports only its modules: 0.42 s of processor time
-# instead of 1.05 s for all of them (median of 9 runs on the same slow machine).
+# every module that adds to it. Running one command imports only its modules: 0.42 s of processor
+# time instead of 1.05 s for all of them (median of 9 runs on the same slow machine).
 COMMANDS: dict[str, str] = {
     "demo": "demo",
     "write": "remember capture correct confirm archive restore forget undo",
