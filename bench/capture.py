@@ -65,7 +65,7 @@ def measure(stored: int, turns: int) -> dict[str, object]:
                 bare.execute(insert, row)
 
         times = {mode: _measured(mode, bare, insert_one, hf, turns) for mode in MODES}
-        linked = sum(entity.mentions for entity in hf.entities())
+        linked = sum(entity.mentions for entity in hf.entities.list())
         hf.close()
     ratios = {
         mode: round(median(ours) / median(theirs), 2) for mode, (theirs, ours) in times.items()

@@ -57,7 +57,7 @@ def fill(project: Path, count: int) -> None:
     with Holdfast.open(
         config.default_store(), scope=place.scope, places=(place,), background=False
     ) as hf:
-        hf.follow_files()
+        hf.records.sync_files()
         hf.recall("What about the garden?")  # embeds them
 
 

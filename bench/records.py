@@ -55,7 +55,7 @@ def opened(place: RecordRoot) -> Holdfast:
 def commands(project: Path, place: RecordRoot, rounds: int) -> dict[str, object]:
     """Cold commands, taking turns, so that a busy moment of the machine hits both."""
     with opened(place) as hf:
-        hf.reembed()
+        hf.admin.reembed()
     times: dict[str, list[tuple[float, float]]] = {"version": [], "recall": []}
     for question in questions(rounds + 1):
         for name, words in (("version", ["--version"]), ("recall", ["recall", question])):
@@ -91,11 +91,11 @@ def following(place: RecordRoot, rounds: int) -> dict[str, object]:
     """What it costs that files are the truth: nothing has changed, and one file has."""
     file = next(iter(sorted(place.records.rglob("*.md"))))
     with opened(place) as hf:
-        hf.follow_files()
-        unchanged = [timed(hf.follow_files) for _ in range(rounds)]
-        read_of_none = hf.follow_files().read
+        hf.records.sync_files()
+        unchanged = [timed(hf.records.sync_files) for _ in range(rounds)]
+        read_of_none = hf.records.sync_files().read
         file.write_text(file.read_text("utf-8") + "\nAnd a second thought about it.\n", "utf-8")
-        one = hf.follow_files()
+        one = hf.records.sync_files()
     return {
         "following, ms": round(1e3 * median(unchanged), 1),
         "read when nothing changed": read_of_none,

@@ -90,7 +90,27 @@ def api_page() -> str:
             parts.append(f"{_prose(inspect.getdoc(thing) or '')}\n")
             parts.extend(_fields(thing))
             parts.extend(_members(thing))
+            parts.extend(_namespaces(thing))
     return MADE + "\n".join([*parts, *_errors(), *_testing()])
+
+
+def _namespaces(thing: type) -> Iterator[str]:
+    """The namespaces of a memory, each with its verbs; those of the awaitable one are the same."""
+    if thing is holdfast.AsyncHoldfast:
+        yield (
+            "The verbs of [Holdfast](#holdfast) and of its namespaces, each to be awaited, with "
+            "the same arguments and results; `admin.export` is an asynchronous iterator. "
+            "`blocking` is the `Holdfast` behind it.\n"
+        )
+    if thing is not holdfast.Holdfast:
+        return
+    settings = holdfast.Settings(embedding_models="none")
+    with holdfast.Holdfast.open(":memory:", scope="user:me", settings=settings) as hf:
+        for name, member in vars(thing).items():
+            if isinstance(member, property):
+                yield f"## Holdfast.{name}\n"
+                yield f"{_prose(inspect.getdoc(member) or '')}\n"
+                yield from _members(type(getattr(hf, name)), f"{name}.")
 
 
 def _fields(thing: type) -> Iterator[str]:
@@ -161,7 +181,7 @@ def _prose(text: str) -> str:
     return "\n".join([*lines, "```"] if code else lines)
 
 
-def _members(thing: type) -> list[str]:
+def _members(thing: type, before: str = "") -> list[str]:
     """The methods and properties of a class, family by family; a verb that the class itself wraps
     is told once.
     """
@@ -177,11 +197,17 @@ def _members(thing: type) -> list[str]:
             inspect.isfunction(member) or isinstance(member, classmethod | property)
         ):
             continue
+        # A namespace has a section of its own, and a verb that only forwards has the other one's.
+        if isinstance(member, property) and thing is holdfast.Holdfast:
+            continue
+        if thing is holdfast.AsyncHoldfast and hasattr(member, "__wrapped__"):
+            continue
         function = (
             member.fget if isinstance(member, property) else getattr(member, "__func__", member)
         )
         signature = "" if isinstance(member, property) else _signature(name, function)
-        found.append(f"### {thing.__name__}.{name}\n")
+        shown = f"{before}{name}" if before else f"{thing.__name__}.{name}"
+        found.append(f"### {shown}\n")
         if signature:
             found.append(f"```text\n{signature}\n```\n")
         found.append(f"{inspect.getdoc(function) or ''}\n")

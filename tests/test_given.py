@@ -21,23 +21,23 @@ HUGE = 10**30
     [
         lambda hf, limit: hf.recall("tea", limit=limit),
         lambda hf, limit: hf.recall("tea", tokens=limit),
-        lambda hf, limit: hf.why("tea", expect=1, limit=limit),
+        lambda hf, limit: hf.explain(1, "tea", limit=limit),
         lambda hf, limit: hf.context("tea", limit=limit),
         lambda hf, limit: hf.context("tea", tokens=limit),
         lambda hf, limit: hf.list(limit=limit),
-        lambda hf, limit: hf.log(limit=limit),
-        lambda hf, limit: hf.entities(limit=limit),
-        lambda hf, limit: hf.about("Bob", limit=limit),
-        lambda hf, limit: hf.messages("chat", last=limit),
-        lambda hf, limit: hf.evict(kinds=["fact"], keep=limit),
-        lambda hf, limit: hf.consolidate(str, limit=limit),
+        lambda hf, limit: hf.admin.log(limit=limit),
+        lambda hf, limit: hf.entities.list(limit=limit),
+        lambda hf, limit: hf.entities.get("Bob", limit=limit),
+        lambda hf, limit: hf.sessions.messages("chat", last=limit),
+        lambda hf, limit: hf.admin.evict(kinds=["fact"], keep=limit),
+        lambda hf, limit: hf.admin.consolidate(str, limit=limit),
     ],
 )
 def test_a_number_of_things_is_whole_and_not_below_none(hf, ask, limit):
     hf.remember("Drinks tea with @Bob")
     with pytest.raises(InvalidInput, match=f"must be a whole number, 0 or more, not {limit!r}"):
         ask(hf, limit)
-    assert len(hf.log()) == len(hf.log(limit=None))
+    assert len(hf.admin.log()) == len(hf.admin.log(limit=None))
 
 
 def test_none_of_them_may_be_wanted_and_any_number(hf):
@@ -45,12 +45,12 @@ def test_none_of_them_may_be_wanted_and_any_number(hf):
     assert (
         hf.recall("tea", limit=0),
         hf.list(limit=0),
-        hf.log(limit=0),
-        hf.about("Bob", limit=0).memories,
+        hf.admin.log(limit=0),
+        hf.entities.get("Bob", limit=0).memories,
     ) == ([],) * 4
-    assert hf.list(limit=HUGE) == hf.about("Bob", limit=HUGE).memories == [tea]
+    assert hf.list(limit=HUGE) == hf.entities.get("Bob", limit=HUGE).memories == [tea]
     assert [hit.memory for hit in hf.recall("tea", limit=HUGE)] == [tea]
-    assert hf.log(limit=HUGE) == hf.log()
+    assert hf.admin.log(limit=HUGE) == hf.admin.log()
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_none_of_them_may_be_wanted_and_any_number(hf):
         lambda hf: hf.recall("tea", tags="fact"),
         lambda hf: hf.list(sessions="fact"),
         lambda hf: hf.list(statuses="fact"),
-        lambda hf: hf.entities(types="fact"),
-        lambda hf: hf.evict(kinds="fact", keep=0),
+        lambda hf: hf.entities.list(types="fact"),
+        lambda hf: hf.admin.evict(kinds="fact", keep=0),
     ],
 )
 def test_one_name_in_the_place_of_several_is_told(hf, ask):
@@ -89,19 +89,17 @@ def test_a_time_that_is_none_does_not_find_nothing(hf, bound, moment):
 
 @pytest.mark.parametrize("text", [None, 5, b"tea"])
 def test_a_question_is_text(hf, text):
-    for ask in (
-        hf.recall,
-        hf.context,
-        hf.working_memory,
-        lambda given: hf.why(given, expect=hf.remember("Tea").id),
-    ):
+    asking = [hf.recall, hf.context, hf.sessions.working_memory]
+    if text is not None:  # without a question, `explain` says why a memory was stored
+        asking.append(lambda given: hf.explain(hf.remember("Tea").id, given))
+    for ask in asking:
         with pytest.raises(InvalidInput, match="is text, not "):
             ask(text)
 
 
 def test_a_list_of_ids_in_the_place_of_ids_is_told(hf):
     tea = hf.remember("Drinks tea")
-    for ask in (hf.forget, hf.get, hf.purge, hf.archive):
+    for ask in (hf.forget, hf.get, hf.admin.purge, hf.archive):
         with pytest.raises(
             InvalidInput, match=r"by its id or number, not by a list\. Give several as \*ids"
         ):
@@ -143,7 +141,7 @@ def test_fields_that_do_not_fit_are_named(hf):
 def test_a_threshold_is_a_share(hf, threshold):
     hf.remember("Drinks tea", decay_rate=0.1)
     with pytest.raises(InvalidInput, match="threshold must lie between 0 and 1"):
-        hf.decay(threshold=threshold)
+        hf.admin.decay(threshold=threshold)
     assert len(hf.list()) == 1
 
 

@@ -45,7 +45,7 @@ def test_a_recall_on_the_command_line_loads_neither_parser_nor_numbers_nor_what_
     path = str(tmp_path / "memory.db")
     with Holdfast.open(path, scope="user:ann", settings=Settings(embedding_models="static")) as hf:
         hf.remember("Drinks green tea every morning")
-        hf.reembed()
+        hf.admin.reembed()
     words = ["holdfast", "recall", "green tea", "--store", path, "--scope", "user:ann", *options]
     command = f"sys.argv = {words!r}"
     main = "exec('try: main()\\nexcept SystemExit as end: assert not end.code')"

@@ -140,11 +140,11 @@ def test_what_is_no_longer_valid_is_found_by_who_asks_for_it(hf, clock):
 
 def test_past_sessions_in_a_file_are_taken_in_once(hf):
     chats = Path(__file__).parent / "transcripts" / "data" / "chatgpt" / "conversations.json"
-    assert hf.import_sessions(chats, into="user:bob").sessions
+    assert hf.projects.import_sessions(chats, into="user:bob").sessions
     assert [
-        session.scope.key for session in hf.scoped("user:bob").sessions()
-    ] and hf.sessions() == []
-    again = hf.import_sessions(str(chats), into="user:bob")
+        session.scope.key for session in hf.scoped("user:bob").sessions.list()
+    ] and hf.sessions.list() == []
+    again = hf.projects.import_sessions(str(chats), into="user:bob")
     assert (again.sessions, again.unchanged) == ([], 1)
 
 
@@ -177,7 +177,7 @@ def test_past_sessions_in_a_file_are_taken_in_once(hf):
 def test_what_cannot_be_remembered_is_refused_and_nothing_is_written(hf, arguments, complaint):
     with pytest.raises(InvalidInput, match=complaint):
         hf.remember(**arguments)
-    assert (hf.list(), hf.log()) == ([], [])
+    assert (hf.list(), hf.admin.log()) == ([], [])
 
 
 def test_a_text_over_the_limit_is_refused_whole_never_cut(open_memory):
@@ -200,7 +200,7 @@ def test_remember_many_takes_texts_and_mappings_in_order(hf):
         ("one", "fact"),
         ("two", "rule"),
     ]
-    assert len({event.run for event in hf.log()}) == 1
+    assert len({event.run for event in hf.admin.log()}) == 1
 
 
 def test_remember_many_is_all_or_nothing(hf):
@@ -235,7 +235,7 @@ def test_the_same_words_said_twice_are_two_turns(hf):
 
 def test_a_blank_turn_is_nothing_and_writes_nothing(hf):
     assert hf.capture("s1", "user", "  \n ") is None
-    assert (hf.log(), hf.sessions()) == ([], [])
+    assert (hf.admin.log(), hf.sessions.list()) == ([], [])
 
 
 def test_capture_many_leaves_blank_turns_out(hf):
@@ -271,10 +271,12 @@ def test_sessions_are_listed_with_the_latest_activity_first(hf, clock):
     hf.capture("s1", "user", "a")
     clock.forward(hours=1)
     hf.capture("s2", "user", "b")
-    assert [session.id for session in hf.sessions()] == ["s2", "s1"]
+    assert [session.id for session in hf.sessions.list()] == ["s2", "s1"]
     clock.forward(hours=1)
     hf.capture("s1", "user", "c")
-    assert next((session.id, session.last_activity) for session in hf.sessions(open_only=True)) == (
+    assert next(
+        (session.id, session.last_activity) for session in hf.sessions.list(open_only=True)
+    ) == (
         "s1",
         clock.now,
     )
@@ -299,8 +301,8 @@ def test_correct_puts_a_new_memory_in_the_place_of_the_old_one(hf):
 def test_links_show_a_correction_from_both_sides(hf):
     old = hf.remember("Lives in Berlin")
     new = hf.correct(old.id, "Lives in Lisbon", reason="moved")
-    (edge,) = hf.links(old.id)
-    assert hf.links(new.id) == [edge]
+    (edge,) = hf.admin.links(old.id)
+    assert hf.admin.links(new.id) == [edge]
     assert (edge.source, edge.relation, edge.target, edge.reason) == (
         new.id,
         "supersedes",
@@ -370,9 +372,9 @@ def test_forgetting_one_that_does_not_exist_forgets_none(hf):
 def test_archiving_twice_equals_once(hf):
     tea = hf.remember("tea")
     hf.archive(tea.id)
-    before = hf.log()
+    before = hf.admin.log()
     assert hf.archive(tea.id).status == "archived"
-    assert hf.log() == before
+    assert hf.admin.log() == before
 
 
 # Purge
@@ -383,7 +385,7 @@ def test_purge_leaves_no_byte_of_the_text(hf, tmp_path):
     hf.capture("s1", "user", "Marzipan it is")
     hf.recall("xylophonist marzipan")
     new = hf.correct(note.id, "Xylophonist peace")
-    assert hf.purge(note.id, new.id, hf.list(kinds=["turn"])[0].seq).memories == 3
+    assert hf.admin.purge(note.id, new.id, hf.list(kinds=["turn"])[0].seq).memories == 3
     hf.close()
     left = bytes_on_disk(tmp_path).lower()
     assert [
@@ -393,8 +395,8 @@ def test_purge_leaves_no_byte_of_the_text(hf, tmp_path):
 
 def test_a_purged_memory_is_gone_for_every_verb(hf):
     tea = hf.remember("Prefers green tea")
-    hf.purge(tea.id)
-    for verb in (hf.get, hf.history, hf.links, hf.restore, hf.purge):
+    hf.admin.purge(tea.id)
+    for verb in (hf.get, hf.history, hf.admin.links, hf.restore, hf.admin.purge):
         with pytest.raises(NotFound):
             verb(tea.id)
     assert (hf.recall("green tea"), hf.list()) == ([], [])
@@ -402,10 +404,10 @@ def test_a_purged_memory_is_gone_for_every_verb(hf):
 
 def test_what_was_purged_cannot_come_back(hf):
     tea = hf.remember("Prefers green tea")
-    hf.purge(tea.id)
+    hf.admin.purge(tea.id)
     with pytest.raises(Refused, match="purged"):
         hf.undo(hf.last_run)
-    assert hf.doctor() == []
+    assert hf.admin.check() == []
 
 
 # Undo
@@ -442,7 +444,7 @@ def test_undo_takes_back_exactly_what_a_run_did_and_undo_again_redoes_it(hf, ver
     assert snapshot(hf) == before
     hf.undo()
     assert snapshot(hf) == after
-    assert hf.doctor() == []
+    assert hf.admin.check() == []
 
 
 def test_undo_takes_a_run_by_name_even_if_it_is_not_the_latest(hf):
@@ -471,8 +473,8 @@ def test_undoing_the_first_turn_of_a_session_leaves_a_sound_store(hf):
         hf.undo(run)
     except Conflict:
         assert contents(hf.list()) == ["second", "first"]
-    assert hf.doctor() == []
-    assert [session.id for session in hf.sessions()] == ["s1"]
+    assert hf.admin.check() == []
+    assert [session.id for session in hf.sessions.list()] == ["s1"]
 
 
 def test_there_may_be_nothing_to_undo(hf):
@@ -544,8 +546,8 @@ def test_history_tells_everything_that_happened_oldest_first(hf, clock):
 def test_the_log_is_newest_first_and_limited(hf):
     for text in ("one", "two", "three"):
         hf.remember(text)
-    assert [event.target for event in hf.log(limit=2)] == [hf.get(3).id, hf.get(2).id]
-    assert len(hf.log(limit=None)) == 3
+    assert [event.target for event in hf.admin.log(limit=2)] == [hf.get(3).id, hf.get(2).id]
+    assert len(hf.admin.log(limit=None)) == 3
 
 
 def test_stats_count_what_is_kept_and_name_the_models(hf, fake, tmp_path):
@@ -594,14 +596,14 @@ def test_a_correction_stays_in_the_scope_of_what_it_corrects(open_memory):
 VERBS_ON_ONE = {
     "get": lambda hf, ref: hf.get(ref),
     "history": lambda hf, ref: hf.history(ref),
-    "links": lambda hf, ref: hf.links(ref),
-    "why": lambda hf, ref: hf.why("secret garden", expect=ref),
+    "links": lambda hf, ref: hf.admin.links(ref),
+    "why": lambda hf, ref: hf.explain(ref, "secret garden"),
     "correct": lambda hf, ref: hf.correct(ref, "changed"),
     "confirm": lambda hf, ref: hf.confirm(ref),
     "archive": lambda hf, ref: hf.archive(ref),
     "restore": lambda hf, ref: hf.restore(ref),
     "forget": lambda hf, ref: hf.forget(ref),
-    "purge": lambda hf, ref: hf.purge(ref),
+    "purge": lambda hf, ref: hf.admin.purge(ref),
 }
 
 
@@ -621,7 +623,12 @@ def test_nothing_of_another_scope_shows_in_any_listing(hf, open_memory):
     bob.remember("The secret garden", kind="rule", author="Bob")
     bob.capture("s1", "user", "secret")
     bob.recall("secret")
-    assert (hf.recall("the secret garden"), hf.list(), hf.log(), hf.sessions()) == ([], [], [], [])
+    assert (hf.recall("the secret garden"), hf.list(), hf.admin.log(), hf.sessions.list()) == (
+        [],
+        [],
+        [],
+        [],
+    )
     assert (hf.context("secret garden").stable, hf.context("secret garden").turn) == ("", "")
     stats = hf.stats()
     assert (stats["active"], stats["memories"], stats["sessions"], stats["vectors"]) == (
@@ -630,7 +637,7 @@ def test_nothing_of_another_scope_shows_in_any_listing(hf, open_memory):
         0,
         {},
     )
-    assert "secret" not in "".join(hf.export())
+    assert "secret" not in "".join(hf.admin.export())
 
 
 def test_another_scopes_run_cannot_be_undone(hf, open_memory):
@@ -662,13 +669,13 @@ def test_a_scoped_view_shares_the_store_and_sees_only_its_scopes(hf):
 
 def test_recall_counts_as_use_without_being_journalled(words, open_memory, clock):
     tea, chess = words.remember("Prefers green tea"), words.remember("Plays chess")
-    events = words.log()
+    events = words.admin.log()
     words.recall("tea")
     words.recall("green tea")
     words.close()
     again = open_memory("user:ann")
     assert (again.get(tea.id).access_count, again.get(tea.id).last_accessed) == (2, clock.now)
-    assert (again.get(chess.id).access_count, again.log()) == (0, events)
+    assert (again.get(chess.id).access_count, again.admin.log()) == (0, events)
 
 
 def test_uses_through_a_scoped_view_are_counted_too(hf, open_memory):
@@ -680,7 +687,7 @@ def test_uses_through_a_scoped_view_are_counted_too(hf, open_memory):
 
 def test_what_goes_into_a_context_counts_as_used_and_asking_why_does_not(hf, open_memory):
     tea = hf.remember("Prefers green tea")
-    hf.why("tea", expect=tea.id)
+    hf.explain(tea.id, "tea")
     hf.context("tea")
     hf.close()
     assert open_memory("user:ann").get(tea.id).access_count == 1
@@ -778,9 +785,9 @@ def test_what_memory_injected_is_stripped_when_it_comes_back(hf):
 
 def test_a_turn_of_nothing_but_injected_text_is_ignored(hf):
     hf.remember("Prefers green tea")
-    before = len(hf.log())
+    before = len(hf.admin.log())
     assert hf.capture("s1", "user", hf.context("which tea?").turn) is None
-    assert len(hf.log()) == before
+    assert len(hf.admin.log()) == before
     with pytest.raises(Nothing, match="injected"):
         hf.remember(hf.context("which tea?").turn)
 
@@ -814,11 +821,11 @@ def test_the_context_manager_closes(tmp_path):
         lambda hf: hf.list(),
         lambda hf: hf.undo(),
         lambda hf: hf.stats(),
-        lambda hf: hf.log(),
-        lambda hf: list(hf.export()),
-        lambda hf: hf.doctor(),
+        lambda hf: hf.admin.log(),
+        lambda hf: list(hf.admin.export()),
+        lambda hf: hf.admin.check(),
         lambda hf: hf.context("x"),
-        lambda hf: hf.sessions(),
+        lambda hf: hf.sessions.list(),
     ],
 )
 def test_a_closed_memory_says_so(hf, verb):
@@ -860,7 +867,7 @@ def test_the_actor_is_in_the_journal(tmp_path):
         tmp_path / "m.db", scope="user:ann", settings=settings, actor="nightly"
     ) as hf:
         hf.remember("tea")
-        assert hf.log()[0].actor == "nightly"
+        assert hf.admin.log()[0].actor == "nightly"
 
 
 def test_the_url_of_another_database_is_refused_and_no_file_is_made_of_it(tmp_path, monkeypatch):
@@ -881,9 +888,9 @@ def test_the_url_of_another_database_is_refused_and_no_file_is_made_of_it(tmp_pa
         lambda hf, text: hf.get(text),
         lambda hf, text: hf.list(categories=[text]),
         lambda hf, text: hf.recall("tea", tags=[text]),
-        lambda hf, text: hf.about(text),
+        lambda hf, text: hf.entities.get(text),
         lambda hf, text: hf.context("tea", session=text),
-        lambda hf, text: hf.messages(text),
+        lambda hf, text: hf.sessions.messages(text),
     ],
 )
 def test_half_a_surrogate_pair_is_refused_in_plain_words(hf, read):
@@ -904,17 +911,17 @@ def test_what_is_used_is_written_down_within_the_hour_for_others_to_see(hf, open
 def test_a_correction_mentions_whom_its_words_name_and_is_looked_at_anew(hf):
     old = hf.remember("@bob has it", metadata={"enriched_at": "2026-01-01", "ticket": 7})
     new = hf.correct(old.id, "@carol has it")
-    assert [memory.id for memory in hf.about("carol").memories] == [new.id]
+    assert [memory.id for memory in hf.entities.get("carol").memories] == [new.id]
     assert new.metadata == {"ticket": 7}
 
 
 def test_maintenance_is_done_at_once_by_name_or_all_of_it(words, clock):
     words.capture("s1", "user", "I love green tea.")
-    words.end_session("s1")
-    (job,) = words.maintain("consolidate")
+    words.sessions.end("s1")
+    (job,) = words.admin.maintain("consolidate")
     assert (job.kind, job.key, job.status) == ("learn", "s1", "done")
     assert "tea" in words.list(kinds=["fact"])[0].content
     clock.forward(days=1)
-    assert {job.kind for job in words.maintain()} == {"enrich", "decay"}
+    assert {job.kind for job in words.admin.maintain()} == {"enrich", "decay"}
     with pytest.raises(InvalidInput, match="enrich, consolidate, decay, reflect"):
-        words.maintain("sleep")
+        words.admin.maintain("sleep")

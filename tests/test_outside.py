@@ -39,7 +39,7 @@ from holdfast.config import default_store
 with Holdfast.open(default_store(), scope="user:ann") as hf:
     hf.remember("My sister Ines lives in Lisbon")
     hf.capture("monday", "user", "The spare key is under the blue pot")
-    hf.reembed()
+    hf.admin.reembed()
     assert hf.recall("where does my sister live?")
 import sys
 assert "onnxruntime" in sys.modules

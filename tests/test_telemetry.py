@@ -78,7 +78,7 @@ def test_every_change_is_told_as_what_it_is(hf, spans):
     sencha = hf.correct(tea.id, "Prefers sencha")
     hf.confirm(sencha.id)
     hf.forget(sencha.id)
-    hf.purge(sencha.id)
+    hf.admin.purge(sencha.id)
     hf.capture("s1", "user", "hello there")
     hf.context("hello?", session="s1")
     found = [(span.name, attributes(span).get("memory.record.id")) for span in spans()]
@@ -162,7 +162,37 @@ def test_nothing_is_loaded_for_it():
     assert done.stdout.strip() == "False"
 
 
-def test_the_verbs_keep_their_signatures_and_their_words():
-    for name in telemetry.OPERATIONS:
-        verb = getattr(Holdfast, name)
-        assert verb.__doc__ and "self" in inspect.signature(verb).parameters
+TRACED = {
+    "": {
+        "recall",
+        "context",
+        "remember_many",
+        "capture_many",
+        "correct",
+        "confirm",
+        "archive",
+        "restore",
+        "forget",
+    },
+    "sessions": {"working_memory", "extract", "learn"},
+    "records": {"add", "update", "delete"},
+    "reviews": {"propose", "approve", "reject"},
+    "admin": {"import_", "evict", "purge"},
+    "entities": set(),
+    "projects": set(),
+}
+
+
+def test_the_verbs_that_have_a_span_keep_their_signatures_and_their_words(hf):
+    for space, names in TRACED.items():
+        cls = type(getattr(hf, space)) if space else Holdfast
+        traced = {name: one for name, one in vars(cls).items() if hasattr(one, "__wrapped__")}
+        assert traced.keys() == names
+        for verb in traced.values():
+            assert verb.__doc__ and "self" in inspect.signature(verb).parameters
+
+
+def test_a_verb_of_a_namespace_tells_whose_memory_it_is(hf, spans):
+    hf.reviews.propose("Plays chess")
+    (span,) = spans()
+    assert (span.name, attributes(span)["memory.store.id"]) == ("create_memory", "user:ann")

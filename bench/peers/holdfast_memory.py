@@ -56,7 +56,7 @@ class Ours:
             if self._plain
             else memory.capture_many([_turn(turn) for turn in turns])
         )
-        memory.reembed()
+        memory.admin.reembed()
         for turn, kept in zip(turns, stored, strict=True):
             self._keys.setdefault(kept.id, []).append(turn["key"])
 

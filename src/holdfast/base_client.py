@@ -1,8 +1,7 @@
-"""An open memory before any verb: its store, its scopes, and the ways that all verbs go."""
+"""What all verbs of `Holdfast` share: the open store, its scopes, and the helpers around them."""
 
 from __future__ import annotations
 
-import re
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
@@ -10,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from . import config, extraction, ingest, maintenance, replication, retention_mode, retrieval
+from . import config, extraction, maintenance, replication, retention_mode, retrieval
 from .access_counter import AccessCounter
 from .errors import (
     InvalidInput,
@@ -23,16 +22,14 @@ from .errors import (
 )
 from .models.embeddings.tiers import Tiers
 from .records.file_backed_store import FileBackedStore
-from .records.file_sync import Followed
 from .records.roots import RecordRoot
 from .storage import Author, Filter, InMemoryStore, Store, Transaction, open_store
 from .storage.connect import location_of
-from .storage.schema import entity_names, fold
 from .types import (
     Clock,
-    Entity,
     Events,
     Memory,
+    Names,
     Scope,
     Session,
     check_kind,
@@ -53,13 +50,15 @@ SWITCHED = (
     "project",
     "assistant",
 )
+# Damaged rows that a warning names; `Admin.check` lists all.
+MOST_NAMED = 5
 CATCH_UP = (
     2_000  # texts that a recall may embed on its way with the quick model: well under a second
 )
 
 
 class BaseClient:
-    """An open memory before any verb: its store, its scopes, and the ways that all verbs go."""
+    """An open memory without its verbs: store, scopes, settings, clock and actor."""
 
     def __init__(
         self,
@@ -173,18 +172,6 @@ class BaseClient:
         view._files, view.store, view.remedy = self._files, self.store, self.remedy
         return view
 
-    @property
-    def places(self) -> tuple[RecordRoot, ...]:
-        """The folders with records that are open here."""
-        return self._files.places
-
-    @property
-    def followed(self) -> Followed:
-        """What following the records brought before the first read or write, and what a person
-        should know of them.
-        """
-        return self._files.followed
-
     def close(self) -> None:
         """Ends background work and closes the store. Closing twice equals once.
 
@@ -193,7 +180,7 @@ class BaseClient:
         """
         if self._upgrader is not None:
             self._upgrader.stop()
-        self._write_uses(hurry=True)
+        write_uses(self, hurry=True)
         self._sync_at_last()
         self.store.close()
 
@@ -208,169 +195,9 @@ class BaseClient:
     ) -> None:
         self.close()
 
-    def write(self, verb: str, work: Callable[[Transaction], T]) -> T:
-        """Runs changes of your own in one transaction, journalled under `verb`, so that `undo`
-        takes them back.
-
-        `work` may run again if another writer got in the way, so it must do nothing but use its
-        transaction. NeedsPerson, and nothing is changed, when it does what this memory's actor may
-        not do (`ingest/permissions.py`).
-        """
-        author = author_of(self, verb)
-        result = self._files.write(
-            author, extraction.permission_checks.guarded(work, who_of(self, verb, author.run))
-        )
-        self._wrote(self.scopes)
-        return result
-
-    def _wrote(self, scopes: Sequence[Scope]) -> None:
-        """Notes that these scopes were written to, for the sync at the end and the thread that
-        embeds.
-        """
-        self._written.update(scopes)
-        if self._upgrader is not None:
-            self._upgrader.nudge(scopes)
-
-    def get(self, ref: Ref) -> Memory:
-        """The memory with this id or number, in any status; NotFound when these scopes have
-        none.
-        """
-        found = self.store.get(self.scopes, [ref_of(ref)])
-        if found:
-            return found[0]
-        for damage in self.store.damaged(self.scopes):
-            if damage.noun == "memory" and ref_of(ref) in (damage.name, damage.seq):
-                raise damage.error()
-        raise NotFound(f"No memory {ref!r} in {', '.join(map(str, self.scopes))}.", id=ref)
-
-    def _place(self, name: str | None = None) -> RecordRoot:
-        """The open place called 'project' or 'assistant'; without a name the first of them that is
-        open.
-        """
-        for wanted in ("project", "assistant") if name is None else (name,):
-            for place in self.places:
-                if place.name == wanted:
-                    return place
-        if name not in (None, "project", "assistant"):
-            raise InvalidInput(f"There is no place {name!r} for records. Use project or assistant.")
-        raise InvalidInput(
-            "This is no project. `holdfast project init` makes it one."
-            if name != "assistant"
-            else "The place of the assistant is not open here. Pass places= to Holdfast.open."
-        )
-
-    def _check(self, verb: Verb, memory: Memory) -> Ruling:
-        """What becomes of a verb of this actor on a memory; NeedsPerson where a person has to do
-        it.
-        """
-        return extraction.permission_checks.check(who_of(self, verb), verb, memory, self._events_of)
-
-    def _events_of(self, scope: Scope, memory: str) -> Events:
-        """What the journal says of a memory, oldest first."""
-        return self.store.events((scope,), target=memory)[::-1]
-
     def _new_author(self, verb: str) -> Author:
         at = self.clock()
         return Author(self.actor, new_id("run", at), at, verb)
-
-    def _filter(
-        self,
-        *,
-        kinds: Sequence[str] = (),
-        statuses: Sequence[str] = ("active",),
-        since: Moment = None,
-        until: Moment = None,
-        as_of: Moment = None,
-        valid: bool = True,
-        **narrower: Any,
-    ) -> Filter:
-        then = moment_of(as_of, "as_of")
-        lists: dict[str, Any] = {name: str_tuple(values, name) for name, values in narrower.items()}
-        return Filter(
-            scopes=self.scopes,
-            kinds=tuple(map(check_kind, str_tuple(kinds, "kinds"))),
-            statuses=tuple(map(check_status, str_tuple(statuses, "statuses"))),
-            since=moment_of(since, "since"),
-            until=moment_of(until, "until"),
-            as_of=then,
-            valid_at=(self.clock() if then is None else then) if valid else None,
-            **lists,
-        )
-
-    def _sought(self, **narrower: Any) -> Filter:
-        """What a recall looks through: as `_filter` has it, without what is switched off."""
-        return replace(self._filter(**narrower), scopes=tuple(filter(self._is_on, self.scopes)))
-
-    def _is_on(self, scope: Scope) -> bool:
-        return scope.kind not in SWITCHED or bool(
-            self.store.profiles.get(scope).get("enabled", True)
-        )
-
-    def _check_on(self, scope: Scope) -> None:
-        """Refused for a project, or an assistant, that is switched off."""
-        if not self._is_on(scope):
-            own = " --personal" if scope.kind == "assistant" else ""
-            raise Refused(
-                f"Memory of {scope} is off; nothing was written. Turn it on: holdfast project "
-                f"enable{own}"
-            )
-
-    def _engine(self) -> retrieval.recall.Engine:
-        # A store that cannot be written can still be read; words find what has no vector.
-        with suppress(StoreReadOnly, StoreBusy, StoreFull), self.store.short_busy_timeout():
-            maintenance.embedding_catchup.catch_up(
-                self.store, self.tiers, self.scopes, limit=CATCH_UP
-            )
-        if self._upgrader is not None:
-            self._upgrader.nudge(self.scopes)
-        return retrieval.recall.Engine(
-            self.store, self.tiers, self.clock, fusion=self.settings.fusion
-        )
-
-    def _change(self, verb: str, ref: Ref, work: Callable[[Transaction, Memory], Memory]) -> Memory:
-        memory = self.get(ref)
-        return self.write(verb, lambda tx: work(tx, reload(tx, memory)))
-
-    def _set_status(self, verb: str, ref: Ref, status: str, reason: str) -> Memory:
-        at = self.clock()
-        return self._change(
-            verb,
-            ref,
-            lambda tx, memory: ingest.commit.set_status(tx, memory, status, at=at, reason=reason),
-        )
-
-    def _session(self, id: str) -> Session:
-        for scope in self.scopes:
-            if known := self.store.sessions.get(scope, id):
-                return known
-        raise NotFound(f"No session {id!r} in {', '.join(map(str, self.scopes))}.", id=id)
-
-    def _entity(self, name: str, *, partly: bool = False) -> Entity:
-        """The entity with this id or name, or with these words in its name; of several, the one
-        mentioned most.
-        """
-        for scope in self.scopes:
-            if known := self.store.entities.get(scope, name):
-                return known
-        wanted = fold(name.lstrip("@#"))
-        found = self.store.entities.list(self.scopes, names=[wanted])
-        if not found and partly and wanted:
-            words = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
-            found = [
-                one
-                for one in self.store.entities.list(self.scopes)
-                if any(map(words.search, entity_names(one)))
-            ]
-        if not found:
-            raise NotFound(
-                f"Nothing here mentions {name!r}. `holdfast entity list` shows who is known.",
-                id=name,
-            )
-        return found[0]
-
-    def _note_uses(self, memories: Iterable[Memory]) -> None:
-        if self._uses.add(memories, self.clock()):
-            self._write_uses(hurry=True)
 
     def _sync_at_last(self) -> None:
         """Syncs what was written, if that is set. Whatever goes wrong is noted, and no business of
@@ -382,38 +209,180 @@ class BaseClient:
             run = replication.sync.Run(self.actor, self.clock)
             replication.sync.sync_ignoring_errors(self.store, self.settings.sync_with, scopes, run)
 
-    def _write_uses(self, *, hurry: bool = False) -> None:
-        """A store that cannot be written, or in a `hurry` not at once, loses only the counts."""
-        try:
-            for scope, uses in self._uses.take().items():
-                with self.store.short_busy_timeout() if hurry else nullcontext():
-                    self.store.touch([scope], uses, self.clock())
-        except StoreError as error:
-            # Who only asks need not load it.
-            import logging  # noqa: PLC0415
 
-            logging.getLogger(__name__).info("what was recalled is not counted: %s", error)
+class Namespace:
+    """The verbs of one noun, reached through an attribute of `Holdfast`."""
+
+    def __init__(self, client: BaseClient) -> None:
+        self.client = client
 
 
-def who_of(memory: BaseClient, verb: str, run: str = "") -> Who:
+def write(client: BaseClient, verb: str, work: Callable[[Transaction], T]) -> T:
+    """Runs `work` in one transaction, journalled under `verb`; see `Admin.write`."""
+    author = author_of(client, verb)
+    result = client._files.write(
+        author, extraction.permission_checks.guarded(work, who_of(client, verb, author.run))
+    )
+    mark_written(client, client.scopes)
+    return result
+
+
+def files_of(client: BaseClient) -> FileBackedStore:
+    """The record files that are open beside the store."""
+    return client._files
+
+
+def mark_written(client: BaseClient, scopes: Sequence[Scope]) -> None:
+    """Notes that these scopes were written to, for the sync at the end and the thread that
+    embeds.
+    """
+    client._written.update(scopes)
+    if client._upgrader is not None:
+        client._upgrader.nudge(scopes)
+
+
+def find(client: BaseClient, ref: Ref) -> Memory:
+    """The memory with this id or number, in any status; NotFound when these scopes have
+    none.
+    """
+    found = client.store.get(client.scopes, [ref_of(ref)])
+    if found:
+        return found[0]
+    for damage in client.store.damaged(client.scopes):
+        if damage.noun == "memory" and ref_of(ref) in (damage.name, damage.seq):
+            raise damage.error()
+    raise NotFound(f"No memory {ref!r} in {', '.join(map(str, client.scopes))}.", id=ref)
+
+
+def check_permission(client: BaseClient, verb: Verb, memory: Memory) -> Ruling:
+    """What becomes of a verb of this actor on a memory; NeedsPerson where a person has to do
+    it.
+    """
+    return extraction.permission_checks.check(
+        who_of(client, verb), verb, memory, lambda scope, id: events_of(client, scope, id)
+    )
+
+
+def events_of(client: BaseClient, scope: Scope, id: str) -> Events:
+    """What the journal says of a memory, oldest first."""
+    return client.store.events((scope,), target=id)[::-1]
+
+
+def filter_of(
+    client: BaseClient,
+    *,
+    kinds: Sequence[str] = (),
+    statuses: Sequence[str] = ("active",),
+    since: Moment = None,
+    until: Moment = None,
+    as_of: Moment = None,
+    valid: bool = True,
+    **narrower: Any,
+) -> Filter:
+    """The filter that narrows what these scopes hold, from the arguments of a verb."""
+    then = moment_of(as_of, "as_of")
+    lists: dict[str, Any] = {name: str_tuple(values, name) for name, values in narrower.items()}
+    return Filter(
+        scopes=client.scopes,
+        kinds=tuple(map(check_kind, str_tuple(kinds, "kinds"))),
+        statuses=tuple(map(check_status, str_tuple(statuses, "statuses"))),
+        since=moment_of(since, "since"),
+        until=moment_of(until, "until"),
+        as_of=then,
+        valid_at=(client.clock() if then is None else then) if valid else None,
+        **lists,
+    )
+
+
+def recall_filter(client: BaseClient, **narrower: Any) -> Filter:
+    """What a recall searches: like `filter_of`, without the scopes that are switched off."""
+    enabled = tuple(scope for scope in client.scopes if is_enabled(client, scope))
+    return replace(filter_of(client, **narrower), scopes=enabled)
+
+
+def is_enabled(client: BaseClient, scope: Scope) -> bool:
+    """Whether the memory of a scope is not switched off as a whole."""
+    return scope.kind not in SWITCHED or bool(client.store.profiles.get(scope).get("enabled", True))
+
+
+def check_enabled(client: BaseClient, scope: Scope) -> None:
+    """Refused for a project, or an assistant, that is switched off."""
+    if not is_enabled(client, scope):
+        own = " --personal" if scope.kind == "assistant" else ""
+        raise Refused(
+            f"Memory of {scope} is off; nothing was written. Turn it on: holdfast project "
+            f"enable{own}"
+        )
+
+
+def engine_of(client: BaseClient) -> retrieval.recall.Engine:
+    """What a recall runs on: the store, and the models for which it embeds what is missing."""
+    # A store that cannot be written can still be read; words find what has no vector.
+    with suppress(StoreReadOnly, StoreBusy, StoreFull), client.store.short_busy_timeout():
+        maintenance.embedding_catchup.catch_up(
+            client.store, client.tiers, client.scopes, limit=CATCH_UP
+        )
+    if client._upgrader is not None:
+        client._upgrader.nudge(client.scopes)
+    return retrieval.recall.Engine(
+        client.store, client.tiers, client.clock, fusion=client.settings.fusion
+    )
+
+
+def change(
+    client: BaseClient, verb: str, ref: Ref, work: Callable[[Transaction, Memory], Memory]
+) -> Memory:
+    """Changes one memory in a run of its own, as it is inside that transaction."""
+    memory = find(client, ref)
+    return write(client, verb, lambda tx: work(tx, reload(tx, memory)))
+
+
+def session_of(client: BaseClient, id: str) -> Session:
+    """The session with this id; NotFound when these scopes have none."""
+    for scope in client.scopes:
+        if known := client.store.sessions.get(scope, id):
+            return known
+    raise NotFound(f"No session {id!r} in {', '.join(map(str, client.scopes))}.", id=id)
+
+
+def count_uses(client: BaseClient, memories: Iterable[Memory]) -> None:
+    """Counts one use of each memory; the counts are written together, later."""
+    if client._uses.add(memories, client.clock()):
+        write_uses(client, hurry=True)
+
+
+def write_uses(client: BaseClient, *, hurry: bool = False) -> None:
+    """A store that cannot be written, or in a `hurry` not at once, loses only the counts."""
+    try:
+        for scope, uses in client._uses.take().items():
+            with client.store.short_busy_timeout() if hurry else nullcontext():
+                client.store.touch([scope], uses, client.clock())
+    except StoreError as error:
+        # Who only asks need not load it.
+        import logging  # noqa: PLC0415
+
+        logging.getLogger(__name__).info("what was recalled is not counted: %s", error)
+
+
+def who_of(client: BaseClient, verb: str, run: str = "") -> Who:
     """Who acts through this memory, as what may be done is decided by."""
-    approval = memory.settings.approval
+    approval = client.settings.approval
     return extraction.permission_checks.Who(
-        memory.actor,
+        client.actor,
         verb,
         run,
         needs_person=lambda kind: extraction.policy.needs_person(approval, kind),
     )
 
 
-def author_of(memory: BaseClient, verb: str) -> Author:
+def author_of(client: BaseClient, verb: str) -> Author:
     """Who writes from now on, in a new run, which is the one that `undo` takes back."""
-    author = memory._new_author(verb)
-    memory.last_run = author.run
+    author = client._new_author(verb)
+    client.last_run = author.run
     return author
 
 
-def command_for(memory: BaseClient, *words: str) -> str:
+def command_for(client: BaseClient, *words: str) -> str:
     """A command line of ours that works on this very store, as it can be typed in a shell.
 
     Of the commands that are told to people only `reembed` has to do with scopes: all of these are
@@ -423,12 +392,35 @@ def command_for(memory: BaseClient, *words: str) -> str:
     import shlex  # noqa: PLC0415
 
     said = ["holdfast", *words]
-    location = memory.store.location
-    if location not in (":memory:", location_of(memory.settings.store or config.default_store())):
+    location = client.store.location
+    if location not in (":memory:", location_of(client.settings.store or config.default_store())):
         said += ["--store", location]
     if "reembed" in words:
-        said += [part for scope in memory.scopes for part in ("--scope", str(scope))]
+        said += [part for scope in client.scopes for part in ("--scope", str(scope))]
     return shlex.join(said)
+
+
+def warnings_of(client: BaseClient, *, commands: bool = True) -> Names:
+    """Rows that were left out, and models that recall went without; see `Admin.warnings`."""
+    found = client.store.damaged(client.scopes)
+    told = [f"Left out, because it cannot be read: {one}." for one in found[:MOST_NAMED]]
+    if len(found) > MOST_NAMED:
+        told.append(f"Left out as well: {len(found) - MOST_NAMED} more.")
+    if found and commands:
+        doctor = command_for(client, "doctor")
+        told.append(f"To see all that is damaged, and what can be done: {doctor}")
+    problems = embedding_problems_of(client, commands=commands)
+    return told + retrieval.embedding_status.warnings(problems, client.tiers)
+
+
+def embedding_problems_of(
+    client: BaseClient, *, ask: bool = False, commands: bool = True
+) -> dict[str, str]:
+    """Why embedding models cannot serve a recall here; see `Admin.embedding_problems`."""
+    remedy = client.remedy or command_for(client, "store", "reembed", "--fresh")
+    return retrieval.embedding_status.problems(
+        client.store, client.tiers, client.scopes, remedy=remedy if commands else "", ask=ask
+    )
 
 
 def _tiers(settings: config.Settings, clock: Clock, mode: retention_mode.Mode) -> Tiers:

@@ -218,7 +218,9 @@ def evaluate(
             hf.tiers = tiers or hf.tiers
             keys = _capture_pool(hf, pool, clock)
             if list(hf.tiers):
-                hf.reembed(progress=lambda model, done: progress(f"embedding with {model}", done))
+                hf.admin.reembed(
+                    progress=lambda model, done: progress(f"embedding with {model}", done)
+                )
             for asked in pool.questions:
                 clock.now = asked.now
                 hits = hf.recall(asked.text, limit=max(DEPTHS))

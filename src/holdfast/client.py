@@ -4,36 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from . import context, extraction, ingest, maintenance, records, replication, retrieval
-from .base_client import command_for, who_of
-from .errors import InvalidInput, NotFound, Nothing
-from .namespaces.admin import Keeping
-from .namespaces.extracting import Extracting
-from .namespaces.projects import Indexing
-from .namespaces.publishing import Publishing
-from .namespaces.records import FROM_FILES
-from .namespaces.reviews import Approving
-from .namespaces.sessions import Conversing
-from .records.roots import is_record
-from .storage import Filter, Transaction
-from .storage.protocol import Entities
-from .telemetry import traced
-from .types import (
-    DAY,
-    MOST_HITS,
-    About,
-    Edges,
-    Entity,
-    Events,
-    Hits,
-    Memories,
-    Memory,
-    Names,
-    Sessions,
-    check_kind,
+from . import (
+    context,
+    extraction,
+    ingest,
+    maintenance,
+    namespaces,
+    records,
+    replication,
+    retrieval,
 )
+from .base_client import (
+    BaseClient,
+    change,
+    check_enabled,
+    check_permission,
+    count_uses,
+    embedding_problems_of,
+    engine_of,
+    filter_of,
+    find,
+    recall_filter,
+    who_of,
+    write,
+)
+from .errors import InvalidInput, NotFound, Nothing, Refused
+from .records.file_sync import VERB
+from .records.roots import is_record
+from .records.source_lists import INDEX
+from .storage import Transaction
+from .storage.legacy_progress import MIGRATE
+from .telemetry import traced
+from .types import DAY, MOST_HITS, Events, Hits, Memories, Memory
 from .validation import (
     AllFields,
     Fields,
@@ -46,24 +50,29 @@ from .validation import (
     ensure_list,
     most_of,
     reload,
-    str_tuple,
     text_of,
     turn_of,
 )
 
 if TYPE_CHECKING:
-    from .context.companion import WorkingMemory
     from .context.session_context import Context
     from .ingest.commit import Draft
+    from .namespaces.admin import Admin
+    from .namespaces.entities import Entities
+    from .namespaces.projects import Projects
+    from .namespaces.records import Records
+    from .namespaces.reviews import Reviews
+    from .namespaces.sessions import Sessions
+    from .retrieval.explain import Why
+    from .retrieval.provenance import Stored
 
 __all__ = ["Holdfast", "Moment", "Ref", "ScopeLike", "check_open"]
 
-# Damaged rows that a warning names; `doctor` lists all.
-MOST_NAMED = 5
+FROM_FILES = (VERB, INDEX, MIGRATE)
+"""Journal verbs of changes that only followed those of files, or an upgrade."""
 
 
-@traced
-class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting):
+class Holdfast(BaseClient):
     """An open memory, bound to one scope for writing and one or several for reading.
 
     Every change is a run, and `last_run` is what the latest one is called, for `undo`. Threads may
@@ -75,6 +84,39 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
     ['Prefers green tea to coffee']
     >>> hf.close()
     """
+
+    # A namespace is a small object made when it is asked for, and its module is loaded then:
+    # a recall pays for none of them.
+
+    @property
+    def sessions(self) -> Sessions:
+        """Conversations: their messages, their end and what is extracted from them."""
+        return namespaces.sessions.Sessions(self)
+
+    @property
+    def records(self) -> Records:
+        """Memories stored as Markdown files that people edit and commit."""
+        return namespaces.records.Records(self)
+
+    @property
+    def entities(self) -> Entities:
+        """The people, projects and places that memories mention."""
+        return namespaces.entities.Entities(self)
+
+    @property
+    def reviews(self) -> Reviews:
+        """Memories that wait for a person's approval."""
+        return namespaces.reviews.Reviews(self)
+
+    @property
+    def projects(self) -> Projects:
+        """Project memory, and what sessions, tickets and notes of a project say."""
+        return namespaces.projects.Projects(self)
+
+    @property
+    def admin(self) -> Admin:
+        """Erasure, maintenance, export, import, sync, the journal and health checks."""
+        return namespaces.admin.Admin(self)
 
     def remember(
         self,
@@ -108,11 +150,12 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         )
         return self.remember_many([draft])[0]
 
+    @traced("upsert_memory")
     def remember_many(self, drafts: Iterable[str | Mapping[str, Any] | Draft]) -> Memories:
         """Stores many memories in one transaction: all of them or, if one is not acceptable,
         none.
         """
-        self._check_on(self.scopes[0])
+        check_enabled(self, self.scopes[0])
         at = self.clock()
         limit = self.settings.max_content_bytes
         given = map(as_draft, ensure_list(drafts, "memories", "remember"))
@@ -125,7 +168,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
             ingest.entity_linking.note(tx, [one for one in stored if one.status == "active"], at=at)
             return stored
 
-        return self.write("remember", work)
+        return write(self, "remember", work)
 
     def capture(
         self, session: str, role: str, text: str, *, author: str = "", event_time: Moment = None
@@ -145,6 +188,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         stored = self.capture_many([turn])
         return stored[0] if stored else None
 
+    @traced("create_memory")
     def capture_many(
         self, turns: Iterable[Mapping[str, Any]], *, noted: Mapping[str, Any] | None = None
     ) -> Memories:
@@ -155,7 +199,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         turn of one that has ended opens it again. What is `noted` is added to the metadata of their
         sessions.
         """
-        self._check_on(self.scopes[0])
+        check_enabled(self, self.scopes[0])
         at = self.clock()
         limit = self.settings.max_content_bytes
         scope = self.scopes[0]
@@ -166,11 +210,13 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
                 memories.append(ingest.commit.build(turn_of(turn), scope, at=at, max_bytes=limit))
         if not memories:
             return []
-        return self.write(
+        return write(
+            self,
             "capture",
             lambda tx: ingest.capture.save_turns(tx, memories, at=at, noted=noted),
         )
 
+    @traced("update_memory")
     def correct(
         self, ref: Ref, content: str, *, reason: str = "", **fields: Unpack[AllFields]
     ) -> Memory:
@@ -180,15 +226,15 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         file. Where an agent corrects what a person wrote or confirmed, the new words come back as a
         proposal, and nothing else changes.
         """
-        old = self.get(ref)
+        old = find(self, ref)
         at = self.clock()
         if old.status == "proposed":
-            return self.approve(ref, content)
-        ruling = self._check("correct", old)
+            return self.reviews.approve(ref, content)
+        ruling = check_permission(self, "correct", old)
         if is_record(old):
             if not ruling.allowed:
                 raise extraction.permission_checks.refused("correct", "written", old.id)
-            return self._corrected(old, content, fields)
+            return namespaces.records.correct_record(self, old, content, fields)
         kept = {
             "kind": old.kind,
             "category": old.category,
@@ -205,55 +251,59 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
             draft, old.scope, at=at, max_bytes=self.settings.max_content_bytes
         )
         if not ruling.allowed:
-            return self._propose_instead(old, new, reason or ruling.reason)
+            return namespaces.reviews.propose_instead(self, old, new, reason or ruling.reason)
 
         def work(tx: Transaction) -> Memory:
             corrected = ingest.commit.correct(tx, reload(tx, old), new, reason=reason)
             ingest.entity_linking.note(tx, [corrected], at=at)
             return corrected
 
-        return self.write("correct", work)
+        return write(self, "correct", work)
 
+    @traced("update_memory")
     def confirm(self, ref: Ref) -> Memory:
         """Protects a memory: full confidence, no decay, and only a person may replace it.
         NeedsPerson for an agent.
         """
         at = self.clock()
-        self._check("confirm", self.get(ref))
-        return self._change(
-            "confirm", ref, lambda tx, memory: ingest.commit.confirm(tx, memory, at=at)
+        check_permission(self, "confirm", find(self, ref))
+        return change(
+            self, "confirm", ref, lambda tx, memory: ingest.commit.confirm(tx, memory, at=at)
         )
 
+    @traced("update_memory")
     def archive(self, ref: Ref, *, reason: str = "archived") -> Memory:
         """Puts a memory away: it is kept and listed, but no longer recalled."""
-        self._check("archive", self.get(ref))
-        return self._set_status("archive", ref, "archived", reason)
+        check_permission(self, "archive", find(self, ref))
+        return _set_status(self, "archive", ref, "archived", reason)
 
+    @traced("update_memory")
     def restore(self, ref: Ref) -> Memory:
         """Brings back a memory that was archived, forgotten, superseded, faded or evicted.
 
         A proposal that was rejected or has expired waits for a decision again.
         """
-        memory = self.get(ref)
-        self._check("restore", memory)
+        memory = find(self, ref)
+        check_permission(self, "restore", memory)
         back = (
             "proposed"
             if extraction.approval.proposer(memory) and extraction.approval.undecided(memory)
             else "active"
         )
-        return self._set_status("restore", ref, back, "restored")
+        return _set_status(self, "restore", ref, back, "restored")
 
+    @traced("delete_memory")
     def forget(self, *refs: Ref) -> Memories:
-        """Forgets memories. Nothing recalls them any more; `undo` brings them back; `purge` erases
-        for good.
+        """Forgets memories. Nothing recalls them any more; `undo` brings them back; `admin.purge`
+        erases for good.
 
         NeedsPerson, and none is forgotten, where an agent would forget what a person wrote or
         confirmed.
         """
-        memories = [self.get(ref) for ref in refs]
+        memories = [find(self, ref) for ref in refs]
         at = self.clock()
         for memory in memories:
-            self._check("forget", memory)
+            check_permission(self, "forget", memory)
 
         def work(tx: Transaction) -> Memories:
             return [
@@ -263,32 +313,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
                 for memory in memories
             ]
 
-        return self.write("forget", work)
-
-    def evict(
-        self, *, kinds: Sequence[str], keep: int, spare_unconsolidated: bool = True
-    ) -> Memories:
-        """Puts away the oldest memories of these kinds so that `keep` stay active; `restore` brings
-        one back.
-
-        Never one that is protected, nor, unless told otherwise, one that consolidation has yet to
-        read.
-        """
-        wanted = tuple(map(check_kind, str_tuple(kinds, "kinds")))
-        at = self.clock()
-        keep = check_limit(keep, "keep")
-
-        def work(tx: Transaction) -> Memories:
-            found = tx.surplus(
-                self.scopes[0], wanted, keep, spare_unconsolidated=spare_unconsolidated
-            )
-            why = f"more than {keep} kept"
-            return [
-                ingest.commit.set_status(tx, memory, "evicted", at=at, reason=why)
-                for memory in found
-            ]
-
-        return self.write("evict", work)
+        return write(self, "forget", work)
 
     def undo(self, run: str | None = None) -> Events:
         """Takes back everything one run did, exactly. Without a run: the latest one in these
@@ -300,9 +325,9 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         or a decision about a proposal.
         """
         wanted = run or self._latest_run()
-        self._check_undo(wanted)
+        _check_files_unchanged(self, wanted)
         self._check_undoer(wanted)
-        return self.write("undo", lambda tx: records.operations.undo(tx, self.scopes, wanted))
+        return write(self, "undo", lambda tx: records.operations.undo(tx, self.scopes, wanted))
 
     def _check_undoer(self, run: str) -> None:
         who = who_of(self, "undo")
@@ -332,34 +357,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
             raise NotFound("There is nothing to undo.")
         return events[0].run
 
-    def merge_entities(self, keep: str, *others: str) -> Entity:
-        """Says that several people, projects… are one: their names and mentions go to `keep`."""
-        kept = self._entity(keep)
-        gone = [self._entity(other) for other in others]
-        return self._entity(
-            self.write("merge", lambda tx: ingest.entity_linking.merge(tx, kept, gone)).id
-        )
-
-    def split_entity(self, name: str, *names: str) -> Entity:
-        """Gives some names of an entity, and the memories with them, to a new one, which comes
-        back.
-        """
-        entity = self._entity(name)
-        at = self.clock()
-        return self._entity(
-            self.write("split", lambda tx: ingest.entity_linking.split(tx, entity, names, at=at)).id
-        )
-
-    def rename_entity(self, name: str, new_name: str, *, type: str | None = None) -> Entity:
-        """Calls an entity something else; the old name stays as an alias."""
-        entity = self._entity(name)
-        return self._entity(
-            self.write(
-                "rename",
-                lambda tx: ingest.entity_linking.rename(tx, entity, new_name, type),
-            ).id
-        )
-
+    @traced("search_memory")
     def recall(
         self,
         question: str,
@@ -384,7 +382,8 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         LangGraph's store, there or below.
         """
         below = {} if namespace is None else {"namespace": namespace}
-        where = self._sought(
+        where = recall_filter(
+            self,
             kinds=kinds,
             categories=categories,
             tags=tags,
@@ -401,20 +400,40 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
             limit=self._limit(limit),
             tokens=most_of(tokens, "tokens"),
         )
-        hits = retrieval.recall.recall(self._engine(), asked).hits
-        self._note_uses(hit.memory for hit in hits)
+        hits = retrieval.recall.recall(engine_of(self), asked).hits
+        count_uses(self, [hit.memory for hit in hits])
         return hits
 
-    def why(self, question: str, *, expect: Ref, limit: int | None = None) -> retrieval.explain.Why:
-        """Replays a recall and names the stage at which the memory `expect` was dropped, or its
+    @overload
+    def explain(self, ref: Ref) -> Stored: ...
+
+    @overload
+    def explain(self, ref: Ref, question: str, *, limit: int | None = None) -> Why: ...
+
+    def explain(
+        self, ref: Ref, question: str | None = None, *, limit: int | None = None
+    ) -> Stored | Why:
+        """Explain why a memory was stored, or with `question` why a recall finds it or not.
+
+        Without a question: the words it rests on, and of a turn what of it was not stored. With
+        one: the recall is replayed, and the stage named at which the memory was dropped, or its
         rank.
         """
-        expected = self.get(expect)
+        memory = find(self, ref)
+        if question is None:
+            return retrieval.provenance.why_stored(self.store, memory)
         asked = retrieval.recall.Question(
-            text_of(question, "question"), self._sought(), limit=self._limit(limit)
+            text_of(question, "question"), recall_filter(self), limit=self._limit(limit)
         )
-        return retrieval.explain.why(self._engine(), asked, expected)
+        return retrieval.explain.why(engine_of(self), asked, memory)
 
+    def get(self, ref: Ref) -> Memory:
+        """The memory with this id or number, in any status; NotFound when these scopes have
+        none.
+        """
+        return find(self, ref)
+
+    @traced("search_memory")
     def context(
         self,
         prompt: str,
@@ -432,47 +451,15 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         """
         budget = self.settings.context_tokens if tokens is None else tokens
         found = context.session_context.context(
-            self._engine(),
-            self._sought(kinds=kinds),
+            engine_of(self),
+            recall_filter(self, kinds=kinds),
             text_of(prompt, "prompt"),
             session=session,
             tokens=check_limit(budget, "tokens"),
             limit=check_limit(limit),
         )
-        self._note_uses(found.memories)
+        count_uses(self, found.memories)
         return found
-
-    def working_memory(
-        self,
-        prompt: str,
-        *,
-        session: str | None = None,
-        first_turn: bool | None = None,
-        guest: bool = False,
-    ) -> WorkingMemory:
-        """What a companion has in mind for this turn: facts, arcs of earlier sessions, rules, and
-        how they were found.
-
-        Facts and arcs only where the profile says `proactive_recall`. The first turn, which is told
-        by the session unless it is said, has the latest session in mind. A guest has nothing.
-        """
-        found = context.companion.load_memory_for_turn(
-            self._engine,
-            self._sought(excluded_sessions=(session,) if session else ()),
-            text_of(prompt, "prompt"),
-            store=self.store,
-            first_turn=self._begins(session) if first_turn is None else first_turn,
-            volunteers=not guest and bool(self.profile()["proactive_recall"]),
-            guest=guest or self.mode == "incognito",
-        )
-        self._note_uses((*found.entries, *found.rules))
-        return found
-
-    def why_stored(self, ref: Ref) -> retrieval.provenance.Stored:
-        """Why a memory was stored, and on which words it rests; of a turn, also what of it was not
-        stored.
-        """
-        return retrieval.provenance.why_stored(self.store, self.get(ref))
 
     def list(
         self,
@@ -487,7 +474,8 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         after: int | None = None,
     ) -> Memories:
         """Memories, newest first; `after` is the number of the last one of the page before."""
-        where = self._filter(
+        where = filter_of(
+            self,
             kinds=kinds,
             categories=categories,
             statuses=statuses,
@@ -498,83 +486,17 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         )
         return self.store.list(where, limit=most_of(limit), after=after)
 
-    def entities(self, *, types: Sequence[str] = (), limit: int | None = None) -> Entities:
-        """The people, projects, places… that memories mention, most mentioned first."""
-        return self.store.entities.list(
-            self.scopes, types=str_tuple(types, "types"), limit=most_of(limit)
-        )
-
-    def about(self, name: str, *, limit: int | None = 10) -> About:
-        """Everything about one of them, by a name or an id: the profile, and the memories that
-        mention it.
-
-        A part of a name will do: Ines is Ines Ferreira, unless somebody is called just that.
-        """
-        entity = self._entity(text_of(name, "name"), partly=True)
-        return About(
-            entity, self.store.entities.mentioning(entity.scope, entity.id, limit=most_of(limit))
-        )
-
     def history(self, ref: Ref) -> Events:
         """Everything that happened to a memory, oldest first."""
-        memory = self.get(ref)
+        memory = find(self, ref)
         return self.store.events((memory.scope,), target=memory.id)[::-1]
-
-    def links(self, ref: Ref) -> Edges:
-        """What a memory was derived from, supersedes or conflicts with, and the other way round."""
-        memory = self.get(ref)
-        return self.store.edges(memory.scope, memory.id)
-
-    def log(self, *, limit: int | None = 50) -> Events:
-        """The journal of these scopes, newest first."""
-        return self.store.events(self.scopes, limit=most_of(limit))
-
-    def sessions(self, *, open_only: bool = False) -> Sessions:
-        """Conversations, the most recently active first."""
-        return self.store.sessions.list(self.scopes, open_only=open_only)
-
-    def warnings(self, *, commands: bool = True) -> Names:
-        """What whoever was answered should know: rows that were left out because they cannot be
-        read, and why recall went without a model.
-
-        It tells what has been noticed so far in these scopes, and asks nobody. Without `commands`
-        it does not say what to do about it: who is told may not be who runs the store, and a
-        command names where it is.
-        """
-        found = self.store.damaged(self.scopes)
-        told = [f"Left out, because it cannot be read: {one}." for one in found[:MOST_NAMED]]
-        if len(found) > MOST_NAMED:
-            told.append(f"Left out as well: {len(found) - MOST_NAMED} more.")
-        if found and commands:
-            told.append(
-                f"To see all that is damaged, and what can be done: {command_for(self, 'doctor')}"
-            )
-        problems = self._embedding_problems(self._remedy() if commands else "")
-        return told + retrieval.embedding_status.warnings(problems, self.tiers)
-
-    def embedding_problems(self, *, ask: bool = False) -> dict[str, str]:
-        """Why embedding models cannot serve a recall here, by model: no answer, or vectors that
-        cannot be compared.
-
-        With `ask`, one that has not answered yet is asked for a vector; otherwise only what was
-        noticed is told.
-        """
-        return self._embedding_problems(self._remedy(), ask=ask)
-
-    def _embedding_problems(self, remedy: str, *, ask: bool = False) -> dict[str, str]:
-        return retrieval.embedding_status.problems(
-            self.store, self.tiers, self.scopes, remedy=remedy, ask=ask
-        )
-
-    def _remedy(self) -> str:
-        return self.remedy or command_for(self, "store", "reembed", "--fresh")
 
     def stats(self) -> dict[str, Any]:
         """Counts, coverage and health: what is kept, which models serve, and what is not
         working.
         """
         counts = self.store.counts(self.scopes)
-        sessions = self.sessions()
+        sessions = self.store.sessions.list(self.scopes)
         return {
             "store": self.store.location,
             "scopes": [str(scope) for scope in self.scopes],
@@ -584,7 +506,7 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
             "vectors": self.store.vectors.coverage(self.scopes),
             "models": [embedder.identity for embedder in self.tiers],
             "spend": self._spend(),
-            "problems": self.embedding_problems(ask=True)
+            "problems": embedding_problems_of(self, ask=True)
             | extraction.turn_extraction.failures(self.store, self.scopes)
             | replication.sync.failures(self.store, self.scopes),
         }
@@ -596,13 +518,37 @@ class Holdfast(Approving, Publishing, Conversing, Keeping, Indexing, Extracting)
         used = self.store.spend.total(self.scopes, self.clock() // DAY)
         return {**used._asdict(), "per_day": self.settings.model_tokens_per_day}
 
-    def _begins(self, session: str | None) -> bool:
-        """Whether nobody has answered yet in a session."""
-        turns = self.store.list(Filter(self.scopes, sessions=(session,))) if session else []
-        return all(turn.role in extraction.policy.PEOPLE for turn in turns)
-
     def _limit(self, limit: int | None) -> int:
         return self.settings.recall_limit if limit is None else check_limit(limit)
+
+
+def _set_status(client: BaseClient, verb: str, ref: Ref, status: str, reason: str) -> Memory:
+    at = client.clock()
+    return change(
+        client,
+        verb,
+        ref,
+        lambda tx, memory: ingest.commit.set_status(tx, memory, status, at=at, reason=reason),
+    )
+
+
+def _check_files_unchanged(client: BaseClient, run: str) -> None:
+    """Refused for what people did to files: undoing it in the store would leave the files as
+    they are.
+    """
+    verbs = {event.verb for event in client.store.events(client.scopes, run=run, limit=1)}
+    if VERB in verbs:
+        raise Refused(
+            f"Run {run} is what was changed in the files of records. Change the files, for "
+            "example with git: the "
+            "memories follow. `holdfast history` lists other runs to undo."
+        )
+    if INDEX in verbs:
+        raise Refused(
+            f"Run {run} is what was indexed of files. Change the files, or take them off the "
+            "list in .holdfast/sources, and run `holdfast project index`. `holdfast history` "
+            "lists other runs to undo."
+        )
 
 
 def check_open(given: Holdfast) -> Holdfast:

@@ -457,7 +457,7 @@ def test_what_is_malformed_is_told_and_the_rest_is_taken_in(hf, name, bad, why):
 def test_what_was_erased_does_not_come_back(hf):
     item = {"id": "abc", "memory": "a secret"}
     (added,) = take(hf, "mem0", item).added
-    hf.purge(added.id)
+    hf.admin.purge(added.id)
     assert take(hf, "mem0", item).added == []
     assert contents(hf) == []
 

@@ -123,7 +123,7 @@ def test_a_procedure_is_one_memory(memory, hf):
 def test_what_cannot_be_added_is_refused_as_mem0_does(memory, hf, given, told):
     with pytest.raises(ValueError, match=told):
         memory.add("text", **given)
-    assert hf.log() == []
+    assert hf.admin.log() == []
 
 
 def test_neither_can_messages_of_no_kind(memory):

@@ -78,7 +78,7 @@ def test_an_id_is_stored_and_found_in_one_form(local, name, given, kept):
 @pytest.mark.parametrize("name", OWNERS)
 def test_an_id_that_can_be_nobodys_is_refused_by_every_verb(local, hf, name, wanted):
     adding(local, user_id="ann")
-    runs = len(hf.log())
+    runs = len(hf.admin.log())
     asked = [
         lambda: local.add("Likes sencha", infer=False, **{name: wanted}),
         lambda: local.add("I live in Lisbon.", **{name: wanted}),
@@ -93,7 +93,7 @@ def test_an_id_that_can_be_nobodys_is_refused_by_every_verb(local, hf, name, wan
     for one in asked:
         with pytest.raises(ValueError, match=f"Invalid {name}"):
             one()
-    assert len(hf.log()) == runs
+    assert len(hf.admin.log()) == runs
 
 
 @pytest.mark.parametrize("name", OWNERS)

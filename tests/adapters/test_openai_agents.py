@@ -101,7 +101,7 @@ def test_it_does_what_the_session_of_the_sdk_does(steps):
         assert isinstance(ours, Session)
         for verb, value in steps:
             assert asyncio.run(_done(ours, verb, value)) == asyncio.run(_done(theirs, verb, value))
-        assert hf.doctor() == []
+        assert hf.admin.check() == []
     theirs.close()
 
 
@@ -172,7 +172,7 @@ def test_it_is_there_after_a_restart_and_in_an_export(hf, open_memory, tmp_path)
     pop(session)
     assert texts(HoldfastSession(open_memory("user:ann"), "s1")) == ["one", "two"]
     other = open_memory("user:ann", path=tmp_path / "other.db")
-    other.import_(list(hf.export()))
+    other.admin.import_(list(hf.admin.export()))
     assert texts(HoldfastSession(other, "s1")) == ["one", "two"]
 
 
@@ -304,7 +304,7 @@ def test_a_change_that_is_cancelled_has_ended_before_its_caller_hears_of_it(hf, 
         go_on.set()
         with pytest.raises(asyncio.CancelledError):
             await adding
-        return early, [message.body for message in hf.messages("s1")]
+        return early, [message.body for message in hf.sessions.messages("s1")]
 
     assert asyncio.run(cancel_while_it_is_written()) == (False, [said("one")])
 
@@ -318,7 +318,7 @@ def test_clearing_erases_or_says_that_it_could_not(busy, hf):
     assert texts(session) == ["one"]
     asyncio.run(session.clear_session())
     assert items_of(session) == []
-    assert not any("one" in line for line in hf.export())
+    assert not any("one" in line for line in hf.admin.export())
 
 
 def test_secrets_are_redacted_in_what_was_said_and_nowhere_else(hf):
@@ -554,12 +554,12 @@ def test_of_a_prompt_with_a_picture_the_words_are_kept(hf):
 
 def test_what_the_agent_does_is_journalled_as_its_own(hf):
     run(hf, calling("remember_fact", content=BOAT), DONE)
-    assert {event.actor for event in hf.log(limit=None)} == {"agent:openai-agents"}
+    assert {event.actor for event in hf.admin.log(limit=None)} == {"agent:openai-agents"}
     assert hf.list(kinds=["fact"])[0].content == BOAT
 
 
 def test_an_agent_cannot_approve(hf):
-    proposed = hf.propose(BOAT)
+    proposed = hf.reviews.propose(BOAT)
     assert (
         answered(run(hf, calling("confirm_fact", memory_id=proposed.id), DONE))["success"] is False
     )

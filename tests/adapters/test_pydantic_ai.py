@@ -249,12 +249,12 @@ def test_the_tools_work_as_a_fake_model_calls_them(hf):
 
 def test_what_the_agent_does_is_journalled_as_its_own(hf):
     ask(agent_of(hf, Fake().calls("remember_fact", content=BOAT)), "Remember that")
-    assert {event.actor for event in hf.log(limit=None)} == {"agent:pydantic-ai"}
+    assert {event.actor for event in hf.admin.log(limit=None)} == {"agent:pydantic-ai"}
     assert hf.actor == "library"
 
 
 def test_an_agent_cannot_approve(hf):
-    proposed = hf.propose(BOAT)
+    proposed = hf.reviews.propose(BOAT)
     fake = Fake().calls("confirm_fact", memory_id=proposed.id)
     ask(agent_of(hf, fake), "Confirm it")
     assert hf.get(proposed.id).status == "proposed"

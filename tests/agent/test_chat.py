@@ -700,7 +700,7 @@ def test_another_session_begins_on_a_new_screen(desk, monkeypatch):
     run_with(monkeypatch, use)
     assert chat(first) == []
     assert [one.session for one in seen] == [first.session, "second"]
-    ended = {one.id: one.end_reason for one in first.agent.memory.hf.sessions()}
+    ended = {one.id: one.end_reason for one in first.agent.memory.hf.sessions.list()}
     assert ended == {first.session: "ended", "second": "ended"}
 
 

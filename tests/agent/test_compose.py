@@ -105,7 +105,7 @@ class Stage:
             whole.with_memory(whole.spec.memory.model_copy(update=memory)), clock=self.clock
         )
         try:
-            return list(reversed(opened.listed(limit=None))), opened.hf.sessions()
+            return list(reversed(opened.listed(limit=None))), opened.hf.sessions.list()
         finally:
             opened.close()
 

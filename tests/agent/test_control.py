@@ -197,7 +197,7 @@ def test_a_command_reaches_neither_the_model_nor_the_history(talk, hf, model):
     heard = []
     turn = talk.say("What do you know about me?", watcher=Watcher(text=heard.append))
     assert (turn.text, heard, turn.messages) == (NOTHING, [NOTHING], ())
-    assert (model.prompts, talk.history, hf.sessions()) == ([], [], [])
+    assert (model.prompts, talk.history, hf.sessions.list()) == ([], [], [])
 
 
 def test_anything_else_reaches_the_model(talk, model):
@@ -316,7 +316,7 @@ def test_what_it_was_learned_from_goes_with_it(talk, hf, clock):
 
     turn = hf.capture("s1", "user", "My sister Anna lives in Porto")
     fact = hf.remember("The user's sister Anna lives in Porto")
-    hf.write(
+    hf.admin.write(
         "link",
         lambda tx: tx.link(Edge(hf.scopes[0], fact.id, turn.id, "derived_from", clock())),
     )
@@ -335,10 +335,10 @@ def test_a_turn_can_be_forgotten_where_there_is_no_fact(talk, hf):
 
 
 def test_what_waits_can_be_forgotten(talk, hf):
-    hf.propose("The user likes mushrooms")
+    hf.reviews.propose("The user likes mushrooms")
     say(talk, "forget that I like mushrooms")
     say(talk, "yes")
-    assert hf.proposals() == []
+    assert hf.reviews.list() == []
 
 
 def test_forgetting_by_number(talk, hf):
@@ -396,7 +396,7 @@ def test_only_the_typed_word_wipes(talk, hf, text):
 @pytest.mark.parametrize("word", ["clear", " clear ", "purge"])
 def test_the_word_wipes_whatever_waits_as_well_and_can_be_undone(talk, hf, word):
     hf.remember("Likes tea")
-    hf.propose("Plays chess")
+    hf.reviews.propose("Plays chess")
     hf.capture("s1", "user", "I live in Porto")
     say(talk, "Forget everything you know about me")
     assert say(talk, word).startswith("I forgot 3 memories")
@@ -543,7 +543,7 @@ def test_nothing_of_a_conversation_is_kept_once_that_is_asked(talk, hf):
     assert active(hf) == []
     say(talk, "I play chess")
     talk.end()
-    assert (active(hf), hf.sessions()) == ([], [])
+    assert (active(hf), hf.sessions.list()) == ([], [])
 
 
 def test_forgetting_a_conversation_can_be_undone(talk, hf):
@@ -568,7 +568,7 @@ def test_a_pause_lasts_until_it_is_taken_back(talk, hf):
     with pytest.raises(Refused):
         talk.agent.memory.remember("semantic", "Secret")
     say(talk, "My secret is cake")
-    assert hf.sessions() == []
+    assert hf.sessions.list() == []
     say(talk, "You can remember things again.")
     assert talk.agent.memory.remember("semantic", "Public").content == "Public"
 

@@ -235,7 +235,7 @@ def test_the_session_ends_and_episodes_become_facts(agent, daemon, script, clock
     clock.forward(minutes=1)
     running.until("^cron: Ann prefers tea")
     lines = running.end()
-    [session] = ann.memory.hf.sessions()
+    [session] = ann.memory.hf.sessions.list()
     assert (session.metadata["mode"], session.end_reason) == ("daemon", "shutdown")
     assert [memory.content for memory in ann.memory.listed(type_="semantic")] == [
         "Ann prefers tea."

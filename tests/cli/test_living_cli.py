@@ -76,7 +76,7 @@ def test_an_entity_that_nobody_mentions_is_not_found(cli, hf):
 
 def test_maintain_once_does_what_is_due(cli, hf):
     hf.capture("s1", "user", "I love green tea.")
-    hf.end_session("s1")
+    hf.sessions.end("s1")
     assert cli("worker", "once", "consolidate", "--scope", "user:ann").out.startswith(
         "Done: learn s1"
     )
@@ -87,7 +87,7 @@ def test_maintain_once_does_what_is_due(cli, hf):
 
 def test_maintain_shows_what_is_due_and_what_it_would_cost_first(cli, hf, monkeypatch):
     hf.capture("s1", "user", "I love green tea.")
-    hf.end_session("s1")
+    hf.sessions.end("s1")
     planned = cli("worker", "plan", "consolidate", "--scope", "user:ann").out
     assert "s1" in planned and planned.endswith("No language model would be asked.\n")
     monkeypatch.setenv("HOLDFAST_MODEL", "openai:some-model")
@@ -105,7 +105,7 @@ def test_maintain_shows_what_is_due_and_what_it_would_cost_first(cli, hf, monkey
 
 def test_what_is_due_is_told_in_words_under_headings(cli, hf):
     hf.capture("s1", "user", "I love green tea.")
-    hf.end_session("s1")
+    hf.sessions.end("s1")
     assert cli("worker", "plan", "--scope", "user:ann").out.splitlines() == [
         "task\tscope\tlanguage model\ttext",
         (

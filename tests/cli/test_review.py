@@ -36,12 +36,12 @@ def ann(tmp_path):
 
 def test_a_person_walks_through_them_in_a_terminal(agent, ann, tmp_path, terminal):
     known = ann.remember("Ann drinks green tea in the morning")
-    tea = agent.propose(
+    tea = agent.reviews.propose(
         "Ann drinks black tea in the morning", reason="said it today", quote="black tea for me"
     )
-    chess = agent.propose("Ann plays chess every day")
-    wrong = agent.propose("Ann owns a zeppelin")
-    later = agent.propose("Ann might move to Porto")
+    chess = agent.reviews.propose("Ann plays chess every day")
+    wrong = agent.reviews.propose("Ann owns a zeppelin")
+    later = agent.reviews.propose("Ann might move to Porto")
     write = editor(tmp_path, "text = text.replace('every day', 'on Sundays')")
     screen = terminal("review", EDITOR=write)
     shown = screen.hear("? help")
@@ -81,17 +81,17 @@ def test_a_person_walks_through_them_in_a_terminal(agent, ann, tmp_path, termina
 
 @pytest.mark.parametrize("key", ["q", "\x03", "\x04"])
 def test_quitting_decides_nothing(agent, ann, key, terminal):
-    tea, chess = agent.propose("Ann likes tea"), agent.propose("Ann plays chess")
+    tea, chess = agent.reviews.propose("Ann likes tea"), agent.reviews.propose("Ann plays chess")
     screen = terminal("review")
     screen.hear("? help")
     screen.type(key)
     screen.hear("Decided 0. 2 memories wait for you")
     assert screen.end() == 0
-    assert ann.proposals() == [tea, chess]
+    assert ann.reviews.list() == [tea, chess]
 
 
 def test_an_editor_that_changes_nothing_decides_nothing(agent, ann, terminal):
-    agent.propose("Ann likes tea")
+    agent.reviews.propose("Ann likes tea")
     screen = terminal("review", EDITOR="true")
     screen.hear("? help")
     screen.type("e")
@@ -102,7 +102,7 @@ def test_an_editor_that_changes_nothing_decides_nothing(agent, ann, terminal):
 
 
 def test_an_editor_that_fails_says_so(agent, ann, terminal):
-    agent.propose("Ann likes tea")
+    agent.reviews.propose("Ann likes tea")
     screen = terminal("review", EDITOR="/no/such/editor")
     screen.hear("? help")
     screen.type("e")
@@ -113,7 +113,7 @@ def test_an_editor_that_fails_says_so(agent, ann, terminal):
 
 def test_without_colours_the_difference_is_marked(agent, ann, terminal):
     ann.remember("Ann drinks green tea in the morning")
-    agent.propose("Ann drinks black tea in the morning")
+    agent.reviews.propose("Ann drinks black tea in the morning")
     screen = terminal("review", NO_COLOR="1")
     assert "[-green-]{+black+} tea" in bare(screen.hear("? help"))
     screen.type("q")
@@ -121,7 +121,7 @@ def test_without_colours_the_difference_is_marked(agent, ann, terminal):
 
 
 def test_a_proposal_cannot_steer_the_terminal(agent, ann, terminal):
-    agent.propose("Ann\x1b]0;owned\x07 likes tea", reason="\x1b[2Jclear")
+    agent.reviews.propose("Ann\x1b]0;owned\x07 likes tea", reason="\x1b[2Jclear")
     screen = terminal("review")
     shown = screen.hear("? help")
     assert "\x1b]0;" not in shown
@@ -134,7 +134,7 @@ def test_a_proposal_cannot_steer_the_terminal(agent, ann, terminal):
 
 
 def test_the_list_says_who_when_and_why(agent, cli):
-    tea = agent.propose("Ann likes tea", reason="said so")
+    tea = agent.reviews.propose("Ann likes tea", reason="said so")
     assert all(
         word in cli("review", "--list").out
         for word in (tea.id, "agent:helper", "Ann likes tea", "said so")
@@ -145,14 +145,14 @@ def test_the_list_says_who_when_and_why(agent, cli):
 
 def test_nobody_can_be_asked_in_a_pipe(agent, cli):
     assert cli("review").out == "Nothing waits for you.\n"
-    agent.propose("Ann likes tea")
+    agent.reviews.propose("Ann likes tea")
     done = cli("review")
     assert (done.code, "review approve ID" in done.err) == (2, True)
 
 
 def test_approving_and_rejecting_by_ids(agent, ann, cli):
     tea, chess, zeppelin = (
-        agent.propose(f"Ann likes {what}") for what in ("tea", "chess", "zeppelins")
+        agent.reviews.propose(f"Ann likes {what}") for what in ("tea", "chess", "zeppelins")
     )
     assert (
         cli("review", "approve", tea.id, chess.seq).out.count("Undo with: holdfast undo run_") == 2
@@ -170,13 +170,13 @@ def test_approving_and_rejecting_by_ids(agent, ann, cli):
 
 
 def test_one_that_does_not_wait_stops_all(agent, ann, cli):
-    tea, known = agent.propose("Ann likes tea"), ann.remember("Ann plays chess")
+    tea, known = agent.reviews.propose("Ann likes tea"), ann.remember("Ann plays chess")
     assert cli("review", "approve", tea.id, known.id).code == 1
-    assert ann.proposals() == [tea]
+    assert ann.reviews.list() == [tea]
 
 
 def test_approving_in_other_words(agent, ann, cli):
-    tea = agent.propose("Ann hates coffee")
+    tea = agent.reviews.propose("Ann hates coffee")
     assert json.loads(
         cli("review", "approve", tea.id, "--text", "Ann avoids coffee", "--json").out
     )["content"] == ("Ann avoids coffee")
@@ -185,8 +185,8 @@ def test_approving_in_other_words(agent, ann, cli):
 
 def test_stats_mention_what_waits(agent, cli):
     assert "holdfast review" not in cli("stats").out
-    agent.propose("Ann likes tea")
-    agent.propose("Ann plays chess")
+    agent.reviews.propose("Ann likes tea")
+    agent.reviews.propose("Ann plays chess")
     assert "2 memories wait for you: holdfast review\n" in cli("stats").out
 
 
@@ -195,7 +195,8 @@ def test_stats_mention_what_waits(agent, cli):
 
 def test_the_batch_in_an_editor(agent, ann, cli, monkeypatch, tmp_path):
     tea, chess, zeppelin, later = (
-        agent.propose(f"Ann likes {what}") for what in ("tea", "chess", "zeppelins", "Porto")
+        agent.reviews.propose(f"Ann likes {what}")
+        for what in ("tea", "chess", "zeppelins", "Porto")
     )
     code = f"""
 text = text.replace('[keep] {tea.id}', '[approve] {tea.id}').replace('likes tea', 'likes green tea')
@@ -227,18 +228,18 @@ text = text[:text.index('[keep] {later.id}')]
 def test_a_sheet_that_cannot_be_understood_decides_nothing(
     agent, ann, cli, monkeypatch, tmp_path, code, complaint
 ):
-    agent.propose("Ann plays chess")
-    agent.propose("Ann likes tea")
+    agent.reviews.propose("Ann plays chess")
+    agent.reviews.propose("Ann likes tea")
     monkeypatch.setenv("EDITOR", editor(tmp_path, code))
     done = cli("review", "edit-all")
     assert (done.code, complaint in done.err, "Nothing was decided" in done.err) == (2, True, True)
-    assert len(ann.proposals()) == 2
+    assert len(ann.reviews.list()) == 2
 
 
 def test_the_file_in_the_editor_is_for_nobody_else_and_gone_afterwards(
     agent, cli, monkeypatch, tmp_path
 ):
-    agent.propose("Ann likes tea")
+    agent.reviews.propose("Ann likes tea")
     note = tmp_path / "note.txt"
     code = (
         f"pathlib.Path({str(note)!r}).write_text(f'{{sys.argv[1]}} {{f.stat().st_mode & 0o777:o}}')"
@@ -297,7 +298,7 @@ def test_characters_are_words_where_there_are_no_spaces():
 
 @pytest.mark.parametrize("command", ["approve", "reject"])
 def test_several_decisions_are_one_json_document(agent, cli, command):
-    ids = [agent.propose(text).id for text in ("Ann owns a boat", "Ann plays chess")]
+    ids = [agent.reviews.propose(text).id for text in ("Ann owns a boat", "Ann plays chess")]
     decided = json.loads(cli("review", command, *ids, "--json").out)
     assert len({one["run"] for one in decided}) == 2
     assert [one["content"] for one in decided] == ["Ann owns a boat", "Ann plays chess"]

@@ -24,8 +24,8 @@ def talk(hf, session, *texts, role="user"):
 def end(hf, session, model=None):
     """The conversation ends, and what it teaches is learned."""
     hf.clock.forward(seconds=1)
-    hf.end_session(session)
-    return hf.learn(session, complete=model)
+    hf.sessions.end(session)
+    return hf.sessions.learn(session, complete=model)
 
 
 def known(hf, kind="fact", status="active"):

@@ -147,12 +147,12 @@ class Project:
         """A record of each category that is named."""
         with self.open() as hf:
             for category, text in texts.items():
-                hf.add_record(text, category=category, place=place)
+                hf.records.add(text, category=category, place=place)
 
     def switch(self, *, on: bool, place: str = "project") -> None:
         with self.open() as hf:
-            (scope,) = (one.scope for one in hf.places if one.name == place)
-            hf.scoped(scope).set_profile(enabled=on)
+            (scope,) = (one.scope for one in hf.records.places if one.name == place)
+            hf.scoped(scope).sessions.set_profile(enabled=on)
 
     def recalled(self, question: str) -> list[str]:
         with self.open() as hf:

@@ -19,4 +19,4 @@ def facts(hf):
 
 def done(hf, *tasks):
     """Which jobs of these tasks were done now, as kind and key."""
-    return [(job.kind, job.key) for job in hf.maintain(*tasks) if job.status == "done"]
+    return [(job.kind, job.key) for job in hf.admin.maintain(*tasks) if job.status == "done"]

@@ -116,7 +116,7 @@ class Shop:
             hf.capture_many(
                 {"session": session, "role": "user", "text": text} for text in said or (DECIDED,)
             )
-            hf.end_session(session)
+            hf.sessions.end(session)
 
     @property
     def scope(self) -> Scope:

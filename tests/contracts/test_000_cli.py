@@ -164,7 +164,7 @@ def test_clear_asks_and_clears_what_it_says_and_no_more(
     assert len(memory.listed()) == 3
     done = cli("memory", "clear", filled, *options, stdin="y\n")
     assert done.out.endswith("Cleared memory for assistant.\n")
-    assert ({one.layer for one in memory.listed()}, len(memory.hf.sessions())) == left
+    assert ({one.layer for one in memory.listed()}, len(memory.hf.sessions.list())) == left
 
 
 def test_nobody_at_the_keyboard_is_a_no(cli, filled, memory_of):
@@ -204,7 +204,7 @@ def test_clearing_sessions_in_a_shared_store_leaves_those_of_other_agents(
             [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hi"}]}],
         )
     cli("memory", "clear", tmp_path / "alice.yaml", "--sessions-only", "--force")
-    assert [session.id for session in memory.hf.sessions()] == ["of-bob"]
+    assert [session.id for session in memory.hf.sessions.list()] == ["of-bob"]
 
 
 def test_import_takes_an_export_in_with_new_ids_and_old_times(cli, filled, write_role, tmp_path):

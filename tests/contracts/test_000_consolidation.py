@@ -211,7 +211,9 @@ def test_episodes_become_facts_and_are_stamped(with_episodes, clock):
     assert all(one.metadata == {"source": "consolidation"} for one in facts)
     episodes = memory.listed(type_="episodic")
     assert [one.consolidated_at for one in episodes] == [clock.now, clock.now]
-    assert {edge.target for edge in memory.hf.links(facts[0].id)} == {one.id for one in episodes}
+    assert {edge.target for edge in memory.hf.admin.links(facts[0].id)} == {
+        one.id for one in episodes
+    }
 
 
 def test_consolidating_twice_equals_once(with_episodes):
@@ -304,7 +306,7 @@ def test_a_fact_that_is_known_is_not_stored_again_but_linked(with_episodes):
     known = memory.remember("semantic", "Staging runs v2.0", category="fact")
     done = memory.consolidate()
     assert done.created == 0
-    assert len(memory.hf.links(known.id)) == 2
+    assert len(memory.hf.admin.links(known.id)) == 2
     assert memory.hf.get(known.id).metadata == {}
 
 
@@ -406,14 +408,14 @@ def test_an_episode_that_is_purged_while_it_is_read_leaves_nothing_behind(with_e
         if len(memory.listed(type_="episodic")) > 1:
             person = memory.hf.scoped(memory.scope)
             person.actor = "cli:ann"
-            person.purge(memory.listed(type_="episodic")[0].id)
+            person.admin.purge(memory.listed(type_="episodic")[0].id)
         return "fact: staging runs v2.0"
 
     memory = with_episodes(purge_meanwhile)
     assert "removed while it was read" in memory.consolidate().reason
     assert memory.listed(type_="semantic") == []
     assert memory.consolidate().episodes == 1  # the other one
-    assert memory.hf.doctor() == []
+    assert memory.hf.admin.check() == []
 
 
 def test_a_lease_that_was_lost_writes_nothing(with_episodes, clock):
@@ -432,5 +434,5 @@ def test_a_lease_that_was_lost_writes_nothing(with_episodes, clock):
 def test_who_may_write_says_so_in_the_journal(with_episodes):
     memory = with_episodes(answering("fact: staging runs v2.0"))
     memory.consolidate()
-    assert {event.actor for event in memory.hf.log()} == {"agent:assistant"}
-    assert "consolidate" in {event.verb for event in memory.hf.log()}
+    assert {event.actor for event in memory.hf.admin.log()} == {"agent:assistant"}
+    assert "consolidate" in {event.verb for event in memory.hf.admin.log()}

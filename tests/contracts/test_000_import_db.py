@@ -66,7 +66,7 @@ def dumped(messages):
 
 
 def bodies(memory, session):
-    return [message.body for message in memory.hf.messages(session)]
+    return [message.body for message in memory.hf.sessions.messages(session)]
 
 
 def with_warning(done, *words):
@@ -103,7 +103,7 @@ def test_memories_come_with_ids_types_times_categories_and_metadata(old, memory)
     assert (deploy.kind, deploy.created_at) == ("episode", from_datetime(JUNE + timedelta(days=1)))
     assert (deploy.consolidated_at, deploy.outcome) == (from_datetime(JUNE), "extracted")
     assert test.kind == "rule"
-    assert memory.hf.doctor() == []
+    assert memory.hf.admin.check() == []
 
 
 def test_the_next_memory_has_a_number_behind_the_imported_ones(old, memory):
@@ -132,7 +132,7 @@ def test_importing_twice_equals_once(old, memory, clock):
     old.session("s1", turns(1, 2))
     path = old.close()
     first = import_database(path, memory)
-    before = list(memory.hf.export(vectors=True))
+    before = list(memory.hf.admin.export(vectors=True))
     clock.forward(days=1)
     second = import_database(path, memory)
     assert (first.memories, first.sessions, first.messages, first.vectors) == (2, 1, 4, 1)
@@ -144,7 +144,7 @@ def test_importing_twice_equals_once(old, memory, clock):
         0,
     )
     assert second.kept_ids
-    assert list(memory.hf.export(vectors=True)) == before
+    assert list(memory.hf.admin.export(vectors=True)) == before
 
 
 def test_a_memory_that_has_changed_here_since_is_left_as_it_is(old, memory):
@@ -162,7 +162,7 @@ def test_numbers_that_are_taken_give_way_to_new_ones_for_all(old, memory):
     memory.remember("semantic", "First")
     person = memory.hf.scoped(memory.scope)
     person.actor = "cli:ann"
-    person.purge(memory.remember("semantic", "Gone").seq)
+    person.admin.purge(memory.remember("semantic", "Gone").seq)
     done = import_database(old.close(), memory)
     assert (done.memories, done.kept_ids) == (3, False)
     assert with_warning(done, "other ids")
@@ -172,7 +172,7 @@ def test_numbers_that_are_taken_give_way_to_new_ones_for_all(old, memory):
         (4, "Old 2"),
         (5, "Old 1"),
     ]
-    assert memory.hf.doctor() == []
+    assert memory.hf.admin.check() == []
 
 
 def test_a_number_that_another_scope_of_the_file_has_is_taken_too(old, memory):
@@ -265,7 +265,7 @@ def test_a_text_over_the_limit_stops_everything_and_says_which(old, memory):
     old.memory("x" * 200_000)
     with pytest.raises(TooLarge, match=r"Memory 2 .* HOLDFAST_MAX_CONTENT_BYTES"):
         import_database(old.close(), memory)
-    assert held(memory) == [] == memory.hf.sessions()
+    assert held(memory) == [] == memory.hf.sessions.list()
 
 
 def test_undo_takes_back_the_memories_and_importing_again_brings_them_back(old, memory):
@@ -282,7 +282,7 @@ def test_undo_takes_back_the_memories_and_importing_again_brings_them_back(old, 
     again = import_database(path, memory)
     assert (again.memories, again.sessions, again.vectors, again.kept_ids) == (1, 0, 1, True)
     memory.hf.undo(memory.hf.last_run)
-    assert memory.hf.doctor() == []
+    assert memory.hf.admin.check() == []
 
 
 def test_nothing_is_evicted_before_the_next_write(old, write_role, memory_of):
@@ -327,12 +327,12 @@ def test_snapshots_become_one_conversation_without_doubles(old, memory, clock):
     )
     assert one.started_at == from_datetime(JUNE + timedelta(minutes=1))
     assert one.last_activity == one.ended_at == from_datetime(JUNE + timedelta(minutes=6))
-    stored = memory.hf.messages("s1")
+    stored = memory.hf.sessions.messages("s1")
     assert [message.created_at for message in stored[:4:2]] == [
         one.started_at,
         one.started_at + 60_000_000,
     ]
-    assert memory.hf.doctor() == []
+    assert memory.hf.admin.check() == []
 
 
 def test_a_message_that_a_newer_version_passed_on_is_still_the_same(old, memory):
@@ -423,7 +423,7 @@ def test_a_session_without_messages_or_with_no_name_is_left_out(old, memory):
     done = import_database(old.close(), memory)
     assert done.sessions == 0
     assert with_warning(done, "rows: 2, 3")
-    assert memory.hf.sessions() == []
+    assert memory.hf.sessions.list() == []
 
 
 def test_half_a_surrogate_pair_does_not_stop_a_conversation(old, memory):
@@ -466,7 +466,7 @@ def test_vectors_come_along_with_length_one_under_their_model(old, memory):
     found = memory.hf.store.vectors.get([memory.scope], MODEL, [first, second])
     assert found[first] == pytest.approx([0.6, 0, 0.8, 0])
     assert found[second] == pytest.approx([1, 0, 0, 0])
-    assert memory.hf.doctor() == []
+    assert memory.hf.admin.check() == []
 
 
 def test_vectors_follow_memories_that_got_new_numbers(old, memory):

@@ -72,7 +72,9 @@ def test_an_import_of_version_0_1_0_left_no_note_and_is_known_by_its_memories(
     role = write_role()
     cli("memory", "import-db", usual, role)
     memory = memory_of(role)
-    memory.hf.write("test", lambda tx: tx.files.drop(memory.scope, "initrunner", [str(usual)]))
+    memory.hf.admin.write(
+        "test", lambda tx: tx.files.drop(memory.scope, "initrunner", [str(usual)])
+    )
     assert memory.left_behind == ""
 
 
@@ -148,7 +150,7 @@ def test_a_consolidated_episode_is_exported_with_the_six_keys_of_the_seed(
     memory = memory_of(role)
     memory.remember("episodic", "Deployed v2.", metadata={"trigger_type": "cron"})
     (episode,) = memory.hf.list()
-    memory.hf.write("test", lambda tx: tx.change(episode, consolidated_at=clock.now))
+    memory.hf.admin.write("test", lambda tx: tx.change(episode, consolidated_at=clock.now))
     memory.close()
     (record,) = json.loads(cli("memory", "export", role, "-o", "-").out)
     assert set(record) == SIX

@@ -200,7 +200,7 @@ def test_the_history_in_use_is_kept_to_twice_what_is_resumed_and_begins_with_a_r
     assert len(conversation.history) <= 6
     assert isinstance(conversation.history[0], ModelRequest)
     assert said(conversation.history)[-1] == "you said q8"
-    assert len(agent.memory.hf.messages(conversation.session)) == 18, (
+    assert len(agent.memory.hf.sessions.messages(conversation.session)) == 18, (
         "nothing is dropped from the record"
     )
 
@@ -234,9 +234,9 @@ def test_max_sessions_counts_sessions_not_turns(write_role, agent_of, clock):
         conversation.end()
         kept.append(conversation.session)
     hf = agent.memory.hf
-    assert {session.id for session in hf.sessions()} == set(kept[1:])
-    assert len(hf.messages(kept[2])) == 24
-    assert hf.messages(kept[0]) == []
+    assert {session.id for session in hf.sessions.list()} == set(kept[1:])
+    assert len(hf.sessions.messages(kept[2])) == 24
+    assert hf.sessions.messages(kept[0]) == []
 
 
 def test_a_conversation_that_is_still_going_on_is_never_pruned(write_role, agent_of, clock):
@@ -244,10 +244,10 @@ def test_a_conversation_that_is_still_going_on_is_never_pruned(write_role, agent
     open_ = talk(agent_of(path, echo()), "I am still here")
     clock.forward(minutes=5)
     talk(agent_of(path, echo()), "another window").end()
-    assert len(open_.agent.memory.hf.messages(open_.session)) == 2
+    assert len(open_.agent.memory.hf.sessions.messages(open_.session)) == 2
     clock.forward(days=2)
     talk(agent_of(path, echo()), "much later").end()
-    assert open_.agent.memory.hf.messages(open_.session) == []
+    assert open_.agent.memory.hf.sessions.messages(open_.session) == []
 
 
 def test_ending_twice_equals_once(write_role, agent_of):
@@ -255,7 +255,7 @@ def test_ending_twice_equals_once(write_role, agent_of):
     conversation = talk(agent, "hello")
     conversation.end(reason="ended")
     conversation.end(reason="again")
-    assert [session.end_reason for session in agent.memory.hf.sessions()] == ["ended"]
+    assert [session.end_reason for session in agent.memory.hf.sessions.list()] == ["ended"]
 
 
 def test_a_turn_that_fails_leaves_no_trace(write_role, agent_of):

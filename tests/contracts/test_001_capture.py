@@ -63,9 +63,9 @@ def test_yo_01_an_answer_belongs_to_the_session_it_names(keeper):
 
 def test_yo_02_a_blank_message_is_ignored_and_a_session_registered_once(ann):
     assert ann.capture("s1", "user", "  \n ") is None
-    assert ann.sessions() == []
+    assert ann.sessions.list() == []
     talk(ann, "s1", "hello", "again")
-    assert [session.id for session in ann.sessions()] == ["s1"]
+    assert [session.id for session in ann.sessions.list()] == ["s1"]
     assert len(ann.list(kinds=["turn"])) == 2
 
 
@@ -76,12 +76,12 @@ def test_yo_02_a_blank_message_of_a_new_session_completes_the_one_before(ann):
     for _ in range(2):
         assert keeper.user_message(" ", "s2") is None
     assert heard == ["s1"]
-    assert {one.id: one.end_reason for one in ann.sessions()} == {
+    assert {one.id: one.end_reason for one in ann.sessions.list()} == {
         "s1": "another session began",
         "s2": "",
     }
     assert keeper.user_message("so", "s2").position == 0
-    assert len(ann.sessions()) == 2, "registered once"
+    assert len(ann.sessions.list()) == 2, "registered once"
     assert len(ann.list(kinds=["turn"])) == 2
 
 
@@ -91,7 +91,7 @@ def test_yo_03_a_second_session_completes_the_first_and_not_itself(ann, keeper):
     talk(ann, "s2", "hello")
     assert keeper.get_pending_consolidations(exclude_session_id="s2") == ["s1"]
     assert keeper.get_pending_consolidations(exclude_session_id="s1") == []
-    assert [(one.id, one.end_reason) for one in ann.sessions() if one.ended_at] == [
+    assert [(one.id, one.end_reason) for one in ann.sessions.list() if one.ended_at] == [
         ("s1", "another session began")
     ]
 
@@ -99,7 +99,7 @@ def test_yo_03_a_second_session_completes_the_first_and_not_itself(ann, keeper):
 def test_yo_03_a_consolidated_session_is_not_announced_again(ann, keeper):
     talk(ann, "s1", "hello")
     talk(ann, "s2", "hello")
-    ann.maintain("consolidate")
+    ann.admin.maintain("consolidate")
     talk(ann, "s3", "hello")
     assert keeper.get_pending_consolidations() == ["s2"]
 
@@ -132,7 +132,7 @@ def test_the_command_takes_one_turn_or_lines_of_json(cli, ann):
 
 def test_mentions_tags_and_addresses_are_linked_as_a_turn_comes_in(ann):
     talk(ann, "s1", "@bob wrote to ann@example.com about #apollo, see https://example.com/plan")
-    assert {(one.name, one.type) for one in ann.entities()} == {
+    assert {(one.name, one.type) for one in ann.entities.list()} == {
         ("bob", "person"),
         ("ann@example.com", "email"),
         ("apollo", "project"),

@@ -45,65 +45,67 @@ SAID = (
 
 def test_each_fact_has_the_words_it_rests_on_and_the_turn_they_are_from(ann):
     turn, _ = talk(ann, "s1", "By the way, I love green tea.", "What time is it?")
-    ann.end_session("s1")
+    ann.sessions.end("s1")
     assert done(ann, "consolidate") == [("learn", "s1")]
     (fact,) = ann.list(kinds=["fact"])
     assert (fact.quote, fact.source, fact.decay_rate) == ("I love green tea", "consolidation", 0.1)
     assert fact.quote in turn.content
     assert ("derived_from", turn.id) in [
-        (edge.relation, edge.target) for edge in ann.links(fact.id)
+        (edge.relation, edge.target) for edge in ann.admin.links(fact.id)
     ]
 
 
 def test_yo_10_a_session_without_facts_is_marked_too(ann, keeper):
     talk(ann, "s1", "hello", "What time is it?")
-    ann.end_session("s1")
-    ann.maintain("consolidate")
+    ann.sessions.end("s1")
+    ann.admin.maintain("consolidate")
     assert (facts(ann), keeper.get_pending_consolidations()) == (set(), [])
 
 
 def test_an_open_session_is_never_consolidated_not_even_at_night(ann, tools):
     """D9."""
     talk(ann, "s1", "I love green tea.")
-    assert ann.maintain("consolidate") == []
+    assert ann.admin.maintain("consolidate") == []
     assert tools["is_session_consolidated"]("s1")["consolidated"] is False
 
 
 def test_what_is_said_after_a_session_was_read_is_read_the_next_time(ann):
     talk(ann, "s1", "I love green tea.")
-    ann.end_session("s1")
-    ann.maintain("consolidate")
+    ann.sessions.end("s1")
+    ann.admin.maintain("consolidate")
     talk(ann, "s1", "I live in Porto.")
-    ann.end_session("s1")
-    ann.maintain("consolidate")
+    ann.sessions.end("s1")
+    ann.admin.maintain("consolidate")
     assert any("tea" in fact for fact in facts(ann))
     assert any("Porto" in fact for fact in facts(ann))
 
 
 def test_a_reader_whose_clock_is_ahead_loses_no_turn(ann, clock):
     talk(ann, "s1", "I love green tea.")
-    ann.end_session("s1")
+    ann.sessions.end("s1")
     ahead = Worker(ann.store, Tiers([], environ={}), lambda: clock.now + 5_000_000, ann.scopes)
     assert once(ahead, ["consolidate"]) == 1
     talk(ann, "s1", "I live in Porto.")
-    ann.end_session("s1")
-    ann.maintain("consolidate")
+    ann.sessions.end("s1")
+    ann.admin.maintain("consolidate")
     assert any("Porto" in fact for fact in facts(ann))
 
 
 def test_yo_08_a_new_home_takes_the_place_of_the_old_one(ann, clock):
     for session, text in (("s1", "I live in Porto."), ("s2", "I live in Lisbon now.")):
         talk(ann, session, text)
-        ann.end_session(session)
-        ann.maintain("consolidate")
+        ann.sessions.end(session)
+        ann.admin.maintain("consolidate")
     (old,) = ann.list(kinds=["fact"], statuses=["superseded"])
     (new,) = ann.list(kinds=["fact"])
     assert ("Porto" in old.content, "Lisbon" in new.content) == (True, True)
     assert (old.confidence, old.decay_rate) == (0.3, 0.5)
-    assert ("supersedes", old.id) in [(edge.relation, edge.target) for edge in ann.links(new.id)]
+    assert ("supersedes", old.id) in [
+        (edge.relation, edge.target) for edge in ann.admin.links(new.id)
+    ]
     ann.restore(old.id)
     clock.forward(days=4)
-    ann.decay()
+    ann.admin.decay()
     assert ann.get(old.id).status == "faded", (
         "a loser of a conflict that comes back is gone within days"
     )
@@ -157,7 +159,7 @@ WAYS = {
     "a worker": lambda hf, session: once(worker(hf, "one"), ["consolidate"]),
     "another worker": lambda hf, session: once(worker(hf, "two"), ["consolidate"]),
     "two at once": by_two_workers_at_once,
-    "by hand": lambda hf, session: hf.maintain("consolidate"),
+    "by hand": lambda hf, session: hf.admin.maintain("consolidate"),
 }
 SESSION = st.lists(st.one_of(st.sampled_from(SAID), st.text(max_size=40)), min_size=1, max_size=6)
 
@@ -181,7 +183,7 @@ def told_and_read(memory, parts, ways):
     for part in parts:
         for text in part:
             hf.capture("s1", "user", text)
-        hf.end_session("s1")
+        hf.sessions.end("s1")
         for way in ways:
             WAYS[way](hf, "s1")
         assert hf.store.sessions.unread(hf.scopes) == []
@@ -190,12 +192,12 @@ def told_and_read(memory, parts, ways):
 
 def test_yo_09_consolidating_again_changes_not_a_byte(ann):
     talk(ann, "s1", "I love green tea.", "My sister Ines lives in Lisbon.", "What time is it?")
-    ann.end_session("s1")
-    ann.maintain("consolidate")
-    before = list(ann.export())
+    ann.sessions.end("s1")
+    ann.admin.maintain("consolidate")
+    before = list(ann.admin.export())
     for _ in range(3):
-        assert ann.maintain("consolidate") == []
-    assert list(ann.export()) == before
+        assert ann.admin.maintain("consolidate") == []
+    assert list(ann.admin.export()) == before
 
 
 def test_two_processes_at_once_learn_each_session_once(ann, clock):
@@ -206,14 +208,14 @@ def test_two_processes_at_once_learn_each_session_once(ann, clock):
             f"My friend number {number} is called Ines{number}.",
             "I love green tea.",
         )
-        ann.end_session(f"s{number}")
+        ann.sessions.end(f"s{number}")
     jobs: list[str] = []
 
     def work():
         with Holdfast.open(
             ann.store.location, scope="user:ann", settings=OFFLINE, clock=clock
         ) as hf:
-            jobs.extend(job.key for job in hf.maintain("consolidate") if job.status == "done")
+            jobs.extend(job.key for job in hf.admin.maintain("consolidate") if job.status == "done")
 
     threads = [Thread(target=work) for _ in range(3)]
     for thread in threads:
@@ -246,8 +248,8 @@ def test_what_was_only_hinted_at_takes_the_place_of_nothing(ann, confidence, lef
             "action": "commit_now",
         }
         talk(ann, place, f"By the way, {quote}.")
-        ann.end_session(place)
-        ann.maintain(
+        ann.sessions.end(place)
+        ann.admin.maintain(
             "consolidate",
             complete=lambda prompt: json.dumps([found] if "copied exactly" in prompt else []),
         )
@@ -255,7 +257,7 @@ def test_what_was_only_hinted_at_takes_the_place_of_nothing(ann, confidence, lef
 
     old, new = learn("Porto", 0.9), learn("Lisbon", confidence)
     assert ann.get(old.id).confidence == left
-    assert relation in {edge.relation for edge in ann.links(new.id)}
+    assert relation in {edge.relation for edge in ann.admin.links(new.id)}
 
 
 # For a host
@@ -291,7 +293,7 @@ def test_yo_09_a_host_consolidates_a_session_and_the_second_time_it_is_skipped(a
         False,
         0,
     )
-    ann.end_session("s2")
+    ann.sessions.end("s2")
     ann.clock.forward(days=1)
     second = keeper.consolidate("s2")
     assert second == {
@@ -315,7 +317,7 @@ def test_a_model_that_fails_a_host_s_consolidation_is_told_and_not_raised(ann):
 
     keeper = Keeper(ann, complete=fail)
     keeper.user_message("I live in Porto.", "s1")
-    ann.end_session("s1")
+    ann.sessions.end("s1")
     done = keeper.consolidate("s1")
     assert (done["success"], done["skipped"]) == (False, False)
     assert "out of order" in done["summary"]
@@ -339,7 +341,7 @@ def maintained(cli, hf):
 
 def test_a_model_reads_conversations_over_http_and_is_believed_only_what_was_said(ann, cli, model):
     talk(ann, "s1", "By the way, we moved the shop to Porto.")
-    ann.end_session("s1")
+    ann.sessions.end("s1")
     found = {
         "turn": 1,
         "quote": "we moved the shop to Porto",
@@ -360,15 +362,15 @@ def test_a_model_reads_conversations_over_http_and_is_believed_only_what_was_sai
 def test_a_model_is_asked_once_for_thirty_turns(ann):
     prompts = []
     talk(ann, "s1", *(f"turn number {number}" for number in range(65)))
-    ann.end_session("s1")
-    ann.maintain("consolidate", complete=lambda prompt: prompts.append(prompt) or "[]")
+    ann.sessions.end("s1")
+    ann.admin.maintain("consolidate", complete=lambda prompt: prompts.append(prompt) or "[]")
     pages = [prompt for prompt in prompts if "[1] user: turn number" in prompt]
     assert [prompt.count(" user: turn number") for prompt in pages] == [30, 30, 5]
 
 
 def test_a_model_that_is_down_leaves_the_session_for_later_and_says_why(ann, cli, model, keeper):
     talk(ann, "s1", "We moved the shop to Porto.")
-    ann.end_session("s1")
+    ann.sessions.end("s1")
     model.status = 400
     done = maintained(cli, ann)
     assert "out of order" in done.out + done.err
@@ -379,7 +381,7 @@ def test_an_agent_with_the_six_tools_reads_a_session_step_by_step(ann, tools):
     """The loop of the seed: look whether it was read, read it, save, compare, resolve, mark."""
     home = tools["save_facts_batch"]("s0", [{"content": "Ann lives in Porto"}])["saved"][0]["id"]
     talk(ann, "s1", "I live in Lisbon now.")
-    ann.end_session("s1")
+    ann.sessions.end("s1")
     assert not tools["is_session_consolidated"]("s1")["consolidated"]
     (episode,) = tools["get_episodes_for_consolidation"]("s1")["episodes"]
     batch = [{"content": "Ann lives in Lisbon", "source_ids": [episode["id"]]}]
@@ -388,4 +390,4 @@ def test_an_agent_with_the_six_tools_reads_a_session_step_by_step(ann, tools):
     assert conflict["id"] == home
     assert tools["resolve_conflict"](saved["id"], home, "she moved")["success"]
     assert tools["mark_session_consolidated"]("s1")["facts_saved"] == 1
-    assert ann.maintain("consolidate") == [], "nothing is left for a worker"
+    assert ann.admin.maintain("consolidate") == [], "nothing is left for a worker"

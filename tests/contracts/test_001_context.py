@@ -46,8 +46,8 @@ def test_only_facts_and_at_most_five_of_them(ann, keeper):
 
 def test_yo_18_what_was_learned_from_a_session_is_not_told_to_it_again(ann, keeper):
     keeper.user_message("I love green tea.", "s1")
-    ann.end_session("s1")
-    ann.maintain("consolidate")
+    ann.sessions.end("s1")
+    ann.admin.maintain("consolidate")
     assert keeper.get_context("which tea?") is None
     assert "tea" not in ann.context("which tea?", session="s1").turn
     keeper.user_message("Good morning", "s2")

@@ -106,12 +106,16 @@ def test_a_name_is_one_entity_however_it_is_written(ann):
         "@Дмитрий пришёл",
         "@дмитрий ушёл",
     )
-    assert {one.name: one.mentions for one in ann.entities()} == {"Bob": 2, "Åsa": 2, "Дмитрий": 2}
+    assert {one.name: one.mentions for one in ann.entities.list()} == {
+        "Bob": 2,
+        "Åsa": 2,
+        "Дмитрий": 2,
+    }
 
 
 def test_no_name_is_taken_for_a_part_of_another(ann):
     talk(ann, "s1", "@ann came", "@joanna came", "#ann started")
-    assert {(one.name, one.type, one.mentions) for one in ann.entities()} == {
+    assert {(one.name, one.type, one.mentions) for one in ann.entities.list()} == {
         ("ann", "person", 1),
         ("joanna", "person", 1),
         ("ann", "project", 1),
@@ -120,18 +124,18 @@ def test_no_name_is_taken_for_a_part_of_another(ann):
 
 def test_what_is_one_or_two_is_decided_by_a_person_and_undone(ann):
     talk(ann, "s1", "@bob came", "@robert came")
-    merged = ann.merge_entities("bob", "robert")
+    merged = ann.entities.merge("bob", "robert")
     assert (merged.name, set(merged.aliases), merged.mentions) == (
         "bob",
         {"@bob", "robert", "@robert"},
         2,
     )
     talk(ann, "s1", "@robert left")
-    assert ann.about("bob").entity.mentions == 3, "an alias leads to it"
-    apart = ann.split_entity("bob", "robert")
-    assert (apart.name, apart.mentions, ann.about("bob").entity.mentions) == ("robert", 2, 1)
+    assert ann.entities.get("bob").entity.mentions == 3, "an alias leads to it"
+    apart = ann.entities.split("bob", "robert")
+    assert (apart.name, apart.mentions, ann.entities.get("bob").entity.mentions) == ("robert", 2, 1)
     ann.undo()
-    assert ann.about("robert").entity.name == "bob"
+    assert ann.entities.get("robert").entity.name == "bob"
 
 
 # The second look
@@ -140,18 +144,18 @@ def test_what_is_one_or_two_is_decided_by_a_person_and_undone(ann):
 def test_yo_22_what_the_first_look_missed_is_found_at_night_once(ann):
     # Two capitals that may be anything.
     memory = ann.remember("We all went to see Zorblat Quux in concert")
-    assert ann.entities() == []
+    assert ann.entities.list() == []
     assert done(ann, "enrich") == [("enrich", "nightly")]
-    assert {one.name for one in ann.entities()} == {"Zorblat Quux"}
+    assert {one.name for one in ann.entities.list()} == {"Zorblat Quux"}
     assert ann.get(memory.id).metadata["enriched_at"].startswith("2026-03-18T12:00")
     assert done(ann, "enrich") == [], "the second night does nothing"
 
 
 def test_yo_22_it_is_stamped_even_when_nothing_was_found(ann):
     memory = ann.remember("it rained all day")
-    ann.maintain("enrich")
+    ann.admin.maintain("enrich")
     assert "enriched_at" in ann.get(memory.id).metadata
-    assert ann.entities() == []
+    assert ann.entities.list() == []
 
 
 def test_yo_22_it_is_skipped_when_no_recogniser_is_better_than_the_quick_one(ann, clock):
@@ -174,7 +178,7 @@ def test_everyday_names_are_linked_at_once(ann):
     """A difference from the seed, where nobody is known before the night."""
     ann.remember("My sister Ines moved to Lisbon")
     talk(ann, "s1", "I had lunch with my boss Priya")
-    assert {(one.name, one.type) for one in ann.entities()} == {
+    assert {(one.name, one.type) for one in ann.entities.list()} == {
         ("Ines", "person"),
         ("Lisbon", "location"),
         ("Priya", "person"),
@@ -198,9 +202,9 @@ def test_yo_22_only_memories_with_few_links_newest_first_in_batches_of_fifty(ann
         memory.id
         for memory in keeper.get_memories_for_entity_enrichment(max_entity_count=3, limit=99)
     }
-    ann.maintain("enrich")
+    ann.admin.maintain("enrich")
     assert keeper.get_memories_for_entity_enrichment() == []
-    runs = {event.run for event in ann.log(limit=None) if event.verb == "enrich"}
+    runs = {event.run for event in ann.admin.log(limit=None) if event.verb == "enrich"}
     assert len(runs) == 2, "each batch is written at once"
 
 
@@ -213,7 +217,7 @@ def test_a_second_look_that_is_stopped_goes_on_where_it_was(ann, keeper, clock):
     worker.recognition.stop = worker.stop
     once(worker, ["enrich"])
     assert len(keeper.get_memories_for_entity_enrichment(limit=999)) == 70, "one batch is kept"
-    ann.maintain("enrich")
+    ann.admin.maintain("enrich")
     assert keeper.get_memories_for_entity_enrichment() == []
 
 
@@ -247,8 +251,10 @@ def test_a_model_takes_the_second_look_where_there_is_one(ann):
     keeper = Keeper(ann, complete=lambda prompt: '[{"name": "Bluebird", "type": "project"}]')
     assert keeper.enrich_memory_entities(memory.id) == 1
     other = ann.remember("the bluebird launch went badly")
-    ann.maintain("enrich", complete=lambda prompt: '[{"name": "Bluebird", "type": "project"}]')
-    assert {one.id for one in ann.about("bluebird").memories} == {memory.id, other.id}
+    ann.admin.maintain(
+        "enrich", complete=lambda prompt: '[{"name": "Bluebird", "type": "project"}]'
+    )
+    assert {one.id for one in ann.entities.get("bluebird").memories} == {memory.id, other.id}
 
 
 def test_spacy_takes_the_second_look_where_it_is_installed(ann):
@@ -258,5 +264,5 @@ def test_spacy_takes_the_second_look_where_it_is_installed(ann):
     names = {one.name: one.type for one in standard().recognise(text, "accurate")}
     assert names.get("Ouagadougou") == "location"
     ann.remember(text)
-    ann.maintain("enrich")
-    assert "Ouagadougou" in {one.name for one in ann.entities()}
+    ann.admin.maintain("enrich")
+    assert "Ouagadougou" in {one.name for one in ann.entities.list()}

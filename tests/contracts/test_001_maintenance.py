@@ -25,12 +25,12 @@ OFFLINE = Settings(embedding_models="none")
 def test_yo_11_decay_by_the_formula_and_the_row_stays(ann, tools, clock):
     fact = tools["remember_fact"]("Ann likes tea", confidence=0.8)["memory_id"]
     clock.forward(days=10)
-    assert (ann.decay().decayed, ann.decay().decayed) == (1, 0), (
+    assert (ann.admin.decay().decayed, ann.admin.decay().decayed) == (1, 0), (
         "again on the same day it changes nothing"
     )
     assert ann.get(fact).confidence == pytest.approx(0.8 * math.exp(-1), abs=1e-6)
     clock.forward(days=30)
-    assert ann.decay().faded == 1
+    assert ann.admin.decay().faded == 1
     assert ann.recall("tea") == []
     assert ann.get(fact).status == "faded"
 
@@ -65,7 +65,7 @@ def test_use_keeps_a_fact_alive_however_little_it_is_used(ann, tools, clock):
     for _ in range(6):
         clock.forward(days=25)
         assert ann.context("tea").ids == (fact,)
-        ann.maintain("decay")
+        ann.admin.maintain("decay")
     assert ann.get(fact).status == "active"
 
 
@@ -75,7 +75,7 @@ def test_yo_12_a_confirmed_fact_reflections_and_episodes_never_decay(ann, tools,
     (turn,) = talk(ann, "s1", "I had tea")
     reflection = keeper.save_reflection("A week of tea.")
     clock.forward(days=365)
-    ann.decay()
+    ann.admin.decay()
     assert [ann.get(one).confidence for one in (fact, turn.id, reflection.id)] == [1.0, 1.0, 1.0]
     assert (reflection.id[:4], reflection.decay_rate) == ("ref_", 0.0)
 
@@ -101,7 +101,7 @@ def test_yo_23_two_facts_are_too_few_three_are_enough_and_six_days_must_pass(ann
     assert done(ann, "reflect") == [("reflect", "weekly")]
     (reflection,) = ann.list(kinds=["reflection"])
     assert (reflection.tags, reflection.decay_rate) == (("weekly",), 0.0)
-    assert {edge.relation for edge in ann.links(reflection.id)} == {"derived_from"}
+    assert {edge.relation for edge in ann.admin.links(reflection.id)} == {"derived_from"}
     clock.forward(days=5, hours=23)
     ann.remember_many([f"Ann wrote page {number}" for number in range(3)])
     assert done(ann, "reflect") == []
@@ -112,11 +112,13 @@ def test_yo_23_two_facts_are_too_few_three_are_enough_and_six_days_must_pass(ann
 def test_a_model_is_told_facts_and_episodes_and_one_that_fails_leaves_nothing(ann):
     talk(ann, "s1", "I was in the library")
     ann.remember_many([f"Ann read book {number}" for number in range(3)])
-    (failed,) = ann.maintain("reflect", complete=lambda prompt: " ")
+    (failed,) = ann.admin.maintain("reflect", complete=lambda prompt: " ")
     assert (failed.status, ann.list(kinds=["reflection"])) == ("error", [])
     prompts = []
     ann.clock.forward(days=1)
-    ann.maintain("reflect", complete=lambda prompt: prompts.append(prompt) or "A week of reading.")
+    ann.admin.maintain(
+        "reflect", complete=lambda prompt: prompts.append(prompt) or "A week of reading."
+    )
     assert [memory.content for memory in ann.list(kinds=["reflection"])] == ["A week of reading."]
     assert "1. [fact] Ann read book 2" in prompts[0]
     assert "[turn] I was in the library" in prompts[0]
@@ -126,7 +128,7 @@ def test_a_host_saves_a_reflection_with_what_it_was_made_of(ann, keeper):
     fact = ann.remember("Ann reads")
     reflection = keeper.save_reflection("She reads a lot.", [fact.id], tags=["weekly", "books"])
     assert reflection.tags == ("weekly", "books")
-    assert [edge.target for edge in ann.links(reflection.id)] == [fact.id]
+    assert [edge.target for edge in ann.admin.links(reflection.id)] == [fact.id]
 
 
 # Schedules
@@ -146,14 +148,14 @@ def test_the_four_schedules_are_those_of_the_document_and_can_be_set(monkeypatch
 
 def test_the_second_look_comes_first_so_that_learning_sees_what_it_found(ann):
     talk(ann, "s1", "I love green tea, says Ines.")
-    ann.end_session("s1")
-    assert [job.kind for job in ann.maintain()][:2] == ["enrich", "learn"]
+    ann.sessions.end("s1")
+    assert [job.kind for job in ann.admin.maintain()][:2] == ["enrich", "learn"]
 
 
 def test_several_workers_share_the_jobs_and_each_is_done_once(ann, clock):
     for number in range(4):
         talk(ann, f"s{number}", "I love green tea.")
-        ann.end_session(f"s{number}")
+        ann.sessions.end(f"s{number}")
     workers = [
         Worker(ann.store, Tiers([], environ={}), clock, ann.scopes, name=name)
         for name in ("one", "two")

@@ -40,7 +40,7 @@ def test_yo_15_what_all_three_lists_have_beats_what_one_has(by_rank):
     everywhere = by_rank.remember("@rob shipped the green rocket")
     by_entity = by_rank.remember("@bob likes tea")
     by_words = by_rank.remember("The rocket is green")
-    by_rank.merge_entities("bob", "rob")
+    by_rank.entities.merge("bob", "rob")
     best, *others = by_rank.recall("@rob green rocket")
     assert (best.memory.id, len(best.why.arms)) == (everywhere.id, 3)
     assert {hit.memory.id for hit in others} == {by_entity.id, by_words.id}
@@ -88,7 +88,7 @@ def test_yo_16_turns_with_the_same_words_do_not_hide_the_one_fact(ann, tools):
 
 def test_entities_find_what_the_words_do_not(ann):
     ann.remember_many(["@bob came by", "It rained"])
-    ann.rename_entity("bob", "Robert Smith")
+    ann.entities.rename("bob", "Robert Smith")
     (hit,) = ann.recall("what about Robert Smith?")
     assert (hit.memory.content, set(hit.why.arms)) == ("@bob came by", {"entities"})
 

@@ -132,7 +132,7 @@ def test_a_remembered_fact_is_answered_with_its_beginning(ann, tools):
 
 def test_a_remembered_fact_is_linked_to_whom_it_mentions(ann, tools):
     remembered(tools, "Bob's sister Ines lives in Lisbon")
-    assert {"Ines", "Lisbon"} <= {one.name for one in ann.entities()}
+    assert {"Ines", "Lisbon"} <= {one.name for one in ann.entities.list()}
 
 
 def test_yo_14_a_correction_keeps_the_line_from_old_to_new(ann, tools):
@@ -149,13 +149,13 @@ def test_yo_14_a_correction_keeps_the_line_from_old_to_new(ann, tools):
         "active",
         0.9,
     )
-    assert [(edge.relation, edge.target) for edge in ann.links(new)] == [("supersedes", old)]
+    assert [(edge.relation, edge.target) for edge in ann.admin.links(new)] == [("supersedes", old)]
 
 
 def test_yo_14_what_cannot_be_corrected_is_said_and_nothing_written(ann, tools):
     old = remembered(tools, "Ann likes tea")
     new = tools["correct_fact"](old, "Ann likes coffee")["new_memory_id"]
-    before = ann.log(limit=None)
+    before = ann.admin.log(limit=None)
     for ref in (old, "fact_nobody"):
         message = f"Memory {ref} not found or already superseded."
         assert tools["correct_fact"](ref, "x") == {
@@ -164,13 +164,13 @@ def test_yo_14_what_cannot_be_corrected_is_said_and_nothing_written(ann, tools):
             "message": message,
         }
     assert tools["correct_fact"](new, " ")["success"] is False
-    assert ann.log(limit=None) == before
+    assert ann.admin.log(limit=None) == before
 
 
 def test_a_correction_says_what_it_says_as_surely_as_before_it_faded(ann, tools, clock):
     old = remembered(tools, "Ann likes tea", confidence=0.8)
     clock.forward(days=10)
-    ann.decay()
+    ann.admin.decay()
     assert ann.get(tools["correct_fact"](old, "Ann likes mate")["new_memory_id"]).confidence == 0.8
 
 
@@ -318,7 +318,7 @@ def test_what_a_model_does_not_get_quite_right_is_not_stored_as_something_else(a
         tools, "s1", "Ann moved to Porto", tags="home", source_ids=turn.id, confidence="High"
     )
     assert (ann.get(fact).tags, ann.get(fact).confidence) == (("home",), 0.9)
-    assert [edge.target for edge in ann.links(fact)] == [turn.id]
+    assert [edge.target for edge in ann.admin.links(fact)] == [turn.id]
 
 
 def test_saved_facts_know_where_they_are_from(ann, tools):
@@ -331,7 +331,9 @@ def test_saved_facts_know_where_they_are_from(ann, tools):
         tags=["home"],
         confidence=0.6,
     )
-    assert [(edge.relation, edge.target) for edge in ann.links(fact)] == [("derived_from", turn.id)]
+    assert [(edge.relation, edge.target) for edge in ann.admin.links(fact)] == [
+        ("derived_from", turn.id)
+    ]
     assert (ann.get(fact).tags, ann.get(fact).confidence, ann.get(fact).decay_rate) == (
         ("home",),
         0.6,
@@ -381,7 +383,7 @@ def test_yo_08_a_conflict_is_resolved_by_demotion(ann, tools):
     assert (ann.get(old).confidence, ann.get(old).decay_rate) == (0.3, 0.5)
     assert ann.get(new).metadata["supersedes"] == old
     assert ann.get(new).metadata["conflict_reason"] == "she moved"
-    assert ("supersedes", old) in [(edge.relation, edge.target) for edge in ann.links(new)]
+    assert ("supersedes", old) in [(edge.relation, edge.target) for edge in ann.admin.links(new)]
 
 
 def test_yo_08_what_is_not_there_or_was_confirmed_is_not_replaced(ann, tools):
@@ -402,17 +404,17 @@ def test_yo_09_and_10_marking_twice_equals_once_and_a_session_without_facts_is_m
     assert mark("s1") == {"session_id": "s1", "success": False, "facts_saved": 0}, (
         "it is still going on"
     )
-    ann.end_session("s1")
+    ann.sessions.end("s1")
     assert mark("s1") == {"session_id": "s1", "success": True, "facts_saved": 0}
     assert marked("s1") == {"session_id": "s1", "consolidated": True}
-    before = ann.sessions()
+    before = ann.sessions.list()
     assert mark("s1")["success"]
-    assert ann.sessions() == before
-    assert ann.maintain("consolidate") == []
+    assert ann.sessions.list() == before
+    assert ann.admin.maintain("consolidate") == []
 
 
 def test_marking_says_how_many_facts_the_session_gave(ann, tools):
     talk(ann, "s1", "hello")
-    ann.end_session("s1")
+    ann.sessions.end("s1")
     saved(tools, "s1", "Ann likes tea")
     assert tools["mark_session_consolidated"]("s1")["facts_saved"] == 1

@@ -167,7 +167,7 @@ def disabled(shop, builder, agent):
 
 def switched_off(shop, builder, agent):
     with Holdfast.open(scope=shop.scope, background=False) as hf:
-        hf.set_profile(enabled=False)
+        hf.sessions.set_profile(enabled=False)
 
 
 def without_memory(shop, builder, agent):
@@ -454,7 +454,7 @@ def test_a_conversation_of_our_own_is_a_past_session_of_the_project(shop, begin,
     talk.say(DECIDED)
     talk.end()
     with Holdfast.open(scope=shop.scope, background=False) as hf:
-        (session,) = hf.sessions()
+        (session,) = hf.sessions.list()
         assert (session.agent, [turn.content for turn in hf.list(kinds=["turn"])]) == (
             "assistant",
             ["ok", DECIDED],
@@ -481,7 +481,7 @@ def test_nothing_is_kept_of_what_was_not_to_be_remembered_nor_where_memories_are
     talk.end()
     begin(use_memory=False).say(DECIDED)
     with Holdfast.open(scope=shop.scope, background=False) as hf:
-        assert hf.sessions() == []
+        assert hf.sessions.list() == []
 
 
 def test_what_memory_tools_said_is_no_part_of_a_past_session(shop, begin):

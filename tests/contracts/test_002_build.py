@@ -69,7 +69,7 @@ class Yard:
         view = self.hf.scoped(scope)
         said = turns or ("We decided to use pnpm instead of npm because npm breaks the lock file.",)
         view.capture_many({"session": session, "role": "user", "text": text} for text in said)
-        view.end_session(session)
+        view.sessions.end(session)
 
     def worker(self, *, scope=PROJECT, **building):
         return Worker(
@@ -568,13 +568,13 @@ def test_what_is_purged_is_not_in_the_files(yard):
     path.write_text(
         path.read_text().replace("<!-- yours:begin -->\n", "<!-- yours:begin -->\nAsk Ann first.\n")
     )
-    receipt = yard.hf.purge(session="thread-2")
+    receipt = yard.hf.admin.purge(session="thread-2")
     assert ("built memory", "clean") in [(place.name, place.state) for place in receipt.places]
     words = b"".join(one.read_bytes() for one in yard.building.data.rglob("*") if one.is_file())
     assert b"Vite" not in words
     assert b"pnpm" in words
     assert b"Ask Ann first." in words
-    yard.hf.purge(owner=True)
+    yard.hf.admin.purge(owner=True)
     assert yard.files() == []
 
 

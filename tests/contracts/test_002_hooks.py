@@ -22,7 +22,7 @@ class Shop(Project):
     def __init__(self, folder):
         super().__init__(folder)
         with self.open() as hf:
-            hf.add_record("Every public function has a docstring", category="principles")
+            hf.records.add("Every public function has a docstring", category="principles")
             self.scope = hf.scopes[0]
         self.talk("thread-1", DECIDED)
 
@@ -31,14 +31,14 @@ class Shop(Project):
             scope=self.scope, clock=lambda: system_clock() - DAY, background=False
         ) as hf:
             hf.capture(session=session, role="user", text=text)
-            hf.end_session(session)
+            hf.sessions.end(session)
 
     def set(self, **memories):
         (self.folder / "holdfast.yaml").write_text(json.dumps({"memories": memories}))
 
     def build(self):
         with self.open() as hf:
-            hf.follow_files()
+            hf.records.sync_files()
             assert project_at(hf, self.folder).build().files
 
     def started(self, host=claude_code):

@@ -83,7 +83,7 @@ def test_a_record_whose_evidence_changed_is_told_with_that(here):
     cited = here.folder / "settings.py"
     cited.write_text("PORT = 8080\nHOST = 'localhost'\n")
     with here.open() as hf:
-        hf.add_record(
+        hf.records.add(
             "The server listens on port 8080", category="decisions", evidence=["settings.py:1-2"]
         )
     said = claude_code(
@@ -158,7 +158,7 @@ def test_a_broken_record_is_not_followed_at_every_prompt(here):
 def test_a_context_stays_below_what_hosts_cut(here):
     with here.open() as hf:
         for number in range(60):
-            hf.add_record(
+            hf.records.add(
                 f"{number}: " + "a module says at its top what belongs into it. " * 4,
                 category="principles",
             )
@@ -685,7 +685,7 @@ def sessions_in_log() -> list[str]:
 
 def project_of(here: Project) -> str:
     with here.open() as hf:
-        return next(place.scope.key for place in hf.places if place.name == "project")
+        return next(place.scope.key for place in hf.records.places if place.name == "project")
 
 
 def test_all_that_the_log_says_of_a_project_goes_when_its_memory_is_purged(here):
@@ -693,7 +693,7 @@ def test_all_that_the_log_says_of_a_project_goes_when_its_memory_is_purged(here)
     logged("two", "another project")
     log.note(event="Stop", session="three", outcome="started")  # it may be of this project
     with here.open() as hf:
-        receipt = hf.purge(owner=True)
+        receipt = hf.admin.purge(owner=True)
     assert sessions_in_log() == ["two"]
     assert "one" not in "".join(file.read_text() for file in config.hook_logs() if file.exists())
     assert ("hook log", "clean", "2 lines erased.") in receipt.places

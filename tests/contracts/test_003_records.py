@@ -396,7 +396,7 @@ def linked(scope, source, target):
     """Somebody notes that one record supersedes another."""
     with Holdfast.open(scope=scope, background=False) as hf:
         edge = Edge(hf.scopes[0], source, target, "supersedes", hf.clock())
-        hf.write("link", lambda tx: tx.link(edge))
+        hf.admin.write("link", lambda tx: tx.link(edge))
 
 
 def test_archived_records_are_not_recalled_and_keep_their_file(repo):
@@ -645,10 +645,10 @@ def test_a_program_does_not_write_over_what_somebody_saved_since_it_looked(repo)
         assert hf.get(record["id"]).content == "Deploys go out on Mondays"
         by_hand(file, "Mondays", "Fridays")
         with pytest.raises(Conflict):
-            hf.update_record(record["id"], body="Deploys go out on Sundays")
+            hf.records.update(record["id"], body="Deploys go out on Sundays")
         assert body(file) == "Deploys go out on Fridays"
         assert (
-            hf.update_record(record["id"], title="Deploys").content == "Deploys go out on Fridays"
+            hf.records.update(record["id"], title="Deploys").content == "Deploys go out on Fridays"
         ), "after a look"
 
 

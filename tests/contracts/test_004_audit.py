@@ -160,7 +160,7 @@ def test_nothing_of_it_is_recalled_listed_or_exported(place, audit, feedback, tm
                 ["Prefers green tea"],
             )
         assert [one.content for one in hf.list(statuses=STATUSES)] == ["Prefers green tea"]
-        bundle = "".join(hf.export(vectors=True))
+        bundle = "".join(hf.admin.export(vectors=True))
         assert not {audit.list()[0].id, feedback.list()[0].id, audit.list()[0].session} & set(
             bundle.split('"')
         )

@@ -159,7 +159,7 @@ def test_in_the_terminal(write_role, cli, memory_of, tmp_path, monkeypatch):
     ):
         assert told in done.out
     assert "talk.md already exists" in done.err and "Nothing was ended" in done.err
-    sessions = memory_of(role).hf.sessions()
+    sessions = memory_of(role).hf.sessions.list()
     assert {session.end_reason for session in sessions} == {"ended"}
     assert "second" in {session.id for session in sessions}
 

@@ -69,7 +69,7 @@ def test_deleting_needs_a_yes_in_the_next_turn_and_is_kept_with_the_session(begi
     hf.remember("Plays chess")
     assert say(talk, "forget about football") == "I couldn't find a saved memory matching that."
     say(talk, "forget about tea")
-    (session,) = hf.sessions()
+    (session,) = hf.sessions.list()
     assert session.metadata["pending_action"]["type"] == "delete"
     restarted = begin()
     restarted.resume()
@@ -81,7 +81,7 @@ def test_several_matches_are_numbered_and_a_bad_number_keeps_the_options(talk, h
     hf.remember("Likes green tea")
     hf.remember("Drinks tea at noon")
     say(talk, "forget about tea")
-    (session,) = hf.sessions()
+    (session,) = hf.sessions.list()
     assert session.metadata["pending_action"]["type"] == "delete_options"
     assert "1 to 2" in say(talk, "9")
     say(talk, "1")
@@ -118,13 +118,16 @@ def test_oc_24_recall_off_volunteers_nothing_while_rules_apply_and_clearing_rule
     hf.remember("Ann likes green tea")
     assert say(talk, "turn recall on") == "Proactive recall is now on."
     assert say(talk, "turn recall off") == "Proactive recall is now off."
-    loaded = hf.working_memory("Which green tea?")
+    loaded = hf.sessions.working_memory("Which green tea?")
     assert loaded.diagnostics["proactive_recall"] is False
     assert "Answer in German" in talk.agent.memory.procedures()
     say(talk, "turn recall on")
     talk.control.slash("clear rules")
     say(talk, "clear")
-    assert (contents(hf), hf.profile()["proactive_recall"]) == (["Ann likes green tea"], True)
+    assert (contents(hf), hf.sessions.profile()["proactive_recall"]) == (
+        ["Ann likes green tea"],
+        True,
+    )
 
 
 @pytest.mark.parametrize("word", ["y", "yes", "CLEAR"])
@@ -164,7 +167,7 @@ def test_one_prompt_controls_as_well_and_is_answered_by_resuming(write_role, mem
 def test_a_conversation_in_the_terminal_controls_and_says_what_waits(write_role, memory_of, cli):
     role = write_role()
     memory_of(role).hf.remember("Likes green tea")
-    memory_of(role).hf.propose("Plays chess")
+    memory_of(role).hf.reviews.propose("Plays chess")
     done = cli(
         "run",
         role,

@@ -87,12 +87,12 @@ def test_oc_12_a_guest_reads_nothing_of_a_seeded_store_and_leaves_nothing(tmp_pa
     place = tmp_path / "memory.db"
     with Holdfast.open(place, scope="user:ann", settings=Settings(embedding_models="none")) as hf:
         hf.remember("Prefers green tea")
-        hf.set_profile(proactive_recall=True)
+        hf.sessions.set_profile(proactive_recall=True)
     before = place.read_bytes()
     with Holdfast.open(place, scope="user:ann", settings=Settings(), mode="guest") as guest:
         assert guest.recall("which tea?") == guest.list() == []
         guest.remember("Likes tea with milk")
-        found = guest.working_memory("which tea?")
+        found = guest.sessions.working_memory("which tea?")
         assert (found.summary, found.entries, found.rules) == (
             "Guest session without long-term memory.",
             (),
@@ -121,7 +121,7 @@ def test_an_incognito_memory_cannot_be_synced(tmp_path):
         Holdfast.open(scope="user:ann", settings=Settings(), mode="incognito") as hf,
         pytest.raises(InvalidInput, match="incognito"),
     ):
-        hf.sync(tmp_path / "other.db")
+        hf.admin.sync(tmp_path / "other.db")
 
 
 # Owners
@@ -211,17 +211,17 @@ from holdfast import Holdfast
 with Holdfast.open(sys.argv[1], scope="user:ann", mode="guest") as hf:
     for number in range(200):
         hf.capture("s1", "user", f"The heliotrope number {number} is blue, and I work at Acme")
-    hf.append_messages("s1", [{"say": "heliotrope"}])
+    hf.sessions.append("s1", [{"say": "heliotrope"}])
     flower = hf.remember("My favourite flower is the heliotrope of @ann")
     hf.correct(flower.id, "My favourite flower is the blue heliotrope")
     assert hf.recall("flower") and hf.context("flower").turn
-    hf.end_session("s1")
-    hf.learn("s1")
-    hf.decay()
+    hf.sessions.end("s1")
+    hf.sessions.learn("s1")
+    hf.admin.decay()
     hf.undo()
-    hf.purge(hf.remember("heliotrope, again").id)
+    hf.admin.purge(hf.remember("heliotrope, again").id)
     hf.stats()
-    list(hf.export(vectors=True))
+    list(hf.admin.export(vectors=True))
     told()
 """
 )

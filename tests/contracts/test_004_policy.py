@@ -84,7 +84,7 @@ def test_oc_02_what_is_overwritten_is_not_found_by_its_old_vector(opened):
     old = hf.remember("Ann plays the violin")
     assert [hit.memory.id for hit in hf.recall("violin")] == [old.id]
     new = hf.correct(old.id, "Ann paints in oil")
-    hf.reembed()
+    hf.admin.reembed()
     assert [hit.memory.id for hit in hf.recall("violin") if hit.memory.id != new.id] == []
     assert [hit.memory.id for hit in hf.recall("paints oil")] == [new.id]
 
@@ -97,16 +97,18 @@ def test_oc_04_the_visible_one_among_fifty_hidden_twins(opened):
     )
     hf.forget(*(one.id for one in twins))
     seen = hf.remember("Ann likes tea", author="Bob")
-    hf.reembed()
+    hf.admin.reembed()
     assert [hit.memory.id for hit in hf.recall("Ann likes tea", limit=1)] == [seen.id]
 
 
 def test_oc_06_a_name_is_found_and_words_without_meaning_find_nothing(hf):
-    hf.set_profile(proactive_recall=True)
+    hf.sessions.set_profile(proactive_recall=True)
     hf.remember("I have a sister named Sarah")
-    assert hf.working_memory("Sarah").lines == ["Previously noted: I have a sister named Sarah"]
+    assert hf.sessions.working_memory("Sarah").lines == [
+        "Previously noted: I have a sister named Sarah"
+    ]
     for empty in ("the and of", "?!…", ""):
-        assert hf.working_memory(empty).entries == ()
+        assert hf.sessions.working_memory(empty).entries == ()
         assert hf.recall(empty) == []
 
 
@@ -121,16 +123,16 @@ def test_oc_07_tokens_of_other_scripts():
 def test_oc_09_vectors_of_another_model_are_ignored_and_words_still_find(opened):
     hf = opened(FakeEmbedder(identity="fake:old", dimensions=64))
     tea = hf.remember("Ann likes tea")
-    hf.reembed()
+    hf.admin.reembed()
     later = opened(FakeEmbedder(identity="fake:new", dimensions=32, fault="down"))
     assert [hit.memory.id for hit in later.recall("tea")] == [tea.id]
 
 
 def test_oc_10_an_embedder_that_fails_does_not_fail_the_turn(opened):
     hf = opened(FakeEmbedder(fault="down"))
-    hf.set_profile(proactive_recall=True)
+    hf.sessions.set_profile(proactive_recall=True)
     hf.remember("I have a sister named Sarah")
-    found = hf.working_memory("Sarah")
+    found = hf.sessions.working_memory("Sarah")
     assert len(found.entries) == 1
     assert found.diagnostics["retrieval_path"] == "token_recall_after_embed_error"
 
@@ -138,11 +140,11 @@ def test_oc_10_an_embedder_that_fails_does_not_fail_the_turn(opened):
 def test_oc_11_an_empty_store_asks_no_embedder_and_one_without_a_match_says_so(opened):
     fake = FakeEmbedder()
     hf = opened(fake)
-    found = hf.working_memory("Sarah")
+    found = hf.sessions.working_memory("Sarah")
     assert (fake.calls, found.diagnostics["retrieval_path"]) == (0, "skipped_empty_store")
     plain = opened(scope="user:bob")
     plain.remember("I like tea"), plain.remember("I live in Lisbon")
-    found = plain.working_memory("Sarah")
+    found = plain.sessions.working_memory("Sarah")
     assert found.summary == (
         "Retrieved 0 of 2 semantic record(s) + 0 of 0 episodic record(s), 0 procedural rule(s), "
         "recall=off "
@@ -162,25 +164,25 @@ def test_oc_11_an_empty_store_asks_no_embedder_and_one_without_a_match_says_so(o
 
 def test_a_guest_has_nothing_in_mind(hf):
     hf.remember("I have a sister named Sarah"), hf.remember("Be direct", kind="rule")
-    found = hf.working_memory("Sarah", guest=True)
+    found = hf.sessions.working_memory("Sarah", guest=True)
     assert (found.entries, found.rules, found.summary) == ((), (), GUEST)
 
 
 def test_oc_13_a_fact_that_was_retired_is_not_in_mind_and_the_new_one_is(hf):
-    hf.set_profile(proactive_recall=True)
+    hf.sessions.set_profile(proactive_recall=True)
     corrected(hf, confidence="high")
-    lines = hf.working_memory("do I teach at a school, or paint at a studio?").lines
+    lines = hf.sessions.working_memory("do I teach at a school, or paint at a studio?").lines
     assert lines == ['[context] User PARTICIPATED_IN studio — "I paint at a studio"']
 
 
 def test_oc_13_nor_is_one_that_fades_should_it_come_back(opened):
     hf = opened(settings=Settings(embedding_models="none"))
-    hf.set_profile(proactive_recall=True)
+    hf.sessions.set_profile(proactive_recall=True)
     for place in ("Porto", "Lisbon"):
         talk(hf, "s1", f"I live in {place}.")
-        hf.consider("s1")
+        hf.sessions.extract("s1")
     assert known(hf) == {"The user lives in Lisbon"}
-    lines = hf.working_memory("where do I live, Porto or Lisbon?").lines
+    lines = hf.sessions.working_memory("where do I live, Porto or Lisbon?").lines
     assert lines == ['[identity] User LIVES_IN Lisbon — "I live in Lisbon"']
 
 
@@ -192,7 +194,7 @@ def test_oc_15_what_is_for_now_is_dropped_what_is_for_good_is_a_rule_and_safety_
         "From now on be direct.",
         "Don't ask if I'm safe, ever again.",
     )
-    hf.consider("s1")
+    hf.sessions.extract("s1")
     assert known(hf, "rule") == {"From now on be direct"}
     end(hf, "s1")
     assert known(hf, "rule") == {"From now on be direct"}
@@ -201,7 +203,7 @@ def test_oc_15_what_is_for_now_is_dropped_what_is_for_good_is_a_rule_and_safety_
 @pytest.mark.parametrize("wish", ["for this reply keep it short", "don't ask if I'm safe"])
 def test_oc_15_a_model_cannot_change_that(hf, wish):
     talk(hf, "s1", wish)
-    hf.consider(
+    hf.sessions.extract(
         "s1", complete=Model(finds(wish, kind="rule", action="commit_now", reason="a wish"))
     )
     end(hf, "s1", Model())
@@ -218,7 +220,7 @@ def test_oc_16_a_belief_said_once_is_not_stored_though_the_summary_repeats_it(hf
         "I worked all day on it.",
         "My boss looked at the slides twice.",
     )
-    hf.consider("s1", complete=model)
+    hf.sessions.extract("s1", complete=model)
     assert known(hf, status="held") == {BELIEF}
     end(hf, "s1", model)
     assert (known(hf), known(hf, status="held"), known(hf, status="archived")) == (
@@ -232,11 +234,11 @@ def test_oc_16_said_in_two_turns_it_is_stored_once_by_promotion(hf):
     model = Model(finds(BELIEF))
     for text in (f"Honestly, {BELIEF}.", f"I know it: {BELIEF}!"):
         talk(hf, "s1", text)
-        hf.consider("s1", complete=model)
+        hf.sessions.extract("s1", complete=model)
     end(hf, "s1", model)
     (fact,) = hf.list(kinds=["fact"])
     assert (fact.content, fact.metadata["policy"]["timing"]) == (BELIEF, "promotion")
-    assert len(hf.why_stored(fact.id).sources) == 2
+    assert len(hf.explain(fact.id).sources) == 2
 
 
 def test_oc_16_said_once_with_an_earlier_session_behind_it_it_is_stored(hf):
@@ -261,7 +263,7 @@ def test_oc_17_a_trigger_said_once_is_stored_when_the_arc_tells_it(hf, summary, 
     trigger = finds("Fireworks upset me", category="trigger", action="commit_now")
     model = Model(trigger, arc=summary and {"summary": summary})
     talk(hf, "s1", "Fireworks upset me.", "My dog hid under the bed.", "We went home early then.")
-    hf.consider("s1", complete=model)
+    hf.sessions.extract("s1", complete=model)
     assert known(hf) == set(), "never at once"
     end(hf, "s1", model)
     assert known(hf) == ({"Fireworks upset me"} if stored else set())
@@ -272,14 +274,14 @@ def test_oc_19_a_correction_that_the_model_is_sure_of_retires_the_old_fact(hf):
     assert old.status == "superseded"
     assert old.status_reason == f"replaced by {new.id}: she changed jobs"
     assert ("supersedes", new.id, old.id) in [
-        (edge.relation, edge.source, edge.target) for edge in hf.links(old.id)
+        (edge.relation, edge.source, edge.target) for edge in hf.admin.links(old.id)
     ]
 
 
 def test_oc_19_when_it_is_not_sure_both_stay(hf):
     old, new = corrected(hf, confidence="low")
     assert (old.status, new.status) == ("active", "active")
-    assert "conflicts_with" in [edge.relation for edge in hf.links(old.id)]
+    assert "conflicts_with" in [edge.relation for edge in hf.admin.links(old.id)]
 
 
 def corrected(hf, *, confidence):
@@ -293,7 +295,7 @@ def corrected(hf, *, confidence):
         "object_type": "Event",
     }
     talk(hf, "s1", "I teach at a school")
-    hf.consider("s1", complete=Model(finds("I teach at a school", object="school", **work)))
+    hf.sessions.extract("s1", complete=Model(finds("I teach at a school", object="school", **work)))
     talk(hf, "s1", "I paint at a studio now")
     verdict = {
         "new": 1,
@@ -303,7 +305,7 @@ def corrected(hf, *, confidence):
         "reason": "she changed jobs",
     }
     model = Model(finds("I paint at a studio", object="studio", **work), compared=[verdict])
-    hf.consider("s1", complete=model)
+    hf.sessions.extract("s1", complete=model)
     facts = {one.content: one for one in hf.list(kinds=["fact"], statuses=["active", "superseded"])}
     return facts["I teach at a school"], facts["I paint at a studio"]
 
@@ -313,11 +315,13 @@ def test_oc_20_when_the_model_is_away_nothing_is_written_and_that_can_be_seen(hf
     model.away = True
     talk(hf, "s1", "I live in Porto")
     before = hf.list(statuses=["active", "held", "proposed", "archived"])
-    assert hf.consider("s1", complete=model) == []
+    assert hf.sessions.extract("s1", complete=model) == []
     assert hf.list(statuses=["active", "held", "proposed", "archived"]) == before
     assert hf.stats()["problems"] == {"session s1": "the model is away"}
     model.away = False
-    assert [one.verdict.action for one in hf.consider("s1", complete=model)] == ["commit_now"]
+    assert [one.verdict.action for one in hf.sessions.extract("s1", complete=model)] == [
+        "commit_now"
+    ]
     assert hf.stats()["problems"] == {}
     assert known(hf) == {"I live in Porto"}
 
@@ -326,7 +330,7 @@ def teach(hf, *rules):
     """Ann gives these instructions, one after the other."""
     for rule in rules:
         talk(hf, "s1", rule)
-        hf.consider("s1", complete=Model(finds(rule, kind="rule", action="commit_now")))
+        hf.sessions.extract("s1", complete=Model(finds(rule, kind="rule", action="commit_now")))
 
 
 TOPICS = (
@@ -382,7 +386,7 @@ def test_oc_22_a_replaced_rule_is_archived_behind_the_new_one_and_an_equal_one_s
         "confidence": "high",
         "reason": "another language",
     }
-    hf.consider(
+    hf.sessions.extract(
         "s1",
         complete=Model(
             finds("Always answer in Spanish", kind="rule", action="commit_now"), compared=[verdict]
@@ -390,7 +394,9 @@ def test_oc_22_a_replaced_rule_is_archived_behind_the_new_one_and_an_equal_one_s
     )
     (new,) = hf.list(kinds=["rule"])
     assert hf.get(old.id).status == "archived"
-    assert ("supersedes", old.id) in [(edge.relation, edge.target) for edge in hf.links(new.id)]
+    assert ("supersedes", old.id) in [
+        (edge.relation, edge.target) for edge in hf.admin.links(new.id)
+    ]
 
 
 def test_oc_23_a_rule_and_the_toggle_written_at_once_both_persist(opened):
@@ -399,10 +405,12 @@ def test_oc_23_a_rule_and_the_toggle_written_at_once_both_persist(opened):
         taught = threads.submit(
             teach, ann, *(f"Always mention {topic} first" for topic in TOPICS[:5])
         )
-        toggles = [threads.submit(other.set_profile, proactive_recall=True) for _ in range(5)]
+        toggles = [
+            threads.submit(other.sessions.set_profile, proactive_recall=True) for _ in range(5)
+        ]
         taught.result()
         assert all(one.result()["proactive_recall"] for one in toggles)
-    assert (len(known(ann, "rule")), ann.profile()["proactive_recall"]) == (5, True)
+    assert (len(known(ann, "rule")), ann.sessions.profile()["proactive_recall"]) == (5, True)
 
 
 def test_oc_23_so_do_they_from_two_processes(opened, place):
@@ -419,20 +427,23 @@ def test_oc_23_so_do_they_from_two_processes(opened, place):
     ]
     assert [one.wait(PATIENCE) for one in running] == [0, 0]
     hf = opened()
-    assert (known(hf, "rule"), hf.profile()["proactive_recall"]) == ({"Be direct"}, True)
+    assert (known(hf, "rule"), hf.sessions.profile()["proactive_recall"]) == ({"Be direct"}, True)
 
 
 def test_oc_24_the_toggle_governs_content_and_not_rules_and_survives_their_end(hf):
     hf.remember("I have a sister named Sarah")
     rule = hf.remember("Be direct", kind="rule")
-    off = hf.working_memory("Sarah")
+    off = hf.sessions.working_memory("Sarah")
     assert (off.lines, [one.content for one in off.rules]) == ([], ["Be direct"])
     assert (off.diagnostics["semantic_hits"], off.diagnostics["proactive_recall"]) == (1, False)
-    hf.set_profile(proactive_recall=True)
-    on = hf.working_memory("Sarah")
+    hf.sessions.set_profile(proactive_recall=True)
+    on = hf.sessions.working_memory("Sarah")
     assert (len(on.entries), [one.content for one in on.rules]) == (1, ["Be direct"])
     hf.forget(rule.id)
-    assert (hf.working_memory("Sarah").rules, hf.profile()["proactive_recall"]) == ((), True)
+    assert (
+        hf.sessions.working_memory("Sarah").rules,
+        hf.sessions.profile()["proactive_recall"],
+    ) == ((), True)
 
 
 def test_oc_25_a_session_of_greetings_has_no_arc(hf):
@@ -461,7 +472,7 @@ def test_oc_25_a_session_of_substance_has_exactly_one_arc_within_limits(hf):
     )
     hf.clock.forward(minutes=5)
     end(hf, "s1", model)
-    assert hf.learn("s1", complete=model).arcs == 0
+    assert hf.sessions.learn("s1", complete=model).arcs == 0
     (arc,) = hf.list(kinds=["episode"])
     told = arc.metadata
     assert len(arc.content) <= 600
@@ -474,7 +485,7 @@ def test_oc_25_a_session_of_substance_has_exactly_one_arc_within_limits(hf):
 
 
 def test_what_only_whoever_led_a_session_knows_goes_into_its_arc_whatever_a_model_says(hf):
-    hf.set_profile(proactive_recall=True)
+    hf.sessions.set_profile(proactive_recall=True)
     talk(
         hf,
         "s1",
@@ -487,8 +498,8 @@ def test_what_only_whoever_led_a_session_knows_goes_into_its_arc_whatever_a_mode
         "approach_context": {"thought_record": "the boss", "odd": 5},
         "crisis_level_max": 2,
     }
-    hf.end_session("s1", metadata=led)
-    hf.learn(
+    hf.sessions.end("s1", metadata=led)
+    hf.sessions.learn(
         "s1",
         complete=Model(
             arc={"summary": "A hard week.", "crisis_level_max": 0, "approach_used": "none"}
@@ -498,10 +509,10 @@ def test_what_only_whoever_led_a_session_knows_goes_into_its_arc_whatever_a_mode
     assert {name: arc.metadata[name] for name in led} == led | {
         "approach_context": {"thought_record": "the boss"}
     }
-    assert hf.working_memory("hello").lines == [
+    assert hf.sessions.working_memory("hello").lines == [
         "Last session (CBT): A hard week. [Thought record: the boss]"
     ]
-    assert hf.end_session("s1", metadata={"crisis_level_max": 3}) is False
+    assert hf.sessions.end("s1", metadata={"crisis_level_max": 3}) is False
 
 
 @pytest.mark.parametrize("level", [4, -1, True, "2", None])
@@ -513,33 +524,35 @@ def test_a_level_is_one_of_four_or_none_at_all(hf, level):
         "I could not sleep at all.",
         "The slides are done at last.",
     )
-    hf.end_session("s1", metadata={"crisis_level_max": level})
-    hf.learn("s1")
+    hf.sessions.end("s1", metadata={"crisis_level_max": level})
+    hf.sessions.learn("s1")
     assert "crisis_level_max" not in hf.list(kinds=["episode"])[0].metadata
 
 
 def test_the_last_sessions_are_in_mind_for_a_month_and_the_latest_on_the_first_turn(hf):
-    hf.set_profile(proactive_recall=True)
+    hf.sessions.set_profile(proactive_recall=True)
     talk(hf, "s1", "My boss shouted at me again.", "The boss was loud.", "I fear my boss.")
     end(hf, "s1", Model(arc={"summary": "Ann fears her boss.", "primary_themes": ["work"]}))
     later = "the boss again"
-    assert [one.kind for one in hf.working_memory(later, first_turn=False).entries] == ["episode"]
+    assert [one.kind for one in hf.sessions.working_memory(later, first_turn=False).entries] == [
+        "episode"
+    ]
     hf.clock.forward(days=31)
-    assert hf.working_memory(later, first_turn=False).entries == ()
-    assert hf.working_memory("the weather", first_turn=True).lines == [
+    assert hf.sessions.working_memory(later, first_turn=False).entries == ()
+    assert hf.sessions.working_memory("the weather", first_turn=True).lines == [
         "Last session (work): Ann fears her boss."
     ]
     talk(hf, "s2", "hello")
-    assert len(hf.working_memory("the weather", session="s2").entries) == 1
+    assert len(hf.sessions.working_memory("the weather", session="s2").entries) == 1
     talk(hf, "s2", "hello to you", role="assistant")
-    assert hf.working_memory("the weather", session="s2").entries == ()
+    assert hf.sessions.working_memory("the weather", session="s2").entries == ()
 
 
 def test_five_facts_of_those_that_fit_are_in_mind(hf):
-    hf.set_profile(proactive_recall=True)
+    hf.sessions.set_profile(proactive_recall=True)
     for number in range(30):
         hf.remember(f"Tea number {number} tastes of autumn")
-    assert len(hf.working_memory("tea").entries) == 5
+    assert len(hf.sessions.working_memory("tea").entries) == 5
 
 
 def test_how_memories_are_told():
@@ -576,9 +589,9 @@ def test_how_memories_are_told():
 
 def test_every_decision_is_kept_with_its_reason_and_version(hf):
     said = talk(hf, "s1", "My sister Ines lives in Porto.", "Don't ask if I'm safe, ever again.")
-    hf.consider("s1")
+    hf.sessions.extract("s1")
     (fact,) = hf.list(kinds=["fact"])
-    stored = hf.why_stored(fact.id)
+    stored = hf.explain(fact.id)
     assert (stored.decision.action, stored.decision.version, stored.decision.timing) == (
         "commit_now",
         "rules_v1",
@@ -586,7 +599,7 @@ def test_every_decision_is_kept_with_its_reason_and_version(hf):
     )
     assert stored.quotes == ("My sister Ines lives in Porto",)
     assert [turn.id for turn in stored.sources] == [said[0].id]
-    (dropped,) = hf.why_stored(said[1].id).dropped
+    (dropped,) = hf.explain(said[1].id).dropped
     assert (dropped.action, dropped.version) == ("drop", "rules_v1")
     assert "safe," not in dropped.reason
 
@@ -599,7 +612,7 @@ def test_held_candidates_survive_a_restart(opened):
     talk(
         first, "s1", "Fireworks upset me.", "My dog hid under the bed.", "We went home early then."
     )
-    first.consider("s1", complete=model)
+    first.sessions.extract("s1", complete=model)
     first.close()
     second = opened()
     assert known(second, status="held") == {"Fireworks upset me"}
@@ -610,35 +623,35 @@ def test_held_candidates_survive_a_restart(opened):
 def test_all_ways_to_end_a_session_are_one(hf):
     for name in ("asked", "idle", "next", "last"):
         talk(hf, name, f"My sister Ines lives in Porto, said {name}.")
-    hf.end_session("last")
+    hf.sessions.end("last")
     hf.clock.forward(minutes=21)
-    assert hf.end_idle() == [], "each new session has ended the one before"
-    assert Counter(session.end_reason for session in hf.sessions()) == {
+    assert hf.sessions.end_idle() == [], "each new session has ended the one before"
+    assert Counter(session.end_reason for session in hf.sessions.list()) == {
         "another session began": 3,
         "ended": 1,
     }
     talk(hf, "idle", "One more thing.")
-    assert hf.end_idle() == []
+    assert hf.sessions.end_idle() == []
     hf.clock.forward(minutes=20)
-    assert hf.end_idle() == ["idle"]
-    assert hf.end_idle() == []
-    hf.learn()
-    before = list(hf.export())
-    hf.learn()
-    assert list(hf.export()) == before
+    assert hf.sessions.end_idle() == ["idle"]
+    assert hf.sessions.end_idle() == []
+    hf.sessions.learn()
+    before = list(hf.admin.export())
+    hf.sessions.learn()
+    assert list(hf.admin.export()) == before
     assert hf.store.sessions.unread(hf.scopes) == []
 
 
 def test_whoever_asks_not_to_be_remembered_is_not(hf):
     talk(hf, "s1", "My sister Ines lives in Porto.", "I love green tea.")
-    hf.consider("s1")
+    hf.sessions.extract("s1")
     assert len(known(hf)) == 2
     talk(hf, "s1", "Don't remember that.")
-    hf.consider("s1")
+    hf.sessions.extract("s1")
     assert known(hf) == {"The user's sister Ines lives in Porto"}
     assert hf.recall("green tea") == []
     talk(hf, "s1", "Actually, don't save any of this conversation.")
-    hf.consider("s1")
+    hf.sessions.extract("s1")
     talk(
         hf,
         "s1",
@@ -658,7 +671,7 @@ def test_the_same_owner_s_old_arcs_do_not_go_to_an_agent_s_consolidation(hf):
     talk(hf, "s1", "My boss shouted at me again.", "The boss was loud.", "I fear my boss.")
     end(hf, "s1")
     assert len(hf.list(kinds=["episode"])) == 1
-    assert hf.consolidate(lambda prompt: pytest.fail("nothing is to be read")).episodes == 0
+    assert hf.admin.consolidate(lambda prompt: pytest.fail("nothing is to be read")).episodes == 0
 
 
 def test_memories_older_than_a_session_are_not_hurt_by_the_clock(hf):
@@ -666,5 +679,5 @@ def test_memories_older_than_a_session_are_not_hurt_by_the_clock(hf):
     talk(hf, "s1", "My sister Ines lives in Porto.")
     hf.clock.forward(days=1)
     talk(hf, "s1", "I love green tea.")
-    assert hf.end_idle() == []
-    assert hf.clock() - hf.sessions()[0].started_at > DAY
+    assert hf.sessions.end_idle() == []
+    assert hf.clock() - hf.sessions.list()[0].started_at > DAY

@@ -164,7 +164,7 @@ def test_oc_02_what_is_overwritten_is_gone_with_its_vector(store, hf):
     assert keys(store.asearch_similar(FACTS, "violin")) == ["k"]
     for text in ("Ann plays the cello", "Ann paints in oil"):
         store.aput(FACTS, "k", said(text))
-    hf.reembed()
+    hf.admin.reembed()
     old, new = (
         store.asearch_similar(FACTS, "violin"),
         store.asearch_similar(FACTS, "painting in oil"),
@@ -195,12 +195,12 @@ def test_every_change_can_be_undone(store, hf):
     store.aput(FACTS, "k", said("Likes coffee"))
     store.adelete(FACTS, "k")
     seen = []
-    for run in dict.fromkeys(event.run for event in hf.log()):
+    for run in dict.fromkeys(event.run for event in hf.admin.log()):
         seen.append(store.aget(FACTS, "k"))
         hf.undo(run)
     assert [one and one.value["text"] for one in seen] == [None, "Likes coffee", "Likes tea"]
     assert store.aget(FACTS, "k") is None
-    assert hf.doctor() == []
+    assert hf.admin.check() == []
 
 
 def test_a_key_that_was_deleted_or_purged_can_be_used_again(store, hf):
@@ -209,7 +209,9 @@ def test_a_key_that_was_deleted_or_purged_can_be_used_again(store, hf):
     store.aput(FACTS, "k", said("Likes tea"))
     store.aput(FACTS, "k", said("Likes coffee"))
     assert keys(store.asearch(FACTS)) == ["k"]
-    hf.purge(*(memory.id for memory in hf.list(statuses=["active", "archived", "superseded"])))
+    hf.admin.purge(
+        *(memory.id for memory in hf.list(statuses=["active", "archived", "superseded"]))
+    )
     assert store.aget(FACTS, "k") is None
     store.aput(FACTS, "k", said("Likes juice"))
     assert store.aget(FACTS, "k").value == said("Likes juice")
@@ -298,14 +300,14 @@ def test_it_is_the_same_memory_as_everywhere_else(store, hf):
 def test_two_stores_that_are_kept_equal_know_a_key_as_one(store, hf, tmp_path):
     other = str(tmp_path / "other.db")
     store.aput(FACTS, "k", said("Likes tea"))
-    hf.sync(other)
+    hf.admin.sync(other)
     hf.clock.forward(seconds=1)
     store.aput(FACTS, "k", said("Likes coffee"))
     with Holdfast.open(
         other, scope="user:ann", clock=hf.clock, settings=Settings(embedding_models="none")
     ) as there:
         asyncio.run(LayeredStore(there).aput(FACTS, "k", said("Likes tea", sugar=True)))
-        hf.sync(other)
+        hf.admin.sync(other)
         assert asyncio.run(LayeredStore(there).aget(FACTS, "k")) == store.aget(FACTS, "k")
         assert store.aget(FACTS, "k").value == said("Likes coffee")
 

@@ -29,6 +29,7 @@ from holdfast.storage import protocol
 from holdfast.storage.protocol import KnownFile, Transaction
 from holdfast.types import STATUSES, Edge, Entity, Scope, Triple
 from patience import PATIENCE
+from verbs import every_verb, verbs_of
 
 HOLDING = Path(__file__).parent / "holding.py"
 Said = tuple[tuple[Any, ...], dict[str, Any]]
@@ -125,18 +126,25 @@ def _(hf: Holdfast, word: str) -> Said:
     ), {}
 
 
-@way("capture", "capture_many", "end_session", "end_idle", "messages", "append_messages")
+@way(
+    "capture",
+    "capture_many",
+    "sessions.end",
+    "sessions.end_idle",
+    "sessions.messages",
+    "sessions.append",
+)
 def _(hf: Holdfast, word: str) -> Said:
     session = f"talk {word}"
     hf.capture(session, "user", f"I met @{word} today", author=word)
     hf.capture_many(
         [{"session": session, "role": word, "text": f"and {word} again", "author": word}]
     )
-    hf.append_messages(
+    hf.sessions.append(
         session, [{"role": "user", "parts": [{"content": f"met {word}"}]}], metadata={"about": word}
     )
-    hf.end_session(session, reason=word, metadata={"approach_context": {"a": word}})
-    hf.append_messages("other", [{"kind": "tool", "args": f'{{"content": "I met @{word} today"}}'}])
+    hf.sessions.end(session, reason=word, metadata={"approach_context": {"a": word}})
+    hf.sessions.append("other", [{"kind": "tool", "args": f'{{"content": "I met @{word} today"}}'}])
     return (), {"session": session}
 
 
@@ -146,35 +154,35 @@ def _(hf: Holdfast, word: str) -> Said:
     return (hf.correct(old.id, f"Keeps bees in {word}", reason=f"it was {word}").id,), {}
 
 
-@way("confirm", "archive", "restore", "forget", "evict")
+@way("confirm", "archive", "restore", "forget", "admin.evict")
 def _(hf: Holdfast, word: str) -> Said:
     one = remembered(hf, word)
     hf.confirm(one), hf.archive(one, reason=f"about {word}"), hf.restore(one), hf.forget(one)
     other = remembered(hf, f"{word} too")
-    hf.evict(kinds=["fact"], keep=0)
+    hf.admin.evict(kinds=["fact"], keep=0)
     return (one, other), {}
 
 
-@way("merge_entities")
+@way("entities.merge")
 def _(hf: Holdfast, word: str) -> Said:
     going = hf.remember(f"Saw @{word} at the market").id
     hf.remember("Saw @bob at the market")
-    hf.merge_entities("@bob", f"@{word}")
+    hf.entities.merge("@bob", f"@{word}")
     return (going,), {}
 
 
-@way("split_entity")
+@way("entities.split")
 def _(hf: Holdfast, word: str) -> Said:
-    going = WAYS["merge_entities"](hf, word)
-    hf.split_entity("@bob", f"@{word}")
+    going = WAYS["entities.merge"](hf, word)
+    hf.entities.split("@bob", f"@{word}")
     return going
 
 
-@way("rename_entity")
+@way("entities.rename")
 def _(hf: Holdfast, word: str) -> Said:
     going = hf.remember("Saw @carla at the market").id
-    hf.rename_entity("@carla", word)
-    hf.rename_entity(word, "Carla again")
+    hf.entities.rename("@carla", word)
+    hf.entities.rename(word, "Carla again")
     return (going,), {}
 
 
@@ -185,7 +193,7 @@ def _(hf: Holdfast, word: str) -> Said:
     return (one,), {}
 
 
-@way("write")
+@way("admin.write")
 def _(hf: Holdfast, word: str) -> Said:
     one = hf.get(remembered(hf, word))
     going = hf.get(remembered(hf, f"{word} was here"))
@@ -200,29 +208,29 @@ def _(hf: Holdfast, word: str) -> Said:
         tx.files.put(one.scope, [KnownFile(f"/home/{word}", f"{word}.md", one.id, 1, 1, "")])
         tx.remove(going)
 
-    hf.write("change", work)
+    hf.admin.write("change", work)
     return (one.id, going.id), {}
 
 
-@way("propose", "proposals", "reject", "expire_proposals")
+@way("reviews.propose", "reviews.list", "reviews.reject", "reviews.expire")
 def _(hf: Holdfast, word: str) -> Said:
     one, other = (
-        hf.propose(f"{word} {number} is the word", reason=f"for {word}")
+        hf.reviews.propose(f"{word} {number} is the word", reason=f"for {word}")
         for number in ("one", "two")
     )
-    hf.reject(one.id, reason=f"not {word}")
-    hf.expire_proposals(days=0)
+    hf.reviews.reject(one.id, reason=f"not {word}")
+    hf.reviews.expire(days=0)
     return (one.id, other.id), {}
 
 
-@way("approve", "weigh")
+@way("reviews.approve", "reviews.preview")
 def _(hf: Holdfast, word: str) -> Said:
-    one = hf.propose(f"Lives near {word}")
+    one = hf.reviews.propose(f"Lives near {word}")
     hf.actor = "cli:ann"  # who proposes does not approve, unless it is a person
-    return (one.id, hf.approve(one.id, f"Lives in {word}").id), {}
+    return (one.id, hf.reviews.approve(one.id, f"Lives in {word}").id), {}
 
 
-@way("consider", "learn", "maintain")
+@way("sessions.extract", "sessions.learn", "admin.maintain")
 def _(hf: Holdfast, word: str) -> Said:
     for text in (
         f"My name is {word} and I live in {word}.",
@@ -230,10 +238,10 @@ def _(hf: Holdfast, word: str) -> Said:
         "It rains.",
     ):
         hf.capture("talk", "user", text, author=word)
-        hf.consider("talk")
-    hf.end_session("talk")
-    hf.learn("talk")
-    hf.maintain()
+        hf.sessions.extract("talk")
+    hf.sessions.end("talk")
+    hf.sessions.learn("talk")
+    hf.admin.maintain()
     derived = [
         one for one in hf.list(statuses=STATUSES) if one.kind != "turn" and word in one.content
     ]
@@ -241,38 +249,38 @@ def _(hf: Holdfast, word: str) -> Said:
     return (), {"session": "talk"}
 
 
-@way("reflect", "decay", "reembed")
+@way("admin.reflect", "admin.decay", "admin.reembed")
 def _(hf: Holdfast, word: str) -> Said:
     hf.clock.forward(days=7)  # since the last time
     ids = [hf.remember(f"Thing {number} about {word}", category=word).id for number in range(3)]
     hf.remember("Keeps bees")
-    reflection = hf.reflect()
+    reflection = hf.admin.reflect()
     assert reflection is not None and word in reflection.content
-    hf.decay(), hf.reembed()
+    hf.admin.decay(), hf.admin.reembed()
     return tuple(ids), {}
 
 
-@way("consolidate")
+@way("admin.consolidate")
 def _(hf: Holdfast, word: str) -> Said:
     going, staying = (
         hf.remember(text, kind="episode").id for text in (f"Went to {word}", "Went to the market")
     )
-    hf.consolidate(lambda prompt: f"fact: Likes {word}\nfact: Likes markets")
+    hf.admin.consolidate(lambda prompt: f"fact: Likes {word}\nfact: Likes markets")
     assert staying
     return (going,), {}
 
 
-@way("import_", "export")
+@way("admin.import_", "admin.export")
 def _(hf: Holdfast, word: str) -> Said:
     other = Holdfast.open(":memory:", scope="user:ann", settings=hf.settings, background=False)
     with other:
         one = remembered(other, word, title=word)
         other.archive(one)
-        hf.import_(list(other.export(vectors=True)))
+        hf.admin.import_(list(other.admin.export(vectors=True)))
     return (one,), {}
 
 
-@way("sync")
+@way("admin.sync")
 def _(hf: Holdfast, word: str) -> Said:
     with TemporaryDirectory() as folder:
         other = Path(folder) / "other.db"
@@ -280,11 +288,11 @@ def _(hf: Holdfast, word: str) -> Said:
             one = remembered(away, word, title=word)
             away.capture("s9", "user", f"Heard of {word}")
             turn = away.list(kinds=["turn"])[0].id
-        hf.sync(other)
+        hf.admin.sync(other)
     return (one, turn), {}
 
 
-@way("index")
+@way("projects.index")
 def _(hf: Holdfast, word: str) -> Said:
     with TemporaryDirectory() as folder:
         place = RecordRoot(Path(folder) / ".holdfast", hf.scopes[0], "project")
@@ -312,16 +320,16 @@ def _(hf: Holdfast, word: str) -> Said:
             clock=hf.clock,
             places=[place],
         )
-        assert opened.index([note, talk]).chunks == 2
+        assert opened.projects.index([note, talk]).chunks == 2
         before = hf.list(kinds=["document"])
         note.write_text(f"Nothing but {word}.")
-        opened.index()
+        opened.projects.index()
     # The journal keeps what a file said before.
-    hf.purge(*(one.id for one in (*before, *hf.list(kinds=["document"]))))
+    hf.admin.purge(*(one.id for one in (*before, *hf.list(kinds=["document"]))))
     return (), {"session": "s8"}
 
 
-@way("import_sessions")
+@way("projects.import_sessions")
 def _(hf: Holdfast, word: str) -> Said:
     with TemporaryDirectory() as folder:
         talk = Path(folder) / "s6.jsonl"
@@ -335,16 +343,16 @@ def _(hf: Holdfast, word: str) -> Said:
         talk.write_text(
             json.dumps({**said, "message": {"content": f"I met @{word} on the way to the market"}})
         )
-        assert hf.import_sessions(talk).chunks == 1
+        assert hf.projects.import_sessions(talk).chunks == 1
     return (), {"session": "s6"}
 
 
-@way("extract")
+@way("records.extract")
 def _(hf: Holdfast, word: str) -> Said:
     hf.capture(
         "s7", "user", f"We'll use {word} instead of SQLite because {word} has concurrent writers."
     )
-    hf.end_session("s7")
+    hf.sessions.end("s7")
     with TemporaryDirectory() as folder:
         place = RecordRoot(Path(folder) / ".holdfast", hf.scopes[0], "project")
         opened = Holdfast(
@@ -355,37 +363,37 @@ def _(hf: Holdfast, word: str) -> Said:
             clock=hf.clock,
             places=[place],
         )
-        (record,) = opened.extract("s7").records
-        opened.purge(record)  # here, where its file is
+        (record,) = opened.records.extract("s7").records
+        opened.admin.purge(record)  # here, where its file is
         assert left(Path(folder), word) == []
     return (), {"session": "s7"}
 
 
-@way("set_profile", "profile")
+@way("sessions.set_profile", "sessions.profile")
 def _(hf: Holdfast, word: str) -> Said:
-    hf.write("profile", lambda tx: tx.profiles.put(hf.scopes[0], {"called": word}))
+    hf.admin.write("profile", lambda tx: tx.profiles.put(hf.scopes[0], {"called": word}))
     return (), {"owner": True}
 
 
-@way("purge", "plan_purge", "finish_purge", "purge_sessions")
+@way("admin.purge", "admin.plan_purge", "admin.finish_purge", "sessions.purge")
 def _(hf: Holdfast, word: str) -> Said:
     one, other = remembered(hf, word), remembered(hf, f"{word} too")
-    hf.append_messages(f"gone {word}", [{"said": word}])
-    hf.purge_sessions(f"gone {word}")
-    hf.plan_purge(one)
-    hf.purge(one)
-    hf.finish_purge()
+    hf.sessions.append(f"gone {word}", [{"said": word}])
+    hf.sessions.purge(f"gone {word}")
+    hf.admin.plan_purge(one)
+    hf.admin.purge(one)
+    hf.admin.finish_purge()
     return (other,), {}
 
 
 @way(
-    "add_record",
-    "update_record",
-    "reclassify",
-    "move_record",
-    "delete_record",
-    "clear_records",
-    "follow_files",
+    "records.add",
+    "records.update",
+    "records.reclassify",
+    "records.move",
+    "records.delete",
+    "records.clear",
+    "records.sync_files",
 )
 def _(hf: Holdfast, word: str) -> Said:
     with TemporaryDirectory() as folder:
@@ -397,7 +405,7 @@ def _(hf: Holdfast, word: str) -> Said:
         opened = Holdfast(
             hf.store, scopes, settings=hf.settings, tiers=hf.tiers, clock=hf.clock, places=places
         )
-        added = opened.add_record(
+        added = opened.records.add(
             f"Keeps bees at {word}.",
             category="decisions",
             title=word,
@@ -407,22 +415,22 @@ def _(hf: Holdfast, word: str) -> Said:
             evidence=[f"https://bees.org/{word}"],
             quote=f"said {word}",
         )
-        opened.update_record(added.id, body=f"Keeps no bees at {word}.", title=f"{word}: no bees")
-        file = places[0].root / opened.reclassify(added.id, "incidents").metadata["file"]
+        opened.records.update(added.id, body=f"Keeps no bees at {word}.", title=f"{word}: no bees")
+        file = places[0].root / opened.records.reclassify(added.id, "incidents").metadata["file"]
         file.write_text(file.read_text().replace("status:", f"owner:   {word}  # {word}\nstatus:"))
-        assert opened.follow_files().read == 1
-        opened.update_record(added.id, keywords=[f"{word} the second"])
-        opened.move_record(added.id, "assistant")
-        gone = opened.add_record(f"Also of {word}.", category="incidents", title=word)
-        opened.delete_record(gone.id)
-        opened.clear_records("assistant")
+        assert opened.records.sync_files().read == 1
+        opened.records.update(added.id, keywords=[f"{word} the second"])
+        opened.records.move(added.id, "assistant")
+        gone = opened.records.add(f"Also of {word}.", category="incidents", title=word)
+        opened.records.delete(gone.id)
+        opened.records.clear("assistant")
         # One of them was in two places.
-        assert opened.purge(added.id, gone.id).counts["memories"] == 3
+        assert opened.admin.purge(added.id, gone.id).counts["memories"] == 3
         assert not list(Path(folder).rglob("*.md"))
     return (remembered(hf, word),), {}
 
 
-@way("reanchor")
+@way("records.reanchor")
 def _(hf: Holdfast, word: str) -> Said:
     with TemporaryDirectory() as folder:
         place, code = (
@@ -438,11 +446,11 @@ def _(hf: Holdfast, word: str) -> Said:
             clock=hf.clock,
             places=[place],
         )
-        cited = opened.add_record(
+        cited = opened.records.add(
             "Keeps bees.", category="decisions", evidence=[{"file": code.name, "note": word}]
         )
-        assert "hash" in opened.reanchor(cited.id).metadata["evidence"][0]
-        opened.purge(cited.id)
+        assert "hash" in opened.records.reanchor(cited.id).metadata["evidence"][0]
+        opened.admin.purge(cited.id)
     return (remembered(hf, word),), {}
 
 
@@ -451,28 +459,30 @@ READING = {
     "scoped",
     "close",
     "recall",
-    "why",
     "context",
-    "working_memory",
-    "why_stored",
+    "sessions.working_memory",
+    "explain",
     "get",
     "list",
-    "entities",
-    "about",
+    "entities.list",
+    "entities.get",
     "history",
-    "links",
-    "log",
-    "sessions",
+    "admin.links",
+    "admin.log",
+    "sessions.list",
     "stats",
-    "doctor",
-    "brief",
-    "freshness",
-    "records",
-    "warnings",
-    "embedding_problems",
-    "publish",
-    "withdraw",  # they write to no place of ours, but into a file that a person names
+    "admin.check",
+    "records.brief",
+    "records.verify",
+    "records.list",
+    "admin.warnings",
+    "admin.embedding_problems",
+    "records.publish",
+    "records.withdraw",  # they write to no place of ours, but into a file that a person names
 }
+
+# What a project's memory is built of, and that it is erased, is in contracts/test_002_build.py.
+PROJECTS = {"projects.view", "projects.build", "projects.clear"}
 
 # By which of the ways above each verb of a transaction is used; those that only read are not asked.
 WRITERS = {
@@ -482,25 +492,25 @@ WRITERS = {
     "remove": "undo",
     "link": "correct",
     "undo": "undo",
-    "restore_row": "import_",
+    "restore_row": "admin.import_",
     "sessions.put": "capture",
     "sessions.go_on": "capture",
-    "sessions.add_messages": "append_messages",
-    "progress.put": "consider",
-    "profiles.put": "set_profile",
-    "entities.put": "merge_entities",
-    "entities.remove": "merge_entities",
+    "sessions.add_messages": "sessions.append",
+    "progress.put": "sessions.extract",
+    "profiles.put": "sessions.set_profile",
+    "entities.put": "entities.merge",
+    "entities.remove": "entities.merge",
     "entities.mention": "capture",
-    "entities.unmention": "split_entity",
-    "files.put": "add_record",
-    "jobs.enqueue": "purge",
-    "jobs.finish": "maintain",
-    "erasure.memory": "purge",
-    "erasure.session": "purge_sessions",
-    "erasure.entity": "merge_entities",
-    "erasure.scope": "profile",
-    "erasure.redact": "purge",
-    "replication.note_error": "sync",
+    "entities.unmention": "entities.split",
+    "files.put": "records.add",
+    "jobs.enqueue": "admin.purge",
+    "jobs.finish": "admin.maintain",
+    "erasure.memory": "admin.purge",
+    "erasure.session": "sessions.purge",
+    "erasure.entity": "entities.merge",
+    "erasure.scope": "sessions.profile",
+    "erasure.redact": "admin.purge",
+    "replication.note_error": "admin.sync",
 }
 WRITER_READING = {
     "memory",
@@ -546,21 +556,17 @@ WRITER_COPYING = {
 }
 
 
-def verbs(thing: type) -> set[str]:
-    return {name for name, _ in inspect.getmembers(thing, callable) if not name.startswith("_")}
-
-
 def transaction_verbs() -> set[str]:
     """The verbs of a transaction, and those of its tables behind the table's name."""
-    found = verbs(Transaction)
+    found = verbs_of(Transaction)
     for name, table in inspect.getmembers(Transaction, lambda one: isinstance(one, property)):
         kind = get_type_hints(table.fget, vars(protocol))["return"]
-        found |= {f"{name}.{verb}" for verb in verbs(kind)}
+        found |= {f"{name}.{verb}" for verb in verbs_of(kind)}
     return found
 
 
 def test_every_verb_says_how_it_writes_or_that_it_only_reads():
-    assert verbs(Holdfast) == WAYS.keys() | READING
+    assert every_verb() == WAYS.keys() | READING | PROJECTS
     assert transaction_verbs() == WRITERS.keys() | WRITER_READING | WRITER_DROPPING | WRITER_COPYING
     assert WAYS.keys() >= set(WRITERS.values())
 
@@ -573,11 +579,11 @@ def test_every_verb_says_how_it_writes_or_that_it_only_reads():
 def test_what_was_written_and_purged_is_nowhere(hf, word, write, tmp_path, held_open):
     refs, how = write(hf, word)
     assert left(tmp_path, word), "it was never there, so this shows nothing"
-    receipt = hf.purge(*refs, **how)
+    receipt = hf.admin.purge(*refs, **how)
     assert receipt.pending == ()
     assert left(tmp_path, word) == []
-    assert word.lower() not in "".join(hf.export(vectors=True)).lower()
-    assert hf.doctor() == []
+    assert word.lower() not in "".join(hf.admin.export(vectors=True)).lower()
+    assert hf.admin.check() == []
 
 
 def test_an_owner_who_is_purged_is_nowhere(hf, word, tmp_path, held_open):
@@ -587,11 +593,19 @@ def test_an_owner_who_is_purged_is_nowhere(hf, word, tmp_path, held_open):
     job = hf.store.jobs.claim(["tidy"], scopes=hf.scopes, worker=word, now=0, lease=1)
     assert job is not None and hf.store.jobs.fail(job, error=f"cannot read {word}", retry_at=0)
     kept = hf.scoped("user:bob").remember("Lives next door")
-    receipt = hf.purge(owner=True)
+    receipt = hf.admin.purge(owner=True)
     assert receipt.pending == () and receipt.memories > 20
     assert left(tmp_path, word) == []
-    assert word.lower() not in "".join([*hf.export(), *hf.scoped("user:bob").export()]).lower()
-    assert (hf.doctor(), hf.list(statuses=STATUSES), hf.sessions(), hf.entities()) == (
+    assert (
+        word.lower()
+        not in "".join([*hf.admin.export(), *hf.scoped("user:bob").admin.export()]).lower()
+    )
+    assert (
+        hf.admin.check(),
+        hf.list(statuses=STATUSES),
+        hf.sessions.list(),
+        hf.entities.list(),
+    ) == (
         [],
         [],
         [],
@@ -603,18 +617,18 @@ def test_an_owner_who_is_purged_is_nowhere(hf, word, tmp_path, held_open):
 def test_what_was_purged_here_is_purged_in_a_store_that_is_synced_afterwards(hf, word, tmp_path):
     one = remembered(hf, word, title=word)
     hf.capture(f"talk {word}", "user", f"I met @{word}")
-    hf.sync(tmp_path / "other.db")
-    hf.purge(one), hf.purge(session=f"talk {word}")
+    hf.admin.sync(tmp_path / "other.db")
+    hf.admin.purge(one), hf.admin.purge(session=f"talk {word}")
     assert left(tmp_path, word) == ["other.db"]
-    hf.sync(tmp_path / "other.db")
+    hf.admin.sync(tmp_path / "other.db")
     assert left(tmp_path, word) == []
 
 
 def test_a_question_leaves_no_trace(hf, word, tmp_path):
     tea = hf.remember("Prefers green tea")
-    hf.recall(f"who is {word}?"), hf.context(f"tell me of {word}"), hf.why(word, expect=tea.id)
+    hf.recall(f"who is {word}?"), hf.context(f"tell me of {word}"), hf.explain(tea.id, word)
     with pytest.raises(NotFound):
-        hf.about(word)
+        hf.entities.get(word)
     hf.close()
     assert left(tmp_path, word) == []
 
@@ -626,7 +640,7 @@ def test_a_job_that_failed_over_a_memory_does_not_quote_it_any_more(hf, word, tm
     assert job is not None and hf.store.jobs.fail(
         job, error=f"no idea what to make of {one.content!r}", retry_at=0
     )
-    hf.purge(one.id)
+    hf.admin.purge(one.id)
     assert left(tmp_path, word) == []
     assert [job.error for job in hf.store.jobs.list(hf.scopes) if job.kind == "tidy"] == [
         "no idea what to make of '(erased)'"
@@ -637,13 +651,13 @@ def test_a_reader_that_holds_up_the_log_is_told_of_and_made_good(hf, word, tmp_p
     one = remembered(hf, word)
     reader = apsw.Connection(hf.store.location)
     reader.execute("BEGIN; SELECT count(*) FROM memories")
-    receipt = hf.purge(one, wait=0)
+    receipt = hf.admin.purge(one, wait=0)
     assert [place.name for place in receipt.pending] == ["log"]
     assert "purge --finish" in receipt.pending[0].detail
     assert left(tmp_path, word) != []  # which is why it does not say otherwise
     assert [job.status for job in hf.store.jobs.list(hf.scopes) if job.kind == "scrub"] == ["error"]
     reader.execute("COMMIT")
-    assert {place.state for place in hf.finish_purge()} == {"clean"}
+    assert {place.state for place in hf.admin.finish_purge()} == {"clean"}
     reader.close()
     assert left(tmp_path, word) == []
 
@@ -656,7 +670,7 @@ from holdfast.storage import SQLiteStore
 SQLiteStore.scrub = lambda self, wait=0.0: os._exit(9)
 settings = Settings(embedding_models="none")
 hf = Holdfast.open(sys.argv[1], scope="user:ann", settings=settings, background=False)
-hf.purge(sys.argv[2])
+hf.admin.purge(sys.argv[2])
 """
 
 

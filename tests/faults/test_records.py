@@ -59,15 +59,15 @@ def die(folder: Path, place: RecordRoot, verb: str, ids: list[str]) -> None:
     hf._files.bare.deadly = True
     match verb:
         case "add":
-            hf.add_record("Use milk.", category="decisions")
+            hf.records.add("Use milk.", category="decisions")
         case "update":
-            hf.update_record(ids[0], body="Use rum.")
+            hf.records.update(ids[0], body="Use rum.")
         case "archive":
             hf.archive(ids[0])
         case "reclassify":
-            hf.reclassify(ids[0], "principles")
+            hf.records.reclassify(ids[0], "principles")
         case "delete":
-            hf.delete_record(*ids)
+            hf.records.delete(*ids)
     sys.exit(0)
 
 
@@ -76,11 +76,11 @@ def test_a_process_that_dies_between_file_and_commit(tmp_path, verb):
     """The next one finds the file changed, and brings the memory to what it says."""
     place = init_project(tmp_path / "shop")
     hf = opened(tmp_path, place)
-    ids = [hf.add_record(text, category="decisions").id for text in ("Use tea.", "Use water.")]
+    ids = [hf.records.add(text, category="decisions").id for text in ("Use tea.", "Use water.")]
     hf.close()
     assert in_a_process(die, tmp_path, place, verb, ids) == -signal.SIGKILL
     hf = opened(tmp_path, place)
-    known = {one.id: one for one in (*hf.records(), *hf.records(archived=True))}
+    known = {one.id: one for one in (*hf.records.list(), *hf.records.list(archived=True))}
     match verb:
         case "add":
             assert sorted(one.content for one in known.values()) == [
@@ -96,7 +96,7 @@ def test_a_process_that_dies_between_file_and_commit(tmp_path, verb):
             assert known[ids[0]].category == "principles"
         case "delete":
             assert known == {}
-    assert (hf.followed.warnings, hf.doctor()) == ([], [])
+    assert (hf.records.sync_report.warnings, hf.admin.check()) == ([], [])
     assert len(list(place.records.rglob("*.md"))) == len(known)
     hf.close()
 
@@ -105,12 +105,12 @@ def crowd(folder: Path, place: RecordRoot, name: int, shared: str) -> None:
     """Adds records of its own, and changes one that everybody changes."""
     hf, conflicts = opened(folder, place), 0
     for number in range(8):
-        mine = hf.add_record(
+        mine = hf.records.add(
             f"Note {number} of {name}.", category="decisions", title=f"t{name}x{number}"
         )
-        hf.update_record(mine.id, body=f"Note {number} of {name}, again.")
+        hf.records.update(mine.id, body=f"Note {number} of {name}, again.")
         try:
-            hf.update_record(shared, keywords=[f"k{name}x{number}"])
+            hf.records.update(shared, keywords=[f"k{name}x{number}"])
         except Conflict:
             conflicts += 1
     hf.close()
@@ -120,7 +120,7 @@ def crowd(folder: Path, place: RecordRoot, name: int, shared: str) -> None:
 def test_four_processes_add_and_update_at_once(tmp_path):
     place = init_project(tmp_path / "shop")
     hf = opened(tmp_path, place)
-    shared = hf.add_record("Shared.", category="decisions").id
+    shared = hf.records.add("Shared.", category="decisions").id
     hf.close()
     processes = [
         multiprocessing.get_context("fork").Process(
@@ -136,10 +136,15 @@ def test_four_processes_add_and_update_at_once(tmp_path):
         process.join(PATIENCE)
     assert [process.exitcode for process in processes] == [0] * 4
     hf = opened(tmp_path, place)
-    records = {one.id: one for one in hf.records()}
+    records = {one.id: one for one in hf.records.list()}
     assert len(records) == 33 == len(list(place.records.rglob("*.md")))
     assert sum("again" in one.content for one in records.values()) == 32
-    assert (hf.followed.added, hf.followed.changed, hf.followed.removed, hf.doctor()) == (
+    assert (
+        hf.records.sync_report.added,
+        hf.records.sync_report.changed,
+        hf.records.sync_report.removed,
+        hf.admin.check(),
+    ) == (
         [],
         [],
         [],

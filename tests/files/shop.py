@@ -83,12 +83,12 @@ class Shop:
         """What a new command finds."""
         hf = self.open()
         hf.list()
-        return hf.followed
+        return hf.records.sync_report
 
 
 def file_of(hf: Holdfast, record: Memory) -> Path:
     """Where the file of a record is."""
-    return next(place.root for place in hf.places if place.scope == record.scope) / str(
+    return next(place.root for place in hf.records.places if place.scope == record.scope) / str(
         record.metadata["file"]
     )
 

@@ -56,7 +56,7 @@ def test_a_record_goes_when_no_checkout_has_it(trees):
 
 def test_an_old_checkout_does_not_take_back_what_is_newer(trees):
     shop, other = trees
-    shop.open().update_record("rec_a", body="Use green tea.")
+    shop.open().records.update("rec_a", body="Use green tea.")
     assert other.follow().changed == []
     assert contents(other.open(), "tea")[0] == "Use green tea."
     other.record("a", "Use black tea.")
@@ -67,12 +67,12 @@ def test_an_old_checkout_does_not_take_back_what_is_newer(trees):
 def test_a_change_in_one_checkout_writes_only_what_it_is_about_in_its_file(trees):
     shop, other = trees
     other.follow()
-    shop.open().update_record("rec_a", body="Use green tea.")
+    shop.open().records.update("rec_a", body="Use green tea.")
     other.open().archive("rec_a")
     text = (other.place.records / "decisions" / "a.md").read_text()
     assert "status: archived" in text and "Use tea." in text
     assert "status: active" in (shop.place.records / "decisions" / "a.md").read_text()
-    assert other.open().doctor() == []
+    assert other.open().admin.check() == []
 
 
 def test_a_checkout_that_was_deleted_holds_nothing(trees):
@@ -89,14 +89,14 @@ def test_a_record_that_was_deleted_in_one_checkout_stays_so_until_its_file_chang
     shop, other = trees
     other.follow()
     hf = shop.open()
-    hf.delete_record("rec_a")
+    hf.records.delete("rec_a")
     followed = other.follow()
-    assert (followed.added, followed.warnings, other.open().doctor()) == ([], [], [])
-    assert [one.id for one in other.open().records()] == ["rec_b"]
+    assert (followed.added, followed.warnings, other.open().admin.check()) == ([], [], [])
+    assert [one.id for one in other.open().records.list()] == ["rec_b"]
     hf.undo()
     other.open().archive("rec_a")
     assert "status: archived" in (other.place.records / "decisions" / "a.md").read_text()
-    hf.follow_files()
-    hf.delete_record("rec_a")
+    hf.records.sync_files()
+    hf.records.delete("rec_a")
     other.record("a", "Use tea after all.")
     assert other.follow().added == ["rec_a"]

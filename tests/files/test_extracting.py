@@ -28,7 +28,7 @@ def talk(hf, session, *said, **about):
     hf.capture_many(
         [{"session": session, "role": role, "text": text, **about} for role, text in turns]
     )
-    hf.end_session(session)
+    hf.sessions.end(session)
 
 
 def fates(done):
@@ -40,7 +40,7 @@ def fates(done):
 
 def test_a_note_becomes_a_record_with_its_source_its_quote_and_its_file(hf, shop):
     talk(hf, "s1", "hello", POSTGRES)
-    (id_,) = hf.extract().records
+    (id_,) = hf.records.extract().records
     record = hf.get(id_)
     turn = hf.list(kinds=["turn"], limit=1)[0]
     assert (record.content, record.category, record.title) == (
@@ -70,8 +70,8 @@ def test_the_source_names_file_and_lines_where_the_session_was_indexed(hf, shop,
     path = shop.folder.parent / "logs" / "s1.jsonl"
     path.parent.mkdir()
     path.write_text(json.dumps(line) + "\n")
-    hf.index([path])
-    (record,) = map(hf.get, hf.extract().records)
+    hf.projects.index([path])
+    (record,) = map(hf.get, hf.records.extract().records)
     assert record.metadata["source"] == {
         "session": "s1",
         "path": "~/logs/s1.jsonl",
@@ -82,7 +82,7 @@ def test_the_source_names_file_and_lines_where_the_session_was_indexed(hf, shop,
 
 def test_what_holds_everywhere_goes_to_the_assistant(hf, shop):
     talk(hf, "s1", "In all my projects I prefer small commits.")
-    (record,) = map(hf.get, hf.extract().records)
+    (record,) = map(hf.get, hf.records.extract().records)
     assert record.scope == shop.own.scope
     assert file_of(hf, record).is_file()
 
@@ -90,41 +90,41 @@ def test_what_holds_everywhere_goes_to_the_assistant(hf, shop):
 def test_what_a_purged_session_taught_the_assistant_goes_with_it(hf, shop):
     talk(hf, "s1", "In all my projects I prefer small commits.", "I like tests.")
     talk(hf, "s2", "In all my projects I prefer long names.")
-    of_first, of_second = map(hf.get, hf.extract().records)
-    assert of_first.id in {one.memory.id for one in hf.plan_purge(session="s1").going}
-    hf.purge(session="s1")
-    assert [one.id for one in hf.records()] == [of_second.id]
+    of_first, of_second = map(hf.get, hf.records.extract().records)
+    assert of_first.id in {one.memory.id for one in hf.admin.plan_purge(session="s1").going}
+    hf.admin.purge(session="s1")
+    assert [one.id for one in hf.records.list()] == [of_second.id]
     assert not any(
         b"small commits" in one.read_bytes() for one in shop.own.root.rglob("*") if one.is_file()
     )
     (turn,) = hf.list(kinds=["turn"])
-    hf.purge(turn.id)
-    assert hf.records() == []
+    hf.admin.purge(turn.id)
+    assert hf.records.list() == []
 
 
 def test_a_plan_shows_the_same_and_writes_nothing(hf):
     talk(hf, "s1", POSTGRES)
-    planned = hf.extract(plan=True)
+    planned = hf.records.extract(plan=True)
     assert fates(planned) == [("add", "decisions")]
-    assert (planned.records, hf.records()) == ([], [])
-    assert [one.note for one in hf.extract().notes] == [one.note for one in planned.notes]
+    assert (planned.records, hf.records.list()) == ([], [])
+    assert [one.note for one in hf.records.extract().notes] == [one.note for one in planned.notes]
 
 
 def test_undo_takes_back_the_records_of_a_session_and_their_files(hf):
     talk(hf, "s1", POSTGRES)
-    (record,) = map(hf.get, hf.extract().records)
+    (record,) = map(hf.get, hf.records.extract().records)
     file = file_of(hf, record)
     hf.undo()
-    assert (hf.records(), file.exists()) == ([], False)
+    assert (hf.records.list(), file.exists()) == ([], False)
 
 
 def test_where_a_person_approves_records_wait(shop):
     hf = shop.open(settings=Settings(approval="all"))
     talk(hf, "s1", POSTGRES)
-    (id_,) = hf.extract().records
+    (id_,) = hf.records.extract().records
     assert hf.get(id_).status == "proposed"
-    assert hf.records() == []
-    assert fates(shop.open(settings=Settings(approval="all")).extract()) == []
+    assert hf.records.list() == []
+    assert fates(shop.open(settings=Settings(approval="all")).records.extract()) == []
 
 
 # Read once
@@ -132,35 +132,35 @@ def test_where_a_person_approves_records_wait(shop):
 
 def test_a_session_is_read_once_and_again_when_it_goes_on(hf):
     talk(hf, "s1", POSTGRES)
-    assert hf.extract().sessions == 1
-    again = hf.extract()
+    assert hf.records.extract().sessions == 1
+    again = hf.records.extract()
     assert (again.sessions, again.skipped, again.notes) == (0, 1, [])
     hf.clock.forward(hours=1)
     talk(hf, "s1", "Every migration must be reversible.")
-    assert fates(hf.extract("s1")) == [("add", "principles")]
+    assert fates(hf.records.extract("s1")) == [("add", "principles")]
 
 
 @pytest.mark.parametrize("change", ["edit", "delete", "archive", "reclassify"])
 def test_what_a_person_did_to_a_record_is_not_undone_by_reading_the_session_again(hf, change):
     talk(hf, "s1", POSTGRES)
-    (id_,) = hf.extract().records
+    (id_,) = hf.records.extract().records
     match change:
         case "edit":
-            hf.update_record(id_, body="Postgres it is, see the wiki.")
+            hf.records.update(id_, body="Postgres it is, see the wiki.")
         case "delete":
-            hf.delete_record(id_)
+            hf.records.delete(id_)
         case "archive":
             hf.archive(id_)
         case "reclassify":
-            hf.reclassify(id_, "principles")
+            hf.records.reclassify(id_, "principles")
     hf.clock.forward(hours=1)
     talk(hf, "s1", "thanks!")
-    assert (hf.extract().sessions, hf.extract().notes) == (1, [])
+    assert (hf.records.extract().sessions, hf.records.extract().notes) == (1, [])
 
 
 def test_turns_that_are_not_to_be_remembered_are_not_read(hf):
     talk(hf, "s1", POSTGRES, "don't remember that", "Every migration must be reversible.")
-    assert fates(hf.extract()) == [("add", "principles")]
+    assert fates(hf.records.extract()) == [("add", "principles")]
 
 
 # Compared
@@ -168,11 +168,11 @@ def test_turns_that_are_not_to_be_remembered_are_not_read(hf):
 
 def test_what_another_session_says_again_is_known_and_the_file_stays_as_it_is(hf):
     talk(hf, "s1", POSTGRES)
-    (record,) = map(hf.get, hf.extract().records)
+    (record,) = map(hf.get, hf.records.extract().records)
     before = file_of(hf, record).read_bytes()
     hf.clock.forward(days=1)
     talk(hf, "s2", "ok so we'll use Postgres instead of SQLite because we need concurrent writers!")
-    done = hf.extract()
+    done = hf.records.extract()
     assert fates(done) == [("known", "decisions")]
     assert done.notes[0].other == record.id
     assert file_of(hf, record).read_bytes() == before
@@ -181,55 +181,55 @@ def test_what_another_session_says_again_is_known_and_the_file_stays_as_it_is(hf
 
 def test_an_archived_record_does_not_come_back_from_another_session(hf):
     talk(hf, "s1", POSTGRES)
-    (id_,) = hf.extract().records
+    (id_,) = hf.records.extract().records
     hf.archive(id_)
     talk(hf, "s2", POSTGRES)
-    assert fates(hf.extract()) == [("known", "decisions")]
+    assert fates(hf.records.extract()) == [("known", "decisions")]
     assert hf.get(id_).status == "archived"
 
 
 def test_a_later_decision_against_an_earlier_one_takes_its_place_and_the_old_is_kept(hf):
     talk(hf, "s1", "Let's go with Redis instead of Memcached because we need sorted sets.")
-    (old,) = map(hf.get, hf.extract().records)
+    (old,) = map(hf.get, hf.records.extract().records)
     hf.clock.forward(days=1)
     talk(hf, "s2", "We'll use Valkey instead of Redis because of the licence.")
-    done = hf.extract()
+    done = hf.records.extract()
     assert fates(done) == [("supersedes", "decisions")]
-    assert [one.id for one in hf.records()] == done.records
+    assert [one.id for one in hf.records.list()] == done.records
     assert hf.get(old.id).status == "superseded"
     assert "status: superseded" in file_of(hf, old).read_text("utf-8")
 
 
 def test_a_record_that_a_person_wrote_is_never_replaced(hf):
-    mine = hf.add_record("Use Redis instead of Memcached", category="decisions")
+    mine = hf.records.add("Use Redis instead of Memcached", category="decisions")
     hf.clock.forward(days=1)
     talk(hf, "s1", "We'll use Valkey instead of Redis because of the licence.")
-    done = hf.extract()
+    done = hf.records.extract()
     assert fates(done) == [("conflicts", "decisions")]
-    assert {one.id for one in hf.records()} == {mine.id, *done.records}
+    assert {one.id for one in hf.records.list()} == {mine.id, *done.records}
     assert [edge.relation for edge in hf.store.edges(mine.scope, mine.id)] == ["conflicts_with"]
 
 
 def test_sessions_are_compared_by_when_they_were_held_not_by_when_they_are_read(hf):
     talk(hf, "late", "We'll never deploy on Fridays.", "Never deploy on Fridays in this repo.")
-    hf.extract("late")
+    hf.records.extract("late")
     hf.clock.forward(days=-30)
     talk(hf, "early", "Always deploy on Fridays in this repo.")
-    done = hf.extract("early")
+    done = hf.records.extract("early")
     assert [one.decision for one in done.notes] == ["ignored"]
     assert done.records == []
 
 
 def test_new_steps_for_the_same_goal_replace_the_old_ones(hf):
     talk(hf, "s1", "To deploy to staging:\n1. run `make image`\n2. run `make push`")
-    hf.extract()
+    hf.records.extract()
     hf.clock.forward(days=1)
     talk(
         hf,
         "s2",
         "To deploy to staging:\n1. run `make image`\n2. run `make push`\n3. tell the channel",
     )
-    assert fates(hf.extract()) == [("supersedes", "procedures")]
+    assert fates(hf.records.extract()) == [("supersedes", "procedures")]
 
 
 # What goes wrong
@@ -244,10 +244,10 @@ def test_a_model_that_does_not_answer_fails_its_session_only_and_is_asked_again(
             raise TimeoutError("no answer")
         return "[]"
 
-    done = hf.extract(complete=flaky)
+    done = hf.records.extract(complete=flaky)
     assert (done.sessions, list(done.failures)) == (1, ["s1"])
     assert "no answer" in done.failures["s1"]
-    assert fates(hf.extract()) == [("add", "decisions")]
+    assert fates(hf.records.extract()) == [("add", "decisions")]
 
 
 def test_a_fault_in_one_session_does_not_keep_others_from_being_read(hf, monkeypatch, caplog):
@@ -261,7 +261,7 @@ def test_a_fault_in_one_session_does_not_keep_others_from_being_read(hf, monkeyp
         return usual(turns)
 
     monkeypatch.setattr(extracting, "find_notes", faulty)
-    done = hf.extract()
+    done = hf.records.extract()
     assert (fates(done), done.failures) == (
         [("add", "principles")],
         {"s1": "RuntimeError: a fault"},
@@ -277,8 +277,8 @@ def test_a_session_that_goes_on_while_it_is_read_is_read_the_next_time(hf):
         talk(hf, "s1", "one more thing")
         return "[]"
 
-    assert "went on while it was read" in hf.extract(complete=busy).failures["s1"]
-    assert fates(hf.extract()) == [("add", "decisions")]
+    assert "went on while it was read" in hf.records.extract(complete=busy).failures["s1"]
+    assert fates(hf.records.extract()) == [("add", "decisions")]
 
 
 def test_a_models_notes_are_reconciled_like_any(hf):
@@ -289,24 +289,24 @@ def test_a_models_notes_are_reconciled_like_any(hf):
         "turn": 1,
         "quote": "use Postgres",
     }
-    (record,) = map(hf.get, hf.extract(complete=lambda prompt: json.dumps([note])).records)
+    (record,) = map(hf.get, hf.records.extract(complete=lambda prompt: json.dumps([note])).records)
     assert (record.content, record.quote) == ("Postgres replaces SQLite.", "use Postgres")
 
 
 def test_only_sessions_of_an_open_project_that_is_switched_on_are_read(hf, shop):
     with pytest.raises(NotFound, match="No session 'nosuch'"):
-        hf.extract("nosuch")
+        hf.records.extract("nosuch")
     with pytest.raises(InvalidInput, match="project init"):
-        shop.open(shop.own).extract()
-    hf.scoped(shop.place.scope).set_profile(enabled=False)
+        shop.open(shop.own).records.extract()
+    hf.scoped(shop.place.scope).sessions.set_profile(enabled=False)
     with pytest.raises(Refused, match="is off"):
-        hf.extract()
+        hf.records.extract()
 
 
 def test_a_session_is_found_by_the_beginning_of_its_id(hf):
     talk(hf, "0b5d-1", POSTGRES)
     talk(hf, "7c11-2", "hello there")
-    done = hf.extract("0b5d")
+    done = hf.records.extract("0b5d")
     assert (done.sessions, len(done.records)) == (1, 1)
     with pytest.raises(InvalidInput, match="may be 2 sessions"):
-        hf.extract("")
+        hf.records.extract("")

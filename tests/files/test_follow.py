@@ -29,14 +29,14 @@ def test_a_file_that_somebody_writes_is_recalled(shop):
     shop.record("pnpm", "Use pnpm because of its workspaces.")
     hf = shop.open()
     assert contents(hf, "which workspaces?") == ["Use pnpm because of its workspaces."]
-    assert hf.followed.added == ["rec_pnpm"] and hf.followed.warnings == []
+    assert hf.records.sync_report.added == ["rec_pnpm"] and hf.records.sync_report.warnings == []
 
 
 def test_a_changed_text_is_found_by_its_new_words_and_keeps_its_links(shop):
     shop.record("pnpm", "Use pnpm.")
     shop.record("yarn", "Use yarn.")
     hf = shop.open()
-    hf.write(
+    hf.admin.write(
         "link",
         lambda tx: tx.link(Edge(shop.place.scope, "rec_pnpm", "rec_yarn", "supersedes", 1)),
     )
@@ -44,7 +44,7 @@ def test_a_changed_text_is_found_by_its_new_words_and_keeps_its_links(shop):
     assert shop.follow().changed == ["rec_pnpm"]
     assert contents(shop.open(), "bun") == ["Use bun."]
     assert contents(shop.open(), "pnpm?") != ["Use pnpm."]
-    assert [edge.target for edge in shop.open().links("rec_pnpm")] == ["rec_yarn"]
+    assert [edge.target for edge in shop.open().admin.links("rec_pnpm")] == ["rec_yarn"]
 
 
 def test_an_unchanged_tree_is_not_read_and_of_a_changed_one_one_file(shop):
@@ -62,7 +62,7 @@ def test_a_file_that_was_only_touched_changes_nothing(shop):
     os.utime(file)
     followed = shop.follow()
     assert (followed.read, followed.changed) == (1, [])
-    assert len({event.run for event in shop.open().log() if event.verb == "follow"}) == 1
+    assert len({event.run for event in shop.open().admin.log() if event.verb == "follow"}) == 1
 
 
 def test_a_change_in_the_moment_after_the_last_look_is_not_missed(shop):
@@ -73,7 +73,7 @@ def test_a_change_in_the_moment_after_the_last_look_is_not_missed(shop):
     assert contents(hf, "tea") == ["Use tea."]
     file.write_text(file.read_text().replace("tea", "rum"))
     os.utime(file, ns=(moment, moment))
-    assert hf.follow_files().changed == ["rec_a"]
+    assert hf.records.sync_files().changed == ["rec_a"]
 
 
 def test_a_file_moved_by_hand_keeps_its_id_and_changes_its_category(shop):
@@ -117,7 +117,7 @@ def test_a_file_deleted_by_hand_takes_its_memory_along(shop):
     file.unlink()
     assert shop.follow().removed == ["rec_a"]
     assert list(rows(shop)) == ["rec_b"]
-    assert shop.open().doctor() == []
+    assert shop.open().admin.check() == []
 
 
 def test_another_id_in_a_file_is_another_record(shop):
@@ -156,7 +156,10 @@ def test_a_branch_with_forty_other_records_and_back(shop):
     )
     followed = shop.follow()
     assert (len(followed.changed), len(followed.removed), len(followed.added)) == (20, 10, 10)
-    assert len({event.run for event in shop.open().log(limit=None) if event.verb == "follow"}) == 2
+    assert (
+        len({event.run for event in shop.open().admin.log(limit=None) if event.verb == "follow"})
+        == 2
+    )
     git("checkout", "main")
     shop.follow()
     assert {id_: (one.content, one.category) for id_, one in rows(shop).items()} == before
@@ -208,7 +211,7 @@ def test_a_broken_file_alone_does_not_make_every_command_write(shop):
     shop.follow()
     hf = shop.open()
     hf.list()
-    assert hf.log() == [] and hf.followed.warnings
+    assert hf.admin.log() == [] and hf.records.sync_report.warnings
 
 
 def test_a_copied_file_is_reported_and_the_first_keeps_the_id(shop):
@@ -254,8 +257,8 @@ def test_nothing_behind_a_link_is_read(shop, tmp_path):
     (shop.place.records / "incidents").symlink_to(outside)
     hf = shop.open()
     assert hf.list() == []
-    assert len(hf.followed.warnings) == 2 and all(
-        "passed over" in one for one in hf.followed.warnings
+    assert len(hf.records.sync_report.warnings) == 2 and all(
+        "passed over" in one for one in hf.records.sync_report.warnings
     )
 
 
@@ -274,7 +277,10 @@ def test_names_with_spaces_and_other_letters_are_names(shop):
     shop.write("decisions/a.md", "---\nid: rec_c\n---\nOther text.")
     hf = shop.open()
     hf.list()
-    assert sorted(hf.followed.added) == ["rec_a", "rec_b", "rec_c"] and hf.followed.warnings == []
+    assert (
+        sorted(hf.records.sync_report.added) == ["rec_a", "rec_b", "rec_c"]
+        and hf.records.sync_report.warnings == []
+    )
     hf.archive("rec_a")
     assert (
         "status: archived"
@@ -320,7 +326,7 @@ def test_a_record_that_has_expired_is_not_recalled_and_its_file_stays(shop, cloc
     assert contents(hf, "build") == ["The build is red."]
     clock.forward(days=2)
     assert contents(hf, "build") == []
-    assert file.exists() and [one.id for one in hf.records()] == ["rec_a"]
+    assert file.exists() and [one.id for one in hf.records.list()] == ["rec_a"]
 
 
 def test_a_record_archived_by_hand_is_not_recalled(shop):
@@ -329,7 +335,9 @@ def test_a_record_archived_by_hand_is_not_recalled(shop):
     shop.write("decisions/a.md", file.read_text().replace("status: active", "status: archived"))
     hf = shop.open()
     assert contents(hf, "tea") == []
-    assert [one.id for one in hf.records(archived=True)] == ["rec_a"] and hf.records() == []
+    assert [one.id for one in hf.records.list(archived=True)] == [
+        "rec_a"
+    ] and hf.records.list() == []
     assert hf.get("rec_a").status_reason == "changed in its file"
 
 
@@ -347,13 +355,13 @@ def test_a_secret_in_a_file_is_told_and_kept_out_of_the_store(shop):
     file = shop.write("decisions/a.md", text)
     hf = shop.open()
     assert contents(hf, "password") == ["export DB_PASSWORD=[REDACTED:password]"]
-    (warning,) = hf.followed.warnings
+    (warning,) = hf.records.sync_report.warnings
     assert f"{file}:5: " in warning and "hunter2" not in warning
     hf.archive("rec_a")
     head = "---\nid: rec_a\nupdated: 2026-03-18T12:00:00+00:00\nstatus: archived\n---\n"
     assert file.read_text() == head + "\nexport DB_PASSWORD=hunter2\n"
     hf.undo()
-    hf.delete_record("rec_a")
+    hf.records.delete("rec_a")
     hf.close()
     assert not any(b"hunter2" in one.read_bytes() for one in shop.store.parent.glob("memory.db*"))
 
@@ -372,7 +380,7 @@ def test_undoing_what_people_did_to_files_is_refused_with_what_to_do(shop):
 
 def test_undo_passes_over_what_followed_from_files(shop):
     hf = shop.open()
-    told = hf.add_record("Use tea.", category="decisions")
+    told = hf.records.add("Use tea.", category="decisions")
     hf.close()
     shop.record("a", "Use milk.")
     again = shop.open()
@@ -416,7 +424,7 @@ def test_a_store_that_somebody_else_writes_is_read_as_it_was_known(shop, monkeyp
 
     other.write(Author("x", "run_x", 1, "profile"), hold)
     other.close()
-    assert "not taken in yet" in hf.followed.warnings[0]
+    assert "not taken in yet" in hf.records.sync_report.warnings[0]
     assert shop.follow().added == ["rec_b"]
 
 
@@ -440,7 +448,7 @@ def test_a_store_that_cannot_be_written_is_read_as_it_was_known(shop):
         tiers=Tiers.of(clock=shop.clock),
     )
     assert contents(hf, "tea") == ["Use tea."]
-    assert "not taken in yet. The store cannot be written" in hf.followed.warnings[0]
+    assert "not taken in yet. The store cannot be written" in hf.records.sync_report.warnings[0]
     hf.close()
 
 
@@ -456,7 +464,7 @@ def test_a_store_that_cannot_be_written_is_no_matter_when_nothing_changed(shop):
         clock=shop.clock,
         tiers=Tiers.of(clock=shop.clock),
     )
-    assert contents(hf, "tea") == ["Use tea."] and hf.followed.warnings == []
+    assert contents(hf, "tea") == ["Use tea."] and hf.records.sync_report.warnings == []
     hf.close()
 
 
@@ -466,11 +474,11 @@ def test_many_files_are_followed_piece_by_piece(shop, monkeypatch):
         shop.record(f"r{number:02}")
     told = []
     hf = shop.open()
-    followed = hf.follow_files(progress=lambda done, total: told.append((done, total)))
+    followed = hf.records.sync_files(progress=lambda done, total: told.append((done, total)))
     assert (len(followed.added), followed.read) == (35, 35)
     assert told == [(10, 35), (20, 35), (30, 35), (35, 35)]
     shutil.rmtree(shop.place.records / "decisions")
-    assert len(hf.follow_files().removed) == 35
+    assert len(hf.records.sync_files().removed) == 35
 
 
 def test_a_store_that_was_deleted_is_made_again_from_the_files(shop):
@@ -492,7 +500,7 @@ def test_an_incognito_memory_reads_no_records(shop, clock):
         settings=Settings(embedding_models="none"),
         clock=clock,
     )
-    assert hf.list() == [] and hf.places == ()
+    assert hf.list() == [] and hf.records.places == ()
     hf.close()
 
 

@@ -4,6 +4,8 @@ back.
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import pytest
 from shop import contents, file_of
 
@@ -28,7 +30,7 @@ THEIRS = (
 @pytest.mark.parametrize("place", ["project", "assistant"])
 def test_a_record_is_a_file_in_the_folder_of_its_category(shop, category, place):
     hf = shop.open()
-    record = hf.add_record("Use pnpm.", category=category, title="Pnpm, not npm", place=place)
+    record = hf.records.add("Use pnpm.", category=category, title="Pnpm, not npm", place=place)
     file = file_of(hf, record)
     assert file.parent.name == category and file.name == f"{record.id}-pnpm-not-npm.md"
     assert file.read_text() == (
@@ -39,12 +41,12 @@ def test_a_record_is_a_file_in_the_folder_of_its_category(shop, category, place)
     assert record.id.startswith("rec_") and contents(hf, "pnpm") == ["Use pnpm."]
     again = shop.open()
     assert again.get(record.id) == record
-    assert again.followed.read <= 1 and again.followed.changed == []
+    assert again.records.sync_report.read <= 1 and again.records.sync_report.changed == []
 
 
 def test_everything_that_can_be_said_of_a_record(shop, clock):
     hf = shop.open()
-    record = hf.add_record(
+    record = hf.records.add(
         "Use pnpm.",
         category="decisions",
         title="Pnpm",
@@ -66,22 +68,22 @@ def test_everything_that_can_be_said_of_a_record(shop, clock):
 def test_a_sixth_category_and_an_unknown_place_are_refused(shop):
     hf = shop.open()
     with pytest.raises(InvalidInput, match="decisions, procedures"):
-        hf.add_record("x", category="ideas")
+        hf.records.add("x", category="ideas")
     with pytest.raises(InvalidInput, match="project or assistant"):
-        hf.add_record("x", category="decisions", place="home")
+        hf.records.add("x", category="decisions", place="home")
     assert not shop.place.records.joinpath("decisions").exists()
 
 
 def test_without_a_project_records_go_to_the_assistant(shop):
     hf = shop.open(shop.own)
-    assert str(hf.add_record("x", category="preferences").scope) == "assistant:ann"
+    assert str(hf.records.add("x", category="preferences").scope) == "assistant:ann"
     with pytest.raises(InvalidInput, match="project init"):
-        hf.add_record("x", category="preferences", place="project")
+        hf.records.add("x", category="preferences", place="project")
 
 
 def test_a_secret_is_taken_out_before_the_file_is_written(shop):
     hf = shop.open()
-    record = hf.add_record(
+    record = hf.records.add(
         "export DB_PASSWORD=hunter2",
         category="procedures",
         title="api_key=sk-abcdef0123456789abcdef",
@@ -94,8 +96,8 @@ def test_a_secret_is_taken_out_before_the_file_is_written(shop):
 
 
 VERBS = {
-    "update the text": lambda hf: hf.update_record("rec_a", body="Drink rum.\nA lot."),
-    "update all else": lambda hf: hf.update_record(
+    "update the text": lambda hf: hf.records.update("rec_a", body="Drink rum.\nA lot."),
+    "update all else": lambda hf: hf.records.update(
         "rec_a",
         title="Rum: why",
         keywords=["dark"],
@@ -108,10 +110,10 @@ VERBS = {
     "archive": lambda hf: hf.archive("rec_a"),
     "forget": lambda hf: hf.forget("rec_a"),
     "confirm": lambda hf: hf.confirm("rec_a"),
-    "reclassify": lambda hf: hf.reclassify("rec_a", "principles"),
-    "move": lambda hf: hf.move_record("rec_a", "assistant"),
-    "delete": lambda hf: hf.delete_record("rec_a"),
-    "clear": lambda hf: hf.clear_records("project"),
+    "reclassify": lambda hf: hf.records.reclassify("rec_a", "principles"),
+    "move": lambda hf: hf.records.move("rec_a", "assistant"),
+    "delete": lambda hf: hf.records.delete("rec_a"),
+    "clear": lambda hf: hf.records.clear("project"),
 }
 
 
@@ -132,18 +134,22 @@ def test_undo_gives_a_persons_file_back_byte_for_byte(shop, clock, verb, eol):
     assert not list(shop.own.root.rglob("*.md")) and not list(shop.place.root.rglob("*.draft"))
     again = shop.open()
     again.list()
-    assert (again.followed.changed, again.followed.warnings, again.doctor()) == ([], [], [])
+    assert (
+        again.records.sync_report.changed,
+        again.records.sync_report.warnings,
+        again.admin.check(),
+    ) == ([], [], [])
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_undo_gives_a_file_of_ours_back_byte_for_byte_and_undoing_that_too(shop, clock, verb):
     hf = shop.open()
-    made = hf.add_record("Drink tea.", category="decisions", title="Tea", keywords=["green"])
+    made = hf.records.add("Drink tea.", category="decisions", title="Tea", keywords=["green"])
     file = file_of(hf, made)
     renamed = file.read_text().replace(made.id, "rec_a")
-    hf.delete_record(made.id)
+    hf.records.delete(made.id)
     file = shop.write("decisions/rec_a.md", renamed)
-    hf.follow_files()
+    hf.records.sync_files()
     clock.forward(hours=1)
     VERBS[verb](hf)
     after = {one: one.read_text() for one in shop.folder.parent.rglob("rec_a*.md")}
@@ -155,16 +161,16 @@ def test_undo_gives_a_file_of_ours_back_byte_for_byte_and_undoing_that_too(shop,
 
 def test_undo_of_an_added_record_deletes_its_file(shop):
     hf = shop.open()
-    file = file_of(hf, hf.add_record("Use tea.", category="decisions"))
+    file = file_of(hf, hf.records.add("Use tea.", category="decisions"))
     hf.undo()
-    assert not file.exists() and hf.records() == []
+    assert not file.exists() and hf.records.list() == []
     assert shop.follow().added == []
 
 
 def test_what_changes_in_a_file_is_what_was_asked_for(shop):
     file = shop.write("decisions/a.md", THEIRS)
     hf = shop.open()
-    hf.update_record("rec_a", title="Rum", keywords=["dark"])
+    hf.records.update("rec_a", title="Rum", keywords=["dark"])
     assert file.read_text() == (
         "---\n# ours\nid: rec_a\ntitle: Rum   # of course\nowner: Bob\ncreated: 2026-03-01\n"
         "updated: 2026-03-18T12:00:00+00:00\nkeywords: [dark]\nstatus: 'active'\n---\n\n\nDrink "
@@ -184,15 +190,15 @@ def test_restoring_and_archiving_are_lines_in_the_file(shop):
 def test_nothing_new_is_no_change(shop):
     file = shop.write("decisions/a.md", THEIRS)
     hf = shop.open()
-    hf.update_record("rec_a", title="Tea", body="Drink tea.", keywords=["green", "mint"])
+    hf.records.update("rec_a", title="Tea", body="Drink tea.", keywords=["green", "mint"])
     assert file.read_text() == THEIRS and hf.get("rec_a").updated_at < hf.clock()
 
 
 def test_an_expiry_can_be_taken_back(shop, clock):
     hf = shop.open()
-    record = hf.add_record("Red.", category="incidents", expires=clock.now + 1)
+    record = hf.records.add("Red.", category="incidents", expires=clock.now + 1)
     assert "expires:" in file_of(hf, record).read_text()
-    hf.update_record(record.id, expires="never")
+    hf.records.update(record.id, expires="never")
     assert (
         "expires:" not in file_of(hf, record).read_text() and hf.get(record.id).valid_until is None
     )
@@ -200,57 +206,57 @@ def test_an_expiry_can_be_taken_back(shop, clock):
 
 def test_reclassifying_keeps_id_and_links(shop):
     hf = shop.open()
-    one, two = (hf.add_record(text, category="decisions") for text in ("Use tea.", "Use rum."))
-    hf.write("link", lambda tx: tx.link(Edge(one.scope, one.id, two.id, "supersedes", 1)))
-    moved = hf.reclassify(one.id, "procedures")
+    one, two = (hf.records.add(text, category="decisions") for text in ("Use tea.", "Use rum."))
+    hf.admin.write("link", lambda tx: tx.link(Edge(one.scope, one.id, two.id, "supersedes", 1)))
+    moved = hf.records.reclassify(one.id, "procedures")
     assert (moved.id, moved.kind, file_of(hf, moved).parent.name) == (one.id, "rule", "procedures")
-    assert [edge.target for edge in hf.links(one.id)] == [two.id]
-    assert hf.reclassify(one.id, "procedures") == moved
+    assert [edge.target for edge in hf.admin.links(one.id)] == [two.id]
+    assert hf.records.reclassify(one.id, "procedures") == moved
 
 
 def test_moving_back_and_forth(shop):
     shop.write("decisions/a.md", THEIRS)
     hf = shop.open()
-    moved = hf.move_record("rec_a", "assistant")
+    moved = hf.records.move("rec_a", "assistant")
     assert file_of(hf, moved).read_text() == THEIRS.replace(
         "updated: 2026-03-02", "updated: 2026-03-18T12:00:00+00:00"
     )
-    assert hf.records(place="project") == [] and [
-        one.id for one in hf.records(place="assistant")
+    assert hf.records.list(place="project") == [] and [
+        one.id for one in hf.records.list(place="assistant")
     ] == ["rec_a"]
-    hf.move_record("rec_a", "project")
-    assert [str(one.scope) for one in hf.records()] == [str(shop.place.scope)]
+    hf.records.move("rec_a", "project")
+    assert [str(one.scope) for one in hf.records.list()] == [str(shop.place.scope)]
     shop.write("decisions/b.md", THEIRS, place=shop.own)
-    hf.follow_files()
+    hf.records.sync_files()
     with pytest.raises(Conflict, match="already"):
-        hf.move_record("rec_a", "assistant")
+        hf.records.move("rec_a", "assistant")
 
 
 def test_deleting_twice_is_an_error(shop):
     hf = shop.open()
-    record = hf.add_record("x", category="decisions")
-    hf.delete_record(record.id)
+    record = hf.records.add("x", category="decisions")
+    hf.records.delete(record.id)
     assert not file_of(hf, record).exists()
     with pytest.raises(NotFound, match=record.id):
-        hf.delete_record(record.id)
+        hf.records.delete(record.id)
 
 
 def test_clearing_a_place_leaves_the_other_and_what_is_no_record(shop):
     hf = shop.open()
     for place in ("project", "assistant"):
-        hf.add_record(f"Of the {place}.", category="decisions", place=place)
-    archived = hf.add_record("Old.", category="incidents")
+        hf.records.add(f"Of the {place}.", category="decisions", place=place)
+    archived = hf.records.add("Old.", category="incidents")
     hf.archive(archived.id)
     turn = hf.capture("s", "user", "hello there")
-    assert len(hf.clear_records("project")) == 2
-    assert [one.content for one in hf.records()] == ["Of the assistant."]
+    assert len(hf.records.clear("project")) == 2
+    assert [one.content for one in hf.records.list()] == ["Of the assistant."]
     assert hf.get(turn.id) and not list(shop.place.records.rglob("*.md"))
 
 
 def test_an_agent_cannot_undo_what_it_may_not_do(shop):
     hf = shop.open(actor="agent:coder")
     shop.write("decisions/a.md", THEIRS)
-    hf.follow_files()
+    hf.records.sync_files()
     with pytest.raises(Refused):
         hf.undo()
 
@@ -277,7 +283,7 @@ def test_an_editor_that_saves_meanwhile_is_not_written_over(shop):
         assert file.read_text() == saved
         assert [one.name for one in shop.folder.parent.rglob("*.md")] == ["a.md"]
     # Who tries again sees what was saved, and goes on from there.
-    hf.update_record("rec_a", title="Milk")
+    hf.records.update("rec_a", title="Milk")
     assert "Drink milk." in file.read_text() and hf.get("rec_a").content == "Drink milk."
 
 
@@ -291,7 +297,7 @@ def test_an_editor_that_saves_while_the_transaction_runs_is_not_written_over(sho
         return tx.change(record, title="Rum")
 
     with pytest.raises(Conflict):
-        hf.write("x", work)
+        hf.admin.write("x", work)
     assert file.read_text() == THEIRS + "saved just now\n"
     assert hf.get("rec_a").content.endswith("saved just now")
 
@@ -319,7 +325,7 @@ def test_a_transaction_that_fails_leaves_the_files_as_they_were(shop):
         tx.remove(two)
 
     with pytest.raises(Conflict):
-        hf.write("x", work)
+        hf.admin.write("x", work)
     assert file.read_text() == THEIRS and other.read_text() == "changed"
 
 
@@ -346,7 +352,7 @@ def test_a_file_that_is_in_the_way_is_not_written_over(shop):
     hf.list()
     other = shop.write("principles/a.md", "---\nid: rec_z\n---\nIn the way.")
     with pytest.raises(Conflict, match="already there"):
-        hf.reclassify("rec_a", "principles")
+        hf.records.reclassify("rec_a", "principles")
     assert other.read_text().endswith("In the way.") and hf.get("rec_a").category == "decisions"
 
 
@@ -354,7 +360,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_nothing_changes(shop):
     hf = shop.open()
     (shop.place.records / "decisions").write_text("a file where a folder should be")
     with pytest.raises(InvalidInput, match="Cannot write"):
-        hf.add_record("x", category="decisions")
+        hf.records.add("x", category="decisions")
     assert hf.list(statuses=STATUSES) == []
 
 
@@ -384,13 +390,13 @@ def elsewhere(shop):
     return Holdfast(store, [shop.place.scope], clock=shop.clock, tiers=Tiers.of(clock=shop.clock))
 
 
-@pytest.mark.parametrize("verb", ["archive", "forget", "confirm", "correct", "purge"])
+@pytest.mark.parametrize("verb", ["archive", "forget", "confirm", "correct", "admin.purge"])
 def test_a_record_is_not_changed_where_its_file_is_not_at_hand(shop, verb):
     file = shop.write("decisions/a.md", THEIRS)
     shop.follow()
     hf = elsewhere(shop)
     with pytest.raises(InvalidInput, match=r"records/decisions/a\.md"):
-        getattr(hf, verb)("rec_a", *(("Other.",) if verb == "correct" else ()))
+        attrgetter(verb)(hf)("rec_a", *(("Other.",) if verb == "correct" else ()))
     assert hf.get("rec_a").status == "active" and file.read_text() == THEIRS
     assert contents(hf, "tea") == ["Drink tea."]
     hf.close()
@@ -402,7 +408,7 @@ def test_a_record_is_not_changed_where_its_file_is_not_at_hand(shop, verb):
 def test_a_purge_deletes_the_file_and_its_receipt_says_so(shop):
     file = shop.write("decisions/a.md", THEIRS)
     hf = shop.open()
-    receipt = hf.purge("rec_a")
+    receipt = hf.admin.purge("rec_a")
     assert not file.exists() and hf.list(statuses=STATUSES) == []
     (told,) = [place for place in receipt.places if place.name == "record files"]
     assert told.state == "beyond" and "1 file deleted" in told.detail and "git" in told.detail
@@ -412,35 +418,35 @@ def test_a_purge_deletes_the_file_and_its_receipt_says_so(shop):
 
 def test_a_purge_of_an_assistants_record_leaves_nothing(shop):
     hf = shop.open()
-    record = hf.add_record("Likes tea.", category="preferences", place="assistant")
-    receipt = hf.purge(record.id)
+    record = hf.records.add("Likes tea.", category="preferences", place="assistant")
+    receipt = hf.admin.purge(record.id)
     assert [place.state for place in receipt.places if place.name == "record files"] == ["clean"]
 
 
 def test_planning_a_purge_leaves_the_file(shop):
     file = shop.write("decisions/a.md", THEIRS)
     hf = shop.open()
-    assert hf.plan_purge("rec_a").counts["memories"] == 1
+    assert hf.admin.plan_purge("rec_a").counts["memories"] == 1
     assert file.read_text() == THEIRS
 
 
 def test_purging_an_owner_deletes_all_files_of_that_place_only(shop):
     hf = shop.open()
-    hf.add_record("A.", category="decisions")
-    kept = hf.add_record("B.", category="decisions", place="assistant")
+    hf.records.add("A.", category="decisions")
+    kept = hf.records.add("B.", category="decisions", place="assistant")
     shop.write("incidents/broken.md", "---\n[\n---\n")
-    receipt = hf.purge(owner=True)
+    receipt = hf.admin.purge(owner=True)
     assert "2 files deleted" in next(
         one.detail for one in receipt.places if one.name == "record files"
     )
     assert not list(shop.place.records.rglob("*.md")) and file_of(hf, kept).exists()
-    assert [one.id for one in shop.open().records()] == [kept.id]
+    assert [one.id for one in shop.open().records.list()] == [kept.id]
 
 
 def test_what_was_purged_is_not_taken_in_again(shop):
     """Another branch of git may still have the file."""
     file = shop.write("decisions/a.md", THEIRS)
-    shop.open().purge("rec_a")
+    shop.open().admin.purge("rec_a")
     shop.write("decisions/a.md", THEIRS)
     followed = shop.follow()
     assert (
@@ -458,5 +464,5 @@ def test_nothing_is_written_behind_a_link(shop, tmp_path):
     shop.place.records.joinpath("decisions").symlink_to(outside)
     hf = shop.open()
     with pytest.raises(InvalidInput, match="is a link"):
-        hf.add_record("x", category="decisions")
-    assert list(outside.iterdir()) == [] and hf.records() == []
+        hf.records.add("x", category="decisions")
+    assert list(outside.iterdir()) == [] and hf.records.list() == []

@@ -72,7 +72,7 @@ def test_where_nothing_was_changed_no_file_is_compared(sealed):
     with opened(sealed, Uncompared(sealed.store, clock=sealed.clock)) as hf:
         assert contents(hf, "tea") == ["Drink tea."]
         (sealed.place.records / "decisions" / ".tea.md.swp").touch()  # an editor's own, and hidden
-        assert hf.follow_files().read == 0
+        assert hf.records.sync_files().read == 0
 
 
 CHANGES = {
@@ -111,7 +111,7 @@ def test_a_change_is_followed_and_then_sealed(sealed, change):
         assert sealed.follow().read == 0
     left = [*sealed.place.records.rglob("*.md")]
     assert bool(seal_of(sealed)) == (len(left) >= file_sync.MANY)
-    assert sealed.open().doctor() == []
+    assert sealed.open().admin.check() == []
 
 
 def test_the_only_file_of_a_folder_in_any_other_is_another_seal(shop):
@@ -147,7 +147,7 @@ def test_a_file_of_equal_size_and_time_that_became_a_link_is_seen(sealed):
 
 def test_a_record_changed_by_a_command_is_not_taken_for_a_change_by_hand(sealed):
     hf = sealed.open()
-    hf.update_record("rec_tea", body="Drink chai.")
+    hf.records.update("rec_tea", body="Drink chai.")
     assert seal_of(sealed) == ""
     assert (sealed.follow().changed, contents(sealed.open(), "chai")) == ([], ["Drink chai."])
 
@@ -156,10 +156,10 @@ def test_a_record_that_a_sync_changed_gets_its_file_though_no_file_was_touched(s
     other = Shop(tmp_path / "other" / "shop", sealed.clock)
     other.place = RecordRoot(other.place.root, sealed.place.scope, "project")
     there = other.open()
-    there.sync(sealed.store)
+    there.admin.sync(sealed.store)
     sealed.clock.forward(minutes=1)
-    there.update_record("rec_tea", body="Drink chai.")
-    there.sync(sealed.store)
+    there.records.update("rec_tea", body="Drink chai.")
+    there.admin.sync(sealed.store)
     hf = sealed.open()
     assert "Drink chai." in file_of(hf, hf.get("rec_tea")).read_text()
     other.close()
@@ -170,7 +170,7 @@ def test_a_purged_record_whose_file_comes_back_is_told_of(sealed):
     sealed.record("gin")
     sealed.follow()
     sealed.follow()
-    sealed.open().purge("rec_tea")
+    sealed.open().admin.purge("rec_tea")
     assert sealed.follow().warnings == []
     sealed.write("decisions/tea.md", text)
     for _ in range(2):
@@ -183,7 +183,7 @@ def test_a_store_that_cannot_be_written_is_not_sealed_and_read_all_the_same(shop
     shop.follow()
     monkeypatch.setattr(file_sync, "MANY", 2)
     with opened(shop, Unwritable(shop.store, clock=shop.clock)) as hf:
-        assert contents(hf, "tea") == ["Drink tea."] and hf.followed.warnings == []
+        assert contents(hf, "tea") == ["Drink tea."] and hf.records.sync_report.warnings == []
     assert seal_of(shop) == ""
     shop.follow()
     assert seal_of(shop) == Listing(shop.place).seal()

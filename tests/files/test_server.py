@@ -41,15 +41,15 @@ def test_files_and_memories_follow_each_other_on_a_server_too(shop, opened):
     file = shop.record("a", "Use tea.")
     hf = opened("laptop")
     assert contents(hf, "tea") == ["Use tea."]
-    hf.update_record("rec_a", body="Use rum.")
+    hf.records.update("rec_a", body="Use rum.")
     assert "Use rum." in file.read_text()
     hf.undo()
     assert "Use tea." in file.read_text()
-    moved = hf.move_record("rec_a", "assistant")
+    moved = hf.records.move("rec_a", "assistant")
     assert file_of(hf, moved).exists() and not file.exists()
     hf.undo()
-    hf.purge("rec_a")
-    assert not file.exists() and opened("laptop").records() == []
+    hf.admin.purge("rec_a")
+    assert not file.exists() and opened("laptop").records.list() == []
 
 
 def test_a_machine_without_the_files_takes_nothing_away(shop, opened, tmp_path):
@@ -59,9 +59,9 @@ def test_a_machine_without_the_files_takes_nothing_away(shop, opened, tmp_path):
     shutil.move(shop.place.records, tmp_path / "the disk of one")
     shop.record("b", "Use rum.")
     other = opened("two")
-    assert sorted(one.id for one in other.records()) == ["rec_a", "rec_b"]
+    assert sorted(one.id for one in other.records.list()) == ["rec_a", "rec_b"]
     shutil.rmtree(shop.place.records)
     shutil.move(tmp_path / "the disk of one", shop.place.records)
     again = opened("one")
-    assert sorted(one.id for one in again.records()) == ["rec_a", "rec_b"]
-    assert again.followed.read == 0
+    assert sorted(one.id for one in again.records.list()) == ["rec_a", "rec_b"]
+    assert again.records.sync_report.read == 0

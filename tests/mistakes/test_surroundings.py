@@ -251,7 +251,7 @@ def test_a_clock_that_was_set_back_loses_nothing(hf, clock):
     assert len(hf.list()) == 2
     hf.undo()
     assert [memory.id for memory in hf.list()] == [later.id]
-    assert hf.doctor() == []
+    assert hf.admin.check() == []
 
 
 def test_an_old_python_is_named(monkeypatch):

@@ -46,7 +46,7 @@ def lived_in(hf, clock):
     hf.undo()
     gone = hf.remember("A word to erase")
     hf.confirm(gone.id)
-    hf.purge(gone.id)
+    hf.admin.purge(gone.id)
     clock.forward(hours=1)
     hf.archive(hf.remember("Old news", valid_from=5, valid_until=clock.now).id)
     log(
@@ -72,9 +72,9 @@ def again(hf, fresh, **options):
     """The export of a new memory that took in the export of `hf`."""
     scopes = [str(scope) for scope in hf.scopes]
     copy = fresh(*scopes)
-    copy.import_(hf.export(**options))
-    assert copy.doctor() == []
-    return list(copy.export(**options))
+    copy.admin.import_(hf.admin.export(**options))
+    assert copy.admin.check() == []
+    return list(copy.admin.export(**options))
 
 
 # There and back
@@ -100,27 +100,27 @@ def test_an_import_that_loses_its_server_says_so_and_imports_nothing(hf):
     hf.remember("tea")
     author, bob = Author("t", "run_x", 1, "import"), Scope("user", "bob")
     with pytest.raises(StoreError, match="import it again"):
-        import_bundle(LostOnce(hf.store), author, hf.export(), into=bob)
+        import_bundle(LostOnce(hf.store), author, hf.admin.export(), into=bob)
     assert hf.store.scopes() == list(hf.scopes)
 
 
 @pytest.mark.parametrize("options", [{}, {"vectors": True}])
 def test_export_import_export_gives_the_same_bytes(hf, clock, fresh, options):
     lived_in(hf, clock)
-    assert again(hf, fresh, **options) == list(hf.export(**options))
+    assert again(hf, fresh, **options) == list(hf.admin.export(**options))
 
 
 def test_the_contents_are_the_same_too(hf, clock, fresh):
     lived_in(hf, clock)
     copy = fresh("user:ann")
-    copy.import_(hf.export())
+    copy.admin.import_(hf.admin.export())
     statuses = ("active", "archived", "superseded")
     assert [m.with_(seq=0) for m in copy.list(statuses=statuses)] == [
         m.with_(seq=0) for m in hf.list(statuses=statuses)
     ]
     assert copy.stats()["memories"] == hf.stats()["memories"]
-    assert [(e.run, e.verb, e.target) for e in copy.log(limit=None)] == [
-        (e.run, e.verb, e.target) for e in hf.log(limit=None)
+    assert [(e.run, e.verb, e.target) for e in copy.admin.log(limit=None)] == [
+        (e.run, e.verb, e.target) for e in hf.admin.log(limit=None)
     ]
 
 
@@ -130,13 +130,13 @@ def test_several_scopes_travel_together(hf, open_memory, clock, fresh):
     both = open_memory("user:ann", "user:bob")
     both.recall("tea")
     for options in ({}, {"vectors": True}):
-        assert again(both, fresh, **options) == list(both.export(**options))
+        assert again(both, fresh, **options) == list(both.admin.export(**options))
 
 
 def test_what_was_imported_is_recalled(hf, clock, fresh):
     lived_in(hf, clock)
     copy = fresh("user:ann")
-    copy.import_(hf.export())
+    copy.admin.import_(hf.admin.export())
     assert [hit.memory.id for hit in copy.recall("green tea")] == [
         hit.memory.id for hit in hf.recall("green tea")
     ]
@@ -146,7 +146,7 @@ def test_with_vectors_nothing_is_embedded_again(hf, fresh, fake):
     hf.remember_many(["green tea", "black tea"])
     hf.recall("tea")
     copy = fresh("user:ann")
-    assert copy.import_(hf.export(vectors=True)).vectors == 2
+    assert copy.admin.import_(hf.admin.export(vectors=True)).vectors == 2
     assert copy.stats()["vectors"] == {fake.identity: 2}
     calls = fake.calls
     copy.recall("tea")
@@ -157,7 +157,7 @@ def test_an_imported_history_can_still_be_undone(hf, fresh):
     tea = hf.remember("green tea")
     hf.archive(tea.id)
     copy = fresh("user:ann")
-    copy.import_(hf.export())
+    copy.admin.import_(hf.admin.export())
     copy.undo(hf.last_run)
     assert copy.get(tea.id).status == "active"
     assert [event.verb for event in copy.history(tea.id)] == ["remember", "archive", "undo"]
@@ -196,6 +196,8 @@ def take(hf, step):
             hf.correct(number, text)
         case ("undo",):
             hf.undo()
+        case "purge", number:
+            hf.admin.purge(number)
         case verb, number:
             getattr(hf, verb)(number)
 
@@ -210,10 +212,10 @@ def test_whatever_happened_the_round_trip_gives_the_same_bytes(open_memory, cloc
             take(hf, step)
         except (NotFound, InvalidInput, Conflict, Refused):
             continue
-    lines = list(hf.export())
-    copy.import_(lines)
-    assert list(copy.export()) == lines
-    assert copy.doctor() == []
+    lines = list(hf.admin.export())
+    copy.admin.import_(lines)
+    assert list(copy.admin.export()) == lines
+    assert copy.admin.check() == []
 
 
 # Streaming
@@ -221,7 +223,7 @@ def test_whatever_happened_the_round_trip_gives_the_same_bytes(open_memory, cloc
 
 def test_an_export_is_made_line_by_line(hf):
     hf.remember_many([f"fact number {number}" for number in range(2000)])
-    lines = hf.export()
+    lines = hf.admin.export()
     first = [next(lines), next(lines)]
     assert '"bundle":"holdfast"' in first[0]
     assert "fact number 0" in first[1]
@@ -233,21 +235,21 @@ def test_an_import_asks_for_each_line_when_the_one_before_is_stored(hf, fresh):
     taken, ahead = [], []
 
     def lines():
-        for number, line in enumerate(hf.export(history=False)):
+        for number, line in enumerate(hf.admin.export(history=False)):
             ahead.append(number - len(taken))
             yield line
 
-    fresh("user:ann").import_(lines(), progress=taken.append)
+    fresh("user:ann").admin.import_(lines(), progress=taken.append)
     assert (len(ahead), max(ahead)) == (302, 1)
 
 
 def test_every_line_of_an_export_shows_the_same_moment(hf, open_memory):
     hf.remember_many([f"fact {number}" for number in range(5)])
-    lines = hf.export()
+    lines = hf.admin.export()
     first = next(lines) + next(lines)
     open_memory("user:ann").remember("written meanwhile")
     assert "written meanwhile" not in first + "".join(lines)
-    assert "written meanwhile" in "".join(hf.export())
+    assert "written meanwhile" in "".join(hf.admin.export())
 
 
 # What is wrong with a bundle
@@ -307,14 +309,14 @@ BROKEN = sorted(broken(['{"bundle":"holdfast"}\n', '{"type":"memory"}\n', '{"typ
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_bundle_that_is_wrong_is_refused_and_nothing_is_imported(hf, clock, fresh, how):
-    lines, complaint = broken(list(lived_in(hf, clock).export()))[how]
+    lines, complaint = broken(list(lived_in(hf, clock).admin.export()))[how]
     target = fresh("user:ann")
     target.remember("was here before")
-    before = list(target.export())
+    before = list(target.admin.export())
     with pytest.raises(InvalidInput, match=complaint):
-        target.import_(lines)
-    assert list(target.export()) == before
-    assert target.doctor() == []
+        target.admin.import_(lines)
+    assert list(target.admin.export()) == before
+    assert target.admin.check() == []
 
 
 @pytest.mark.parametrize(
@@ -330,10 +332,10 @@ def test_a_bad_vector_line_is_refused_and_the_message_says_what_is_in(hf, fresh,
     hf.remember("green tea")
     target = fresh("user:ann")
     with pytest.raises(InvalidInput, match=r"memories were imported.*reembed") as caught:
-        target.import_([*hf.export(), line])
+        target.admin.import_([*hf.admin.export(), line])
     assert "Nothing was imported" not in str(caught.value)
     assert [memory.content for memory in target.list()] == ["green tea"]
-    assert target.doctor() == []
+    assert target.admin.check() == []
 
 
 # Twice, conflicts, other scopes, without history
@@ -342,56 +344,58 @@ def test_a_bad_vector_line_is_refused_and_the_message_says_what_is_in(hf, fresh,
 def test_importing_twice_equals_once(hf, clock, fresh):
     lived_in(hf, clock)
     copy = fresh("user:ann")
-    once = copy.import_(hf.export(vectors=True))
-    twice = copy.import_(hf.export(vectors=True))
+    once = copy.admin.import_(hf.admin.export(vectors=True))
+    twice = copy.admin.import_(hf.admin.export(vectors=True))
     assert (sum(twice.added.values()), twice.skipped) == (0, sum(once.added.values()))
-    assert list(copy.export(vectors=True)) == list(hf.export(vectors=True))
+    assert list(copy.admin.export(vectors=True)) == list(hf.admin.export(vectors=True))
 
 
 def test_importing_into_the_memory_it_came_from_changes_nothing(hf, clock):
-    before = list(lived_in(hf, clock).export())
-    assert sum(hf.import_(before).added.values()) == 0
-    assert list(hf.export()) == before
+    before = list(lived_in(hf, clock).admin.export())
+    assert sum(hf.admin.import_(before).added.values()) == 0
+    assert list(hf.admin.export()) == before
 
 
 def test_a_newer_export_adds_only_what_is_new(hf, fresh):
     hf.remember("one")
     copy = fresh("user:ann")
-    copy.import_(hf.export())
+    copy.admin.import_(hf.admin.export())
     hf.remember("two")
-    assert copy.import_(hf.export()).added["memory"] == 1
-    assert list(copy.export()) == list(hf.export())
+    assert copy.admin.import_(hf.admin.export()).added["memory"] == 1
+    assert list(copy.admin.export()) == list(hf.admin.export())
 
 
 def test_a_row_that_is_already_there_but_different_is_refused_whole(hf, fresh):
     tea = hf.remember("green tea")
-    lines = list(hf.export())
+    lines = list(hf.admin.export())
     copy = fresh("user:ann")
-    copy.import_(lines)
+    copy.admin.import_(lines)
     copy.archive(tea.id)
     hf.remember("new")
     with pytest.raises(Conflict, match="already here with another"):
-        copy.import_(hf.export())
+        copy.admin.import_(hf.admin.export())
     assert len(copy.list(statuses=["active", "archived"])) == 1
 
 
 def test_a_person_whom_both_stores_know_is_the_same_person(hf, clock, fresh):
     hf.capture("s1", "user", "My sister Ines moved to Porto.")
-    lines = [*hf.export()]
+    lines = [*hf.admin.export()]
     clock.forward(days=3)
     other = fresh("user:ann")
     other.capture("s2", "user", "My sister Ines called.")
-    other.import_(lines)
-    (ines,) = (one for one in other.entities() if one.name == "Ines")
-    assert len(other.about("Ines").memories) == 2, ines
+    other.admin.import_(lines)
+    (ines,) = (one for one in other.entities.list() if one.name == "Ines")
+    assert len(other.entities.get("Ines").memories) == 2, ines
 
 
 def test_a_bundle_can_be_put_into_another_scope(hf, clock, fresh):
     lived_in(hf, clock)
     copy = fresh("project:acme")
-    copy.import_(hf.export(vectors=True), into="project:acme")
-    renamed = [line.replace('"user:ann"', '"project:acme"') for line in hf.export(vectors=True)]
-    ours = list(copy.export(vectors=True))
+    copy.admin.import_(hf.admin.export(vectors=True), into="project:acme")
+    renamed = [
+        line.replace('"user:ann"', '"project:acme"') for line in hf.admin.export(vectors=True)
+    ]
+    ours = list(copy.admin.export(vectors=True))
     assert [line for line in ours if "sha256" not in line] == [
         line for line in renamed if "sha256" not in line
     ]
@@ -401,26 +405,26 @@ def test_a_bundle_can_be_put_into_another_scope(hf, clock, fresh):
 def test_a_copy_in_another_scope_of_the_same_store_keeps_its_vectors_apart(hf, open_memory, fresh):
     hf.remember_many(["green tea", "black tea"])
     hf.recall("tea")
-    hf.import_(hf.export(vectors=True), into="user:bob")
+    hf.admin.import_(hf.admin.export(vectors=True), into="user:bob")
     both = open_memory("user:ann", "user:bob")
     assert set(both.stats()["vectors"].values()) == {4}
-    assert again(both, fresh, vectors=True) == list(both.export(vectors=True))
+    assert again(both, fresh, vectors=True) == list(both.admin.export(vectors=True))
 
 
 def test_an_import_without_history_is_one_run_that_can_be_undone(hf, clock, fresh):
     lived_in(hf, clock)
     copy = fresh("user:ann")
     # As a bundle from before there were messages: with them the session it brings cannot be undone.
-    lines = without_messages(hf.export(history=False))
-    copy.import_(lines)
-    assert {event.verb for event in copy.log(limit=None)} == {"import"}
-    assert list(copy.export(history=False)) == lines
+    lines = without_messages(hf.admin.export(history=False))
+    copy.admin.import_(lines)
+    assert {event.verb for event in copy.admin.log(limit=None)} == {"import"}
+    assert list(copy.admin.export(history=False)) == lines
     copy.undo()
-    assert (copy.list(statuses=["active", "archived", "superseded"]), copy.sessions()) == (
+    assert (copy.list(statuses=["active", "archived", "superseded"]), copy.sessions.list()) == (
         [],
         [],
     )
-    assert copy.doctor() == []
+    assert copy.admin.check() == []
 
 
 # Messages
@@ -438,11 +442,11 @@ def without_messages(lines):
 
 
 def test_messages_travel_behind_their_session(hf, clock, fresh):
-    lines = list(lived_in(hf, clock).export())
+    lines = list(lived_in(hf, clock).admin.export())
     nouns = [json.loads(line).get("type") for line in lines]
     assert nouns[1:6] == ["session", "message", "message", "message", "memory"]
     copy = fresh("user:ann")
-    added = copy.import_(lines).added
+    added = copy.admin.import_(lines).added
     assert (added["session"], added["message"]) == (1, 3)
     assert copy.store.sessions.messages(copy.scopes[0], "s1") == hf.store.sessions.messages(
         hf.scopes[0], "s1"
@@ -451,40 +455,40 @@ def test_messages_travel_behind_their_session(hf, clock, fresh):
 
 
 def test_a_bundle_from_before_there_were_messages_is_imported(hf, clock, fresh):
-    lines = without_messages(lived_in(hf, clock).export())
+    lines = without_messages(lived_in(hf, clock).admin.export())
     copy = fresh("user:ann")
-    assert copy.import_(lines).added["message"] == 0
-    assert list(copy.export()) == lines
-    assert copy.doctor() == []
+    assert copy.admin.import_(lines).added["message"] == 0
+    assert list(copy.admin.export()) == lines
+    assert copy.admin.check() == []
 
 
 def test_an_import_without_history_that_brought_messages_stays(hf, clock, fresh):
     copy = fresh("user:ann")
-    copy.import_(lived_in(hf, clock).export(history=False))
-    lines = list(copy.export())
+    copy.admin.import_(lived_in(hf, clock).admin.export(history=False))
+    lines = list(copy.admin.export())
     with pytest.raises(Conflict, match="s1 has messages"):
         copy.undo()
-    assert list(copy.export()) == lines
+    assert list(copy.admin.export()) == lines
 
 
 @pytest.mark.parametrize(
     "changed", [{"session": "s2"}, {"body": [1]}, {"body": None}, {"position": "one"}]
 )
 def test_a_bundle_with_a_message_that_is_none_is_refused(hf, clock, fresh, changed):
-    lines = list(lived_in(hf, clock).export())
+    lines = list(lived_in(hf, clock).admin.export())
     lines[2] = to_json(json.loads(lines[2]) | changed) + "\n"
     copy = fresh("user:ann")
     with pytest.raises(InvalidInput, match="Line 3: This message cannot be stored"):
-        copy.import_(lines)
+        copy.admin.import_(lines)
     assert copy.store.scopes() == []
 
 
 def test_progress_is_told_for_every_row(hf, fresh):
     hf.remember_many(["one", "two"])
     told = []
-    fresh("user:ann").import_(hf.export(), progress=told.append)
+    fresh("user:ann").admin.import_(hf.admin.export(), progress=told.append)
     assert sum(told) == 4
 
 
 def test_there_may_be_nothing_to_export(hf):
-    assert len(list(hf.export())) == 2
+    assert len(list(hf.admin.export())) == 2

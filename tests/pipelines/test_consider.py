@@ -86,8 +86,8 @@ def test_each_turn_is_read_once_and_session_end_does_not_read_it_again(hf):
     considered(hf, extractor)
     considered(hf, extractor)
     assert extractor.seen == ["I like tea", "I like tea a lot"]
-    hf.end_session("s1")
-    hf.learn("s1", complete=lambda prompt: pytest.fail("nothing is left to read"))
+    hf.sessions.end("s1")
+    hf.sessions.learn("s1", complete=lambda prompt: pytest.fail("nothing is left to read"))
     assert hf.store.sessions.unread(hf.scopes) == []
 
 
@@ -112,9 +112,9 @@ def test_each_candidate_goes_its_way_in_one_run(hf):
         (fields.pop("quote", quote), fields) for quote, fields in extractor.found
     )
     say(hf, "I like tea, I fear fireworks, I'm a failure, weather, report.")
-    before = len({event.run for event in hf.log(limit=None)})
+    before = len({event.run for event in hf.admin.log(limit=None)})
     considered(hf, extractor)
-    assert len({event.run for event in hf.log(limit=None)}) == before + 1
+    assert len({event.run for event in hf.admin.log(limit=None)}) == before + 1
     assert statuses(hf) == {
         "Ann likes tea": "active",
         "Ann fears fireworks": "held",
@@ -142,10 +142,10 @@ def test_what_was_dropped_is_told_by_the_turn_without_its_words(hf):
 
 def test_an_undo_takes_back_a_whole_consideration(hf):
     say(hf, "I like tea, fireworks")
-    exported = list(hf.export(history=False))
+    exported = list(hf.admin.export(history=False))
     considered(hf, Told(("tea", {}), ("fireworks", {"advice": Advice("commit_at_session_end")})))
     hf.undo()
-    assert list(hf.export(history=False)) == exported
+    assert list(hf.admin.export(history=False)) == exported
     assert len(considered(hf, Told(("tea", {})))) == 1, "and it is considered again"
 
 
@@ -164,25 +164,25 @@ def test_when_somebody_else_was_quicker_nothing_is_written_twice(hf, open_with):
 
 def test_a_correction_of_the_turn_before_is_understood(hf):
     say(hf, "My dentist appointment is on Monday.")
-    hf.consider("s1")
+    hf.sessions.extract("s1")
     say(hf, "It's Tuesday, not Monday.")
-    found = hf.consider("s1")
+    found = hf.sessions.extract("s1")
     assert [one.candidate.quote for one in found] == ["It's Tuesday, not Monday"]
     assert "Tuesday" in found[0].candidate.content
 
 
 def test_a_session_that_nobody_knows_is_said(hf):
     with pytest.raises(NotFound, match="No session 'nowhere'"):
-        hf.consider("nowhere")
+        hf.sessions.extract("nowhere")
 
 
 def test_a_model_sees_six_turns_before_and_finds_nothing_in_them(hf):
     prompts = []
     for number in range(8):
         say(hf, f"turn number {number}")
-    hf.consider("s1", complete=lambda prompt: "[]")
+    hf.sessions.extract("s1", complete=lambda prompt: "[]")
     say(hf, "and one more")
-    hf.consider("s1", complete=lambda prompt: prompts.append(prompt) or "[]")
+    hf.sessions.extract("s1", complete=lambda prompt: prompts.append(prompt) or "[]")
     assert "[1] user: and one more" in prompts[0]
     assert "[2]" not in prompts[0]
     assert [number for number in range(8) if f"turn number {number}" in prompts[0]] == [
@@ -198,23 +198,23 @@ def test_a_model_sees_six_turns_before_and_finds_nothing_in_them(hf):
 def test_the_model_of_the_settings_is_asked_and_its_failure_is_kept_with_the_session(open_with):
     hf = open_with(model="openai:some-model", model_url="http://127.0.0.1:9/v1")
     say(hf, "I live in Lisbon.")
-    assert hf.consider("s1") == []
+    assert hf.sessions.extract("s1") == []
     assert "openai:some-model did not answer" in hf.stats()["problems"]["session s1"]
     assert statuses(hf) == {}
-    hf.end_session("s1")
+    hf.sessions.end("s1")
     with pytest.raises(ModelFailed):
-        hf.learn("s1")
+        hf.sessions.learn("s1")
     assert [one.id for one in hf.store.sessions.unread(hf.scopes)] == ["s1"], "workers try again"
 
 
 def test_with_everything_waiting_for_session_end_nothing_is_active_before(open_with):
     hf = open_with(write_timing="session_end")
     say(hf, "My sister Ines lives in Porto.")
-    (one,) = hf.consider("s1")
+    (one,) = hf.sessions.extract("s1")
     assert one.waits
     assert set(statuses(hf).values()) == {"held"}
-    hf.end_session("s1")
-    hf.learn("s1")
+    hf.sessions.end("s1")
+    hf.sessions.learn("s1")
     (fact,) = hf.list(kinds=["fact"])
     assert (fact.status, fact.metadata["policy"]["timing"]) == ("active", "session_end")
 
@@ -230,55 +230,55 @@ def test_with_approval_a_promoted_memory_waits_for_a_person(open_with):
     answer = json.dumps([found])
     for text in ("I fear fireworks", "Yes, I fear fireworks"):
         say(hf, text)
-        hf.consider("s1", complete=lambda prompt: answer)
-    hf.end_session("s1")
-    hf.learn("s1", complete=lambda prompt: pytest.fail("all has been read"))
+        hf.sessions.extract("s1", complete=lambda prompt: answer)
+    hf.sessions.end("s1")
+    hf.sessions.learn("s1", complete=lambda prompt: pytest.fail("all has been read"))
     assert sorted(one.status for one in hf.list(kinds=["fact"], statuses=EVERY)) == [
         "archived",
         "proposed",
     ]
     (proposed,) = hf.list(statuses=["proposed"])
     hf.actor = "cli:ann"
-    assert hf.approve(proposed.id).status == "active"
+    assert hf.reviews.approve(proposed.id).status == "active"
 
 
 def test_who_wants_nothing_remembered_is_not_read(hf):
-    hf.set_profile(enabled=False)
+    hf.sessions.set_profile(enabled=False)
     (
         say(hf, "My sister Ines lives in Porto."),
         say(hf, "I love green tea."),
         say(hf, "My boss is called Tom."),
     )
-    assert hf.consider("s1") == []
-    hf.end_session("s1")
-    hf.learn("s1")
+    assert hf.sessions.extract("s1") == []
+    hf.sessions.end("s1")
+    hf.sessions.learn("s1")
     assert hf.list(kinds=["fact", "episode", "rule"], statuses=EVERY) == []
-    hf.set_profile(enabled=True)
+    hf.sessions.set_profile(enabled=True)
     say(hf, "I love red wine.")
-    hf.consider("s1")
+    hf.sessions.extract("s1")
     assert set(statuses(hf)) == {"The user loves red wine"}, (
         "what was said meanwhile is not read later"
     )
-    hf.set_profile(enabled=False)
-    say(hf, "I hate white wine."), hf.consider("s1")
-    hf.set_profile(enabled=True)
-    assert hf.consider("s1") == []
+    hf.sessions.set_profile(enabled=False)
+    say(hf, "I hate white wine."), hf.sessions.extract("s1")
+    hf.sessions.set_profile(enabled=True)
+    assert hf.sessions.extract("s1") == []
 
 
 def test_a_model_of_the_caller_s_own_may_fail_in_any_way(hf):
     say(hf, "I love red wine.")
-    assert hf.consider("s1", complete=lambda prompt: 1 // 0) == []
+    assert hf.sessions.extract("s1", complete=lambda prompt: 1 // 0) == []
     assert hf.stats()["problems"]["session s1"].startswith(
         "The model did not answer: integer division"
     )
 
 
 def test_a_profile_has_what_it_may_have(hf):
-    assert hf.profile() == {"proactive_recall": False, "enabled": True}
+    assert hf.sessions.profile() == {"proactive_recall": False, "enabled": True}
     with pytest.raises(ValueError, match="no 'colour'"):
-        hf.set_profile(colour=True)
+        hf.sessions.set_profile(colour=True)
     with pytest.raises(ValueError, match="must be bool"):
-        hf.set_profile(proactive_recall="yes")
+        hf.sessions.set_profile(proactive_recall="yes")
 
 
 def test_don_t_remember_that_takes_back_what_was_committed_but_not_what_others_said_too(hf):
@@ -314,7 +314,7 @@ def test_in_a_shared_scope_a_rule_waits_for_a_person_and_names_who_asked(tmp_pat
         tmp_path / "t.db", scope="shared:team", settings=settings, clock=clock, background=False
     ) as hf:
         hf.capture("s1", "user", "Always answer in German.", author="Ann")
-        hf.consider("s1")
+        hf.sessions.extract("s1")
         assert statuses(hf, "rule") == {"Ann asks: Always answer in German": "proposed"}
 
 
@@ -322,8 +322,8 @@ def test_a_request_in_any_words_withdraws_the_conversation_and_what_was_held(hf)
     say(hf, "I like tea"), say(hf, "I fear fireworks")
     considered(hf, Told(("tea", {}), ("fireworks", {"advice": Advice("commit_at_session_end")})))
     say(hf, "Actually, do not save or remember any of that")
-    hf.end_session("s1")
-    hf.learn("s1")
+    hf.sessions.end("s1")
+    hf.sessions.learn("s1")
     assert set(statuses(hf).values()) == {"archived"}
     assert hf.list(kinds=["turn"]) == []
 

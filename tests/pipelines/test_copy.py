@@ -81,7 +81,7 @@ def live(hf: Holdfast, clock: Any) -> None:
     hf.correct(rule.id, "Ann drinks tea at noon")
     gone = hf.remember("A word to erase")
     hf.confirm(gone.id)
-    hf.purge(gone.id)
+    hf.admin.purge(gone.id)
     clock.forward(hours=1)
     hf.archive(hf.remember("Old news", valid_from=5, valid_until=clock.now).id)
     scope = hf.scopes[0]

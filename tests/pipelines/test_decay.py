@@ -241,7 +241,7 @@ class Meanwhile:
         (lambda hf, fact: hf.confirm(fact.id), "active"),
         (lambda hf, fact: hf.remember("Likes tea", confidence=0.05), "active"),
         (lambda hf, fact: hf.archive(fact.id), "archived"),
-        (lambda hf, fact: hf.purge(fact.id), None),
+        (lambda hf, fact: hf.admin.purge(fact.id), None),
     ],
     ids=["confirmed", "said again", "archived", "erased"],
 )
@@ -272,12 +272,12 @@ def test_at_the_usual_rate_a_sure_fact_fades_in_thirty_days():
 def test_ageing_is_no_change_of_a_memory(hf, clock):
     """Neither the journal nor an import takes it for one."""
     fact = hf.remember("Likes tea", decay_rate=0.1)
-    lines = list(hf.export())
+    lines = list(hf.admin.export())
     clock.forward(days=10)
     decay(hf.store, hf.scopes, clock.now)
     assert [event.verb for event in hf.history(fact.id)] == ["remember"]
-    assert hf.import_(lines).added["memory"] == 0
-    assert hf.doctor() == []
+    assert hf.admin.import_(lines).added["memory"] == 0
+    assert hf.admin.check() == []
 
 
 def test_scopes_decay_apart(hf, clock):
@@ -339,7 +339,7 @@ def test_the_job_lets_facts_fade_in_the_name_of_the_worker(hf, clock):
 
 
 def test_the_job_also_puts_away_proposals_that_nobody_decided_on(hf, clock):
-    waits = hf.propose("Ann prefers green tea")
+    waits = hf.reviews.propose("Ann prefers green tea")
     clock.forward(days=PROPOSAL_DAYS)
     assert due(hf, clock) == []
     clock.forward(microseconds=1)

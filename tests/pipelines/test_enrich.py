@@ -22,7 +22,7 @@ def hf(tmp_path, clock):
 
 
 def names(hf):
-    return {entity.name for entity in hf.entities()}
+    return {entity.name for entity in hf.entities.list()}
 
 
 def test_what_the_quick_look_missed_is_found_at_night_and_not_looked_for_again(hf, clock):

@@ -35,7 +35,7 @@ def hf(request, tmp_path, clock, fake):
 def made_of(hf, content, *sources, kind="fact", **fields):
     """A memory that was made of others."""
     new = hf.remember(content, kind=kind, **fields)
-    hf.write(
+    hf.admin.write(
         "link", lambda w: [w.link(Edge(ANN, new.id, one.id, "derived_from", 0)) for one in sources]
     )
     return new
@@ -43,7 +43,7 @@ def made_of(hf, content, *sources, kind="fact", **fields):
 
 def everything(hf):
     """All that a store says, the journal too."""
-    return "".join(hf.export(vectors=True))
+    return "".join(hf.admin.export(vectors=True))
 
 
 def going(plan):
@@ -58,13 +58,13 @@ def test_what_is_made_of_nothing_else_goes_along_to_the_last(hf):
     turn = hf.capture("s1", "user", "I take fluoxetine daily")
     fact = made_of(hf, "User takes fluoxetine", turn)
     insight = made_of(hf, "Health came up", fact, kind="reflection")
-    plan = hf.plan_purge(turn.id)
+    plan = hf.admin.plan_purge(turn.id)
     assert going(plan) == {
         turn.id: derived.NAMED,
         fact.id: derived.ALONE,
         insight.id: derived.ALONE,
     }
-    assert hf.purge(turn.id).memories == 3
+    assert hf.admin.purge(turn.id).memories == 3
     assert "fluoxetine" not in everything(hf)
     assert hf.list(statuses=STATUSES) == []
 
@@ -72,20 +72,20 @@ def test_what_is_made_of_nothing_else_goes_along_to_the_last(hf):
 def test_a_fact_that_another_source_says_as_well_stays(hf):
     one, other = (hf.capture(session, "user", "I live in Lisbon now") for session in ("s1", "s2"))
     fact = made_of(hf, "User lives in Lisbon", one, other, quote="I live in Lisbon")
-    assert kept(hf.plan_purge(one.id)) == {
+    assert kept(hf.admin.plan_purge(one.id)) == {
         fact.id: derived.SAID_ELSEWHERE,
         other.id: "says the same words",
     }
-    hf.purge(one.id)
-    assert [edge.target for edge in hf.links(fact.id)] == [other.id]
+    hf.admin.purge(one.id)
+    assert [edge.target for edge in hf.admin.links(fact.id)] == [other.id]
 
 
 def test_a_fact_that_says_what_only_the_erased_source_said_goes(hf):
     one = hf.capture("s1", "user", "My sister Clara is a nurse")
     other = hf.capture("s2", "user", "My sister called again")
     fact = made_of(hf, "The user's sister Clara is a nurse", one, other)
-    assert going(hf.plan_purge(one.id))[fact.id] == derived.REPEATS
-    hf.purge(one.id)
+    assert going(hf.admin.plan_purge(one.id))[fact.id] == derived.REPEATS
+    hf.admin.purge(one.id)
     assert "clara" not in everything(hf).lower()
 
 
@@ -96,30 +96,30 @@ def test_a_fact_whose_quote_only_the_erased_source_has_goes(hf, fields):
     one = hf.capture("s1", "user", "I ride a blue bicycle")
     other = hf.capture("s2", "user", "the bicycle, blue as it is, broke")
     fact = made_of(hf, "Rides", one, other, **fields)
-    assert going(hf.plan_purge(one.id))[fact.id] == derived.REPEATS
+    assert going(hf.admin.plan_purge(one.id))[fact.id] == derived.REPEATS
 
 
 def test_a_summary_goes_with_one_of_its_sources_and_its_session_is_read_again(hf):
     one, other = (
         hf.capture("s1", "user", text) for text in ("I fear the exam", "The weather is fine")
     )
-    hf.end_session("s1")
+    hf.sessions.end("s1")
     mark = Progress(ANN, "s1", SUMMARY, hf.clock(), hf.clock(), {"outcome": "extracted"})
-    hf.write("stamp", lambda w: w.progress.put(mark))
+    hf.admin.write("stamp", lambda w: w.progress.put(mark))
     arc = made_of(hf, "Somebody was worried", one, other, kind="episode")
     assert hf.store.sessions.unread([ANN]) == []
-    plan = hf.plan_purge(one.id)
+    plan = hf.admin.plan_purge(one.id)
     assert going(plan)[arc.id] == derived.RETOLD and "extracted again" in plan.again[0]
-    hf.purge(one.id)
+    hf.admin.purge(one.id)
     assert [session.id for session in hf.store.sessions.unread([ANN])] == ["s1"]
     assert [memory.id for memory in hf.list()] == [other.id]
 
 
 def test_episodes_that_a_lost_summary_was_made_of_are_consolidated_again(hf):
     one, other = (hf.remember(text, kind="episode") for text in ("Went to Narvik", "Went home"))
-    hf.consolidate(lambda prompt: "fact: Likes Narvik")
+    hf.admin.consolidate(lambda prompt: "fact: Likes Narvik")
     assert hf.get(other.id).consolidated_at is not None
-    assert "consolidated again" in hf.purge(one.id).again[0]
+    assert "consolidated again" in hf.admin.purge(one.id).again[0]
     assert hf.get(other.id).consolidated_at is None
     assert "narvik" not in everything(hf).lower()
 
@@ -128,19 +128,19 @@ def test_earlier_wordings_go_with_the_one_that_took_their_place(hf):
     first = hf.remember("Lives in Porto")
     second = hf.correct(first.id, "Lives in Lisbon", reason="she moved from Porto")
     third = hf.correct(second.id, "Lives in Faro")
-    assert going(hf.plan_purge(third.id)) == {
+    assert going(hf.admin.plan_purge(third.id)) == {
         third.id: derived.NAMED,
         second.id: derived.OLDER,
         first.id: derived.OLDER,
     }
-    hf.purge(third.id)
+    hf.admin.purge(third.id)
     assert "porto" not in everything(hf).lower()
 
 
 def test_the_wording_that_took_its_place_stays(hf):
     first = hf.remember("Lives in Porto")
     second = hf.correct(first.id, "Lives in Lisbon", reason="she moved from Porto")
-    hf.purge(first.id)
+    hf.admin.purge(first.id)
     assert [one.id for one in hf.list()] == [second.id]
     assert "porto" not in everything(hf).lower()
 
@@ -148,23 +148,23 @@ def test_the_wording_that_took_its_place_stays(hf):
 def test_what_it_was_made_of_stays_unless_it_is_asked_for(hf):
     turn = hf.capture("s1", "user", "I take fluoxetine daily")
     fact = made_of(hf, "User takes fluoxetine", turn)
-    assert kept(hf.plan_purge(fact.id)) == {turn.id: derived.SOURCE_STAYS}
-    assert hf.purge(fact.id).kept == {turn.id: derived.SOURCE_STAYS}
+    assert kept(hf.admin.plan_purge(fact.id)) == {turn.id: derived.SOURCE_STAYS}
+    assert hf.admin.purge(fact.id).kept == {turn.id: derived.SOURCE_STAYS}
     again = made_of(hf, "User takes fluoxetine", turn)
-    assert hf.purge(again.id, sources=True).memories == 2
+    assert hf.admin.purge(again.id, sources=True).memories == 2
     assert "fluoxetine" not in everything(hf)
 
 
 def test_a_session_goes_with_its_messages_jobs_and_what_was_learned_from_it(hf):
     hf.capture("dear diary", "user", "I collect stamps")
     turn = hf.capture("s2", "user", "I collect stamps and coins")
-    hf.append_messages("dear diary", [{"text": "stamps!"}, {"text": "more"}])
+    hf.sessions.append("dear diary", [{"text": "stamps!"}, {"text": "more"}])
     hf.remember("Collects things", metadata={"session": "dear diary"})
     both = made_of(
         hf, "User collects stamps", *hf.list(kinds=["turn"]), metadata={"session": "dear diary"}
     )
     hf.store.jobs.enqueue(ANN, "learn", "dear diary", watermark=1)
-    receipt = hf.purge(session="dear diary")
+    receipt = hf.admin.purge(session="dear diary")
     assert (receipt.counts["sessions"], receipt.counts["messages"], receipt.counts["jobs"]) == (
         1,
         2,
@@ -173,7 +173,7 @@ def test_a_session_goes_with_its_messages_jobs_and_what_was_learned_from_it(hf):
     assert {one.id for one in hf.list()} == {turn.id, both.id}
     assert hf.get(both.id).metadata == {"session": "(erased)"}
     assert "dear diary" not in everything(hf)
-    assert hf.doctor() == []
+    assert hf.admin.check() == []
 
 
 def test_messages_of_other_sessions_no_longer_quote_it(hf):
@@ -184,9 +184,9 @@ def test_messages_of_other_sessions_no_longer_quote_it(hf):
             {"args": json.dumps({"content": note.content})},
         ]
     }
-    hf.append_messages("s1", [quoting, {"text": "something else"}])
-    assert hf.purge(note.id).counts["quotations"] == 1
-    bodies = [message.body for message in hf.messages("s1")]
+    hf.sessions.append("s1", [quoting, {"text": "something else"}])
+    assert hf.admin.purge(note.id).counts["quotations"] == 1
+    bodies = [message.body for message in hf.sessions.messages("s1")]
     assert bodies[0]["parts"][0] == {"text": "I recall: (erased)!"}
     assert json.loads(bodies[0]["parts"][1]["args"]) == {"content": "(erased)"}
     assert bodies[1] == {"text": "something else"}
@@ -194,11 +194,11 @@ def test_messages_of_other_sessions_no_longer_quote_it(hf):
 
 def test_a_text_that_looks_like_json_does_not_damage_what_quotes_it(hf):
     note = hf.remember('","role":"assistant","text":"')
-    hf.append_messages(
+    hf.sessions.append(
         "s1", [{"kind": "x", "role": "assistant", "text": f"he wrote {note.content}"}]
     )
-    hf.purge(note.id)
-    assert hf.messages("s1")[0].body == {
+    hf.admin.purge(note.id)
+    assert hf.sessions.messages("s1")[0].body == {
         "kind": "x",
         "role": "assistant",
         "text": "he wrote (erased)",
@@ -207,42 +207,45 @@ def test_a_text_that_looks_like_json_does_not_damage_what_quotes_it(hf):
 
 def test_many_memories_that_are_quoted_at_once(hf):
     notes = [hf.remember(f"Remarkable thing number {number} of many") for number in range(30)]
-    hf.append_messages(
+    hf.sessions.append(
         "s1",
         [{"text": note.content} for note in notes]
         + [{"text": "Remarkable thing number 31 of many"}],
     )
-    assert hf.purge(*(note.id for note in notes)).counts["quotations"] == 30
-    assert [message.body["text"] for message in hf.messages("s1")] == ["(erased)"] * 30 + [
+    assert hf.admin.purge(*(note.id for note in notes)).counts["quotations"] == 30
+    assert [message.body["text"] for message in hf.sessions.messages("s1")] == ["(erased)"] * 30 + [
         "Remarkable thing number 31 of many"
     ]
 
 
 def test_a_short_text_is_not_cut_out_of_longer_ones(hf):
     tea = hf.remember("tea")
-    hf.append_messages("s1", [{"text": "a steam engine"}, {"text": "tea"}])
-    hf.purge(tea.id)
-    assert [message.body["text"] for message in hf.messages("s1")] == ["a steam engine", "(erased)"]
+    hf.sessions.append("s1", [{"text": "a steam engine"}, {"text": "tea"}])
+    hf.admin.purge(tea.id)
+    assert [message.body["text"] for message in hf.sessions.messages("s1")] == [
+        "a steam engine",
+        "(erased)",
+    ]
 
 
 def test_a_memory_that_only_the_journal_knows_can_be_purged(hf):
     note = hf.remember("Zanzibar it is", title="Zanzibar")
     hf.undo()
     assert "Zanzibar" in everything(hf)
-    assert hf.purge(note.id).memories == 1
+    assert hf.admin.purge(note.id).memories == 1
     assert "zanzibar" not in everything(hf).lower()
     with pytest.raises(NotFound):
-        hf.purge(note.id)
+        hf.admin.purge(note.id)
 
 
 def test_a_name_that_only_the_erased_memory_used_goes_and_the_person_stays(hf):
     hf.remember("Saw @bob today")
     going_ = hf.remember("Saw @robert today")
-    hf.merge_entities("@bob", "@robert")
-    assert hf.purge(going_.id).counts["names"] >= 1
-    (bob,) = hf.entities()
+    hf.entities.merge("@bob", "@robert")
+    assert hf.admin.purge(going_.id).counts["names"] >= 1
+    (bob,) = hf.entities.list()
     assert "robert" not in str((bob, everything(hf))).lower()
-    assert hf.doctor() == []
+    assert hf.admin.check() == []
 
 
 def test_an_owner_goes_and_others_stay_as_they_are(hf):
@@ -250,41 +253,46 @@ def test_an_owner_goes_and_others_stay_as_they_are(hf):
     (
         hf.remember("Ann's @secret"),
         hf.capture("s1", "user", "Ann speaks"),
-        hf.append_messages("s1", [{"a": "Ann"}]),
+        hf.sessions.append("s1", [{"a": "Ann"}]),
     )
     bob.remember("Bob's own"), bob.capture("s1", "user", "Bob speaks")
     hf.recall("Ann"), bob.recall("Bob")
-    before = "".join(bob.export(vectors=True))
-    plan, receipt = hf.plan_purge(owner=True), hf.purge(owner=True)
+    before = "".join(bob.admin.export(vectors=True))
+    plan, receipt = hf.admin.plan_purge(owner=True), hf.admin.purge(owner=True)
     assert plan.counts == receipt.counts
     # And a session, a message, and whom they name: two.
     assert (receipt.memories, len(receipt.items)) == (
         2,
         6,
     )
-    assert (hf.list(statuses=STATUSES), hf.sessions(), hf.entities(), hf.recall("Ann")) == (
+    assert (
+        hf.list(statuses=STATUSES),
+        hf.sessions.list(),
+        hf.entities.list(),
+        hf.recall("Ann"),
+    ) == (
         [],
         [],
         [],
         [],
     )
-    assert [event.before for event in hf.log()] == [{"purged": True}]
-    assert "".join(bob.export(vectors=True)) == before
+    assert [event.before for event in hf.admin.log()] == [{"purged": True}]
+    assert "".join(bob.admin.export(vectors=True)) == before
     assert [hit.memory.content for hit in bob.recall("who speaks?", limit=1)] == ["Bob speaks"]
-    assert hf.doctor() == []
+    assert hf.admin.check() == []
 
 
 def test_an_owner_who_was_erased_can_begin_anew_and_nothing_comes_back(hf):
     hf.remember("First life")
     run = hf.last_run
-    hf.purge(owner=True)
+    hf.admin.purge(owner=True)
     with pytest.raises(Refused):
-        hf.undo(hf.log()[0].run)
+        hf.undo(hf.admin.log()[0].run)
     with pytest.raises(NotFound):
         hf.undo(run)
     hf.remember("Second life")
     assert [hit.memory.content for hit in hf.recall("which life?")] == ["Second life"]
-    assert hf.doctor() == []
+    assert hf.admin.check() == []
 
 
 def test_a_plan_is_what_happens_and_changes_nothing(hf):
@@ -292,27 +300,27 @@ def test_a_plan_is_what_happens_and_changes_nothing(hf):
     made_of(hf, "User met Clara in Rome", turn)
     hf.recall("Rome")
     before = everything(hf)
-    plan = hf.plan_purge(session="s1")
+    plan = hf.admin.plan_purge(session="s1")
     assert everything(hf) == before
-    receipt = hf.purge(session="s1")
+    receipt = hf.admin.purge(session="s1")
     assert plan.counts == receipt.counts
     assert [item.id for item in receipt.items if item.noun == "memory"] == list(going(plan))
 
 
 def test_the_receipt_proves_and_does_not_tell(hf, clock):
     note = hf.remember("Prefers green tea")
-    receipt = hf.purge(note.id)
+    receipt = hf.admin.purge(note.id)
     text = json.dumps(receipt.as_json())
     assert "green" not in text
     assert receipt.covers("Prefers green tea") and not receipt.covers("Prefers green te")
     assert Receipt.from_json(text) == receipt
     assert (receipt.at, receipt.actor, receipt.store) == (clock.now, "library", hf.store.location)
     other = hf.remember("Prefers green tea")
-    assert hf.purge(other.id).items[0].sha256 != receipt.items[0].sha256
+    assert hf.admin.purge(other.id).items[0].sha256 != receipt.items[0].sha256
 
 
 def test_the_receipt_names_every_place_and_claims_only_what_is_so(hf):
-    states = {place.name: place.state for place in hf.purge(hf.remember("tea").id).places}
+    states = {place.name: place.state for place in hf.admin.purge(hf.remember("tea").id).places}
     assert {"memories", "journal", "vectors", "messages", "jobs"} <= {
         name for name in states if states[name] == "clean"
     }
@@ -331,16 +339,16 @@ def test_the_receipt_names_every_place_and_claims_only_what_is_so(hf):
 )
 def test_exactly_one_thing_is_to_be_named(hf, refs, how):
     with pytest.raises(InvalidInput):
-        hf.purge(*refs, **how)
+        hf.admin.purge(*refs, **how)
 
 
 def test_what_is_not_there_is_said_and_nothing_is_erased(hf):
     tea = hf.remember("tea")
     for refs, how in (((tea.id, "fact_none"), {}), ((), {"session": "nobody"})):
         with pytest.raises(NotFound):
-            hf.purge(*refs, **how)
+            hf.admin.purge(*refs, **how)
     with pytest.raises(NotFound):
-        hf.scoped("user:nobody").purge(owner=True)
+        hf.scoped("user:nobody").admin.purge(owner=True)
     assert hf.get(tea.id) == tea
 
 
@@ -351,7 +359,7 @@ def test_another_owner_cannot_be_reached_by_id_or_session(hf):
     bob.remember("Bob's own")
     for refs, how in (((tea.id,), {}), ((tea.seq,), {}), ((), {"session": "s1"})):
         with pytest.raises(NotFound):
-            bob.purge(*refs, **how)
+            bob.admin.purge(*refs, **how)
     assert len(hf.list()) == 2
 
 
@@ -371,21 +379,21 @@ def test_others_may_write_meanwhile_and_nothing_of_theirs_is_lost(hf):
     for thread in threads:
         thread.start()
     for id_ in doomed:
-        hf.purge(id_)
+        hf.admin.purge(id_)
     for thread in threads:
         thread.join()
     assert failures == []
     assert len(hf.list(kinds=["fact"], statuses=STATUSES)) == 20
-    assert hf.list(kinds=["turn"]) == [] and hf.doctor() == []
+    assert hf.list(kinds=["turn"]) == [] and hf.admin.check() == []
 
 
 def test_a_reflection_on_what_was_erased_meanwhile_is_not_kept(hf):
     facts = [hf.remember(f"Fact {number} on Narvik") for number in range(3)]
 
     def purging(prompt):
-        hf.purge(facts[0].id)
+        hf.admin.purge(facts[0].id)
         return "Narvik, again and again."
 
     with pytest.raises(Conflict):
-        hf.reflect(purging)
+        hf.admin.reflect(purging)
     assert hf.list(kinds=["reflection"]) == []

@@ -284,7 +284,9 @@ def test_a_changed_file_keeps_the_ids_and_links_of_what_is_the_same(project, ind
     hf = index.hf
     first, *_, last = hf.list(limit=None)[::-1]
     fact = hf.remember("Restart the queue")
-    hf.write("link", lambda tx: tx.link(Edge(fact.scope, fact.id, last.id, "derived_from", 1)))
+    hf.admin.write(
+        "link", lambda tx: tx.link(Edge(fact.scope, fact.id, last.id, "derived_from", 1))
+    )
     hf.archive(first.id)
     parts[1] = (
         "# Part 1\n\nSomething else altogether, said in one line more than before.\n\nAnd here it "
@@ -299,7 +301,7 @@ def test_a_changed_file_keeps_the_ids_and_links_of_what_is_the_same(project, ind
         {"tickets/1.md": "changed"},
     )
     assert hf.get(first.id).status == "archived"
-    assert [edge.source for edge in hf.links(last.id)] == [fact.id]
+    assert [edge.source for edge in hf.admin.links(last.id)] == [fact.id]
     assert hf.get(last.id).metadata["at"]["lines"] != last.metadata["at"]["lines"]
     now = {one.id: one for one in hf.list(kinds=["document"], limit=None, statuses=STATUSES)}
     assert sorted(now[id_].position for id_ in now) == [0, 1, 2, 3]
@@ -315,7 +317,7 @@ def test_a_new_title_reaches_every_piece_under_its_old_id(project, index):
     assert (after.id, after.title, after.tags) == (before.id, "New name", ("status:done",))
     assert (done.chunks, done.removed) == (0, 0)
     assert index.hf.recall("New name")[0].memory.id == before.id
-    assert index.hf.doctor() == []
+    assert index.hf.admin.check() == []
 
 
 def test_a_file_that_looks_the_same_is_not_read(project, index):
@@ -333,16 +335,16 @@ def test_a_file_that_looks_the_same_is_not_read(project, index):
 def test_a_file_that_was_only_touched_is_not_stored_again(project, index):
     file = project.write("t.md", "Words.")
     index(file)
-    told = index.hf.log(limit=None)
+    told = index.hf.admin.log(limit=None)
     os.utime(file, ns=(1, 1))
-    assert (index().unchanged, index.hf.log(limit=None)) == (1, told)
+    assert (index().unchanged, index.hf.admin.log(limit=None)) == (1, told)
 
 
 def test_the_same_words_twice_in_a_file_are_two_pieces(project, index):
     file = project.write("t.md", "\n\n".join([WORDS * 40, WORDS * 40]))
     index(file)
     assert len({one.id for one in index.hf.list()}) == 2
-    assert index.hf.doctor() == []
+    assert index.hf.admin.check() == []
 
 
 def test_ids_are_the_same_wherever_the_same_is_indexed(
@@ -433,12 +435,12 @@ def test_a_session_is_told_as_one_that_has_ended_and_needs_no_learning(project, 
     file = project.outside / "s.jsonl"
     file.write_text(line(0, "I always want short answers.", cwd=project.folder))
     index(file)
-    (session,) = index.hf.sessions()
+    (session,) = index.hf.sessions.list()
     assert (session.id, session.agent, session.metadata["path"]) == ("s", "claude-code", str(file))
     assert session.metadata["cwd"] == str(project.folder)
     assert "title" not in session.metadata, "its first words are its first turn's"
     assert session.ended_at == session.started_at == session.last_activity
-    assert index.hf.learn().new == 0
+    assert index.hf.sessions.learn().new == 0
 
 
 def test_a_session_has_the_title_that_its_tool_gave_it(project, index):
@@ -448,7 +450,7 @@ def test_a_session_has_the_title_that_its_tool_gave_it(project, index):
     )
     (project.outside / "s.jsonl").write_text(summary + line(0, "Which package manager?"))
     index(project.outside / "s.jsonl")
-    assert index.hf.sessions()[0].metadata["title"] == "Package managers compared"
+    assert index.hf.sessions.list()[0].metadata["title"] == "Package managers compared"
 
 
 def test_on_a_server_it_is_as_in_a_file(project, index, clock, postgres_store_url):
@@ -478,13 +480,13 @@ def test_what_others_keep_with_a_session_stays_there(project, index):
     file = project.outside / "s.jsonl"
     file.write_text(line(0, "One."))
     index(file)
-    (session,) = index.hf.sessions()
+    (session,) = index.hf.sessions.list()
     marked = replace(session, metadata={**session.metadata, "extracted": 1})
-    index.hf.write("mark", lambda tx: tx.sessions.put(marked))
+    index.hf.admin.write("mark", lambda tx: tx.sessions.put(marked))
     with file.open("a") as more:
         more.write(line(1, "Two."))
     index()
-    assert index.hf.sessions()[0].metadata["extracted"] == 1
+    assert index.hf.sessions.list()[0].metadata["extracted"] == 1
 
 
 def test_long_messages_become_turns_that_can_be_found(project, index):
@@ -540,7 +542,9 @@ def test_a_deleted_document_goes_and_a_deleted_transcript_of_a_tool_stays(projec
     done = index()
     assert (done.files, done.removed) == (0, 2)
     assert sorted(texts(index.hf)) == ["Learned inside", "Outside."]
-    assert {session.id for session in index.hf.sessions()} == {"s1", "s2"} and index.hf.get(fact.id)
+    assert {session.id for session in index.hf.sessions.list()} == {"s1", "s2"} and index.hf.get(
+        fact.id
+    )
     assert index().changes == {}
 
 

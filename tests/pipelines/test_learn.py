@@ -52,7 +52,7 @@ def talk(hf, session, *texts):
         hf.clock.forward(seconds=1)
         hf.capture(session, "user", text)
     hf.clock.forward(seconds=1)
-    hf.end_session(session)
+    hf.sessions.end(session)
     return hf.store.sessions.get(hf.scopes[0], session)
 
 
@@ -72,10 +72,10 @@ def mark(hf, session):
 
 def test_jobs_of_conversations_that_were_read_long_ago_are_not_listed_for_ever(hf):
     talk(hf, "s1", "I love green tea.")
-    hf.maintain("consolidate")
+    hf.admin.maintain("consolidate")
     assert [job.key for job in hf.store.jobs.list()] == ["s1"]
     hf.clock.forward(days=31)
-    hf.maintain("consolidate")
+    hf.admin.maintain("consolidate")
     assert hf.store.jobs.list() == []
     assert hf.store.sessions.unread(hf.scopes) == [], "nor is it read again"
 
@@ -113,7 +113,7 @@ def test_what_was_said_becomes_a_fact_with_its_quote_and_its_source(hf):
         0.1,
     )
     (turn,) = hf.list(kinds=["turn"])
-    assert [(edge.relation, edge.target) for edge in hf.links(fact.id)] == [
+    assert [(edge.relation, edge.target) for edge in hf.admin.links(fact.id)] == [
         ("derived_from", turn.id)
     ]
 
@@ -123,11 +123,11 @@ def test_consolidating_again_changes_nothing(hf):
     session = talk(hf, "s1", "I live in Lisbon")
     extractor = Told(("live in Lisbon", "Ann lives in Lisbon", home("Lisbon")))
     learned(hf, session, extractor)
-    before = list(hf.export())
+    before = list(hf.admin.export())
     again = hf.store.sessions.get(hf.scopes[0], "s1")
     assert hf.store.sessions.unread(hf.scopes) == []
     assert read(hf, again, extractor) is None
-    assert list(hf.export()) == before
+    assert list(hf.admin.export()) == before
 
 
 def test_a_session_without_facts_is_marked_too(hf):
@@ -183,7 +183,7 @@ def test_what_is_known_is_renewed_and_linked_not_stored_again(hf):
     extractor = Told(("green tea", "Ann likes green tea in the mornings", None))
     assert learned(hf, talk(hf, "s1", "green tea is what I like in the mornings"), extractor) == 0
     assert hf.get(known.id).confidence == 0.8
-    assert len(hf.links(known.id)) == 1
+    assert len(hf.admin.links(known.id)) == 1
 
 
 def test_two_equal_facts_of_one_session_are_one(hf):
@@ -206,7 +206,9 @@ def test_a_new_home_takes_the_place_of_the_old_one(hf):
     (old,), (new,) = hf.list(kinds=["fact"], statuses=["superseded"]), hf.list(kinds=["fact"])
     assert (old.content, new.content) == ("Ann lives in Porto", "Ann lives in Lisbon")
     assert (old.confidence, old.decay_rate) == (0.3, 0.5)
-    assert ("supersedes", old.id) in [(edge.relation, edge.target) for edge in hf.links(new.id)]
+    assert ("supersedes", old.id) in [
+        (edge.relation, edge.target) for edge in hf.admin.links(new.id)
+    ]
 
 
 def test_a_confirmed_fact_is_not_demoted_but_marked_as_contradicted(hf):
@@ -220,7 +222,7 @@ def test_a_confirmed_fact_is_not_demoted_but_marked_as_contradicted(hf):
         Told(("Lisbon", "Ann lives in Lisbon", home("Lisbon"))),
     )
     assert hf.get(old.id).confidence == 1.0
-    assert [edge.relation for edge in hf.links(old.id)][-1] == "conflicts_with"
+    assert [edge.relation for edge in hf.admin.links(old.id)][-1] == "conflicts_with"
 
 
 def test_what_was_said_earlier_does_not_replace_what_was_said_later(hf):

@@ -40,7 +40,7 @@ def hf(request: pytest.FixtureRequest, tmp_path) -> Iterator[Holdfast]:
 
 def everything(hf: Holdfast) -> list[str]:
     """What is promised, without the journal, which only grows."""
-    return comparable(hf.export(history=False))
+    return comparable(hf.admin.export(history=False))
 
 
 CHANGES: dict[str, Callable[[Holdfast], object]] = {
@@ -52,7 +52,7 @@ CHANGES: dict[str, Callable[[Holdfast], object]] = {
     "remember": lambda hf: hf.remember("Bob plays chess"),
     "correct": lambda hf: hf.correct(hf.list(kinds=["fact"])[0].id, "Ann drinks black tea"),
     "forget": lambda hf: hf.forget(hf.list(kinds=["fact"])[0].id),
-    "end of a session": lambda hf: hf.end_session("s1"),
+    "end of a session": lambda hf: hf.sessions.end("s1"),
 }
 
 
@@ -77,47 +77,47 @@ def test_undoing_a_restore_leaves_only_what_is_observed(hf: Holdfast) -> None:
 
 
 def test_a_session_is_as_active_as_what_is_left_of_it(hf: Holdfast) -> None:
-    before = hf.sessions()[0].last_activity
+    before = hf.sessions.list()[0].last_activity
     hf.capture("s1", "user", "and coffee at times")
-    assert hf.sessions()[0].last_activity > before
+    assert hf.sessions.list()[0].last_activity > before
     hf.undo()
-    assert hf.sessions()[0].last_activity == before
+    assert hf.sessions.list()[0].last_activity == before
 
 
 def test_a_session_whose_latest_turn_stays_is_not_set_back(hf: Holdfast) -> None:
     hf.capture("s1", "user", "first")
     first = hf.last_run
     hf.capture("s1", "user", "second")
-    latest = hf.sessions()[0].last_activity
+    latest = hf.sessions.list()[0].last_activity
     hf.undo(first)
-    assert hf.sessions()[0].last_activity == latest
+    assert hf.sessions.list()[0].last_activity == latest
 
 
 def test_after_a_sync_two_exports_are_equal_in_what_is_promised(hf: Holdfast, tmp_path) -> None:
     place = tmp_path / "other.db"
-    hf.sync(place)
+    hf.admin.sync(place)
     hf.capture("s1", "user", "and coffee at times")
     hf.recall("tea")
-    hf.sync(place)
+    hf.admin.sync(place)
     with Holdfast.open(
         place, scope=SCOPE, settings=Settings(embedding_models="none"), background=False
     ) as other:
         assert sorted(everything(other)) == sorted(everything(hf))
-        assert [one.last_activity for one in other.sessions()] == [
-            one.last_activity for one in hf.sessions()
+        assert [one.last_activity for one in other.sessions.list()] == [
+            one.last_activity for one in hf.sessions.list()
         ]
 
 
 def test_an_undo_travels_with_when_the_session_was_active(hf: Holdfast, tmp_path) -> None:
     place = tmp_path / "other.db"
     hf.capture("s1", "user", "and coffee at times")
-    hf.sync(place)
+    hf.admin.sync(place)
     hf.undo()
-    hf.sync(place)
+    hf.admin.sync(place)
     with Holdfast.open(
         place, scope=SCOPE, settings=Settings(embedding_models="none"), background=False
     ) as other:
         assert sorted(everything(other)) == sorted(everything(hf))
-        assert [one.last_activity for one in other.sessions()] == [
-            one.last_activity for one in hf.sessions()
+        assert [one.last_activity for one in other.sessions.list()] == [
+            one.last_activity for one in hf.sessions.list()
         ]

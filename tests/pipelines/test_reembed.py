@@ -61,15 +61,15 @@ def test_reembed_gives_every_memory_a_vector_and_tells_how_many(hf, fake):
     hf.remember_many(["one", "two"])
     hf.archive(hf.remember("three").id)
     hf.capture("s1", "user", "four")
-    assert hf.reembed() == {fake.identity: 4}
-    assert hf.reembed() == {fake.identity: 0}
+    assert hf.admin.reembed() == {fake.identity: 4}
+    assert hf.admin.reembed() == {fake.identity: 0}
     assert covered(hf) == {fake.identity: 3}
 
 
 def test_progress_is_told_step_by_step(hf, fake):
     hf.remember_many([f"fact {number}" for number in range(STEP + 10)])
     told = []
-    hf.reembed(progress=lambda model, done: told.append((model, done)))
+    hf.admin.reembed(progress=lambda model, done: told.append((model, done)))
     assert told == [(fake.identity, STEP), (fake.identity, 10)]
 
 
@@ -78,47 +78,47 @@ def test_a_reembed_that_fails_keeps_what_it_did_and_goes_on_there(open_memory):
     hf = open_memory("user:ann", embedders=(tiring,))
     hf.remember_many([f"fact {number}" for number in range(3 * STEP)])
     with pytest.raises(EmbedderError, match=r"too tired.*run it again"):
-        hf.reembed()
+        hf.admin.reembed()
     assert covered(hf) == {tiring.identity: 2 * STEP}
     tiring.works_for = 10
-    assert hf.reembed() == {tiring.identity: STEP}
+    assert hf.admin.reembed() == {tiring.identity: STEP}
     assert covered(hf) == {tiring.identity: 3 * STEP}
 
 
 def test_a_reembed_with_nothing_left_to_do_does_not_complain_of_an_old_failure(hf, fake):
     hf.remember("tea")
-    hf.reembed()
+    hf.admin.reembed()
     fake.fault = "down"
     hf.recall("tea")
     fake.fault = None
-    assert hf.reembed() == {fake.identity: 0}
+    assert hf.admin.reembed() == {fake.identity: 0}
     assert hf.stats()["problems"] == {}
 
 
 def test_fresh_starts_over(hf, fake):
     hf.remember_many(["one", "two"])
-    hf.reembed()
-    assert hf.reembed(fresh=True) == {fake.identity: 2}
+    hf.admin.reembed()
+    assert hf.admin.reembed(fresh=True) == {fake.identity: 2}
 
 
 def test_reembed_covers_only_the_scopes_it_was_asked_for(hf, open_memory, fake):
     bob = open_memory("user:bob")
     bob.remember("Bob's tea")
     hf.remember("Ann's tea")
-    assert hf.reembed() == {fake.identity: 1}
+    assert hf.admin.reembed() == {fake.identity: 1}
     assert covered(bob) == {}
 
 
 def test_without_a_model_reembed_says_how_to_set_one(words):
     with pytest.raises(NotFound, match="HOLDFAST_EMBEDDING_MODELS"):
-        words.reembed()
+        words.admin.reembed()
 
 
 def test_the_model_sees_title_and_text_but_neither_author_nor_tags(open_memory):
     watched = Watched(1)
     hf = open_memory("user:ann", embedders=(watched,))
     hf.remember("Prefers tea", title="Drinks", author="Ann", tags=("x",))
-    hf.reembed()
+    hf.admin.reembed()
     assert watched.seen == ["Drinks\nPrefers tea"]
 
 
@@ -262,7 +262,7 @@ class TestReembeddingIsLinear:
             store = hf.store
             assert isinstance(store, SQLiteStore)
             store._reader().trace_v2(apsw.SQLITE_TRACE_PROFILE, profiled)
-            assert hf.reembed() == {"fake:bag-of-words": count}
+            assert hf.admin.reembed() == {"fake:bag-of-words": count}
             store._reader().trace_v2(0, None)
             return sum(steps), len(steps)
 

@@ -32,27 +32,27 @@ def learn(hf, count=3):
 def test_two_facts_are_too_few_and_three_are_enough(hf):
     """YO-23."""
     learn(hf, 2)
-    assert hf.reflect() is None
+    assert hf.admin.reflect() is None
     learn(hf, 3)
-    found = hf.reflect()
+    found = hf.admin.reflect()
     assert (found.kind, found.tags, found.decay_rate, found.status) == (
         "reflection",
         ("weekly",),
         0.0,
         "active",
     )
-    assert {edge.relation for edge in hf.links(found.id)} == {"derived_from"}
+    assert {edge.relation for edge in hf.admin.links(found.id)} == {"derived_from"}
 
 
 def test_within_six_days_it_is_not_done_again(hf, clock):
     """YO-23."""
     learn(hf)
-    assert hf.reflect() is not None
+    assert hf.admin.reflect() is not None
     clock.forward(days=5, hours=23)
     learn(hf, 4)
-    assert hf.reflect() is None
+    assert hf.admin.reflect() is None
     clock.forward(hours=2)
-    assert hf.reflect() is not None
+    assert hf.admin.reflect() is not None
 
 
 def test_only_the_last_seven_days_count(hf, clock):
@@ -66,14 +66,14 @@ def test_what_is_imported_from_long_ago_hides_neither_the_week_nor_the_latest_re
     hf, clock, tmp_path
 ):
     learn(hf)
-    hf.reflect(lambda prompt: "A week of reading.")
+    hf.admin.reflect(lambda prompt: "A week of reading.")
     clock.forward(days=-100)
     with Holdfast.open(tmp_path / "old.db", scope="user:ann", settings=OFFLINE, clock=clock) as old:
         old.remember_many([f"Ann wrote page {number}" for number in range(250)])
         old.remember("A week of writing.", kind="reflection")
-        bundle = list(old.export())
+        bundle = list(old.admin.export())
     clock.forward(days=100)
-    hf.import_(bundle)
+    hf.admin.import_(bundle)
     assert len(week(hf.store, hf.scopes[0], clock.now).facts) == 3
     assert "A week of reading." in hf.context("anything").stable
     clock.forward(days=5)
@@ -85,7 +85,7 @@ def test_what_is_imported_from_long_ago_hides_neither_the_week_nor_the_latest_re
 def test_a_model_is_told_what_was_learned_and_its_words_are_kept(hf):
     prompts = []
     learn(hf)
-    found = hf.reflect(lambda prompt: prompts.append(prompt) or "  A week of reading.  ")
+    found = hf.admin.reflect(lambda prompt: prompts.append(prompt) or "  A week of reading.  ")
     assert found.content == "A week of reading."
     assert "1. [fact] Ann read book 2 with @bob" in prompts[0]
 
@@ -93,7 +93,7 @@ def test_a_model_is_told_what_was_learned_and_its_words_are_kept(hf):
 def test_a_model_that_says_nothing_or_fails_leaves_nothing_behind(hf):
     learn(hf)
     with pytest.raises(ModelFailed):
-        hf.reflect(lambda prompt: " ")
+        hf.admin.reflect(lambda prompt: " ")
     assert hf.list(kinds=["reflection"]) == []
 
 
@@ -118,7 +118,7 @@ def test_the_digest_is_not_about_the_user_but_about_what_they_do(hf):
 def test_it_is_in_the_very_next_context(hf):
     """YO-18."""
     learn(hf)
-    hf.reflect(lambda prompt: "A week of reading.")
+    hf.admin.reflect(lambda prompt: "A week of reading.")
     assert "## Weekly insight\nA week of reading." in hf.context("anything").stable
 
 

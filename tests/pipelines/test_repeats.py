@@ -330,7 +330,7 @@ def test_a_store_of_version_0_1_0_gets_what_it_lacks_and_nothing_twice(shelf, tm
 
     shop.hf.store.write(Author("test", new_id("run", clock()), clock(), "test"), as_it_was)
     assert [turn.id for turn in shop.turns()] == [first.id]
-    shop.hf.import_sessions(file, into=str(SCOPE))
+    shop.hf.projects.import_sessions(file, into=str(SCOPE))
     assert shop.ids() == {first.id, second.id}
 
 

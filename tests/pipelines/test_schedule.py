@@ -72,7 +72,7 @@ def test_a_worker_keeps_the_times_and_makes_up_for_a_missed_one_once(hf, clock):
 
 def test_a_task_can_be_done_at_once(hf, clock):
     hf.capture("s1", "user", "I love green tea.")
-    hf.end_session("s1")
+    hf.sessions.end("s1")
     worker = Worker(hf.store, Tiers([], environ={}), clock, scopes=hf.scopes)
     assert once(worker, ["consolidate"]) == 1
     assert once(worker, ["consolidate", "reflect"]) == 0

@@ -61,7 +61,7 @@ def talk(hf, session="s1"):
         hf.clock.forward(seconds=1)
         hf.capture(session, "user", text)
     hf.clock.forward(seconds=1)
-    hf.end_session(session)
+    hf.sessions.end(session)
 
 
 def meter(hf, *, per_run=10**6, per_day=10**6):
@@ -155,13 +155,13 @@ def test_every_round_of_a_worker_is_a_run(open_with):
 def test_a_turn_goes_on_when_the_model_may_not_be_asked_and_stats_say_why(open_with):
     hf, model = open_with(model_tokens_per_day=1), Model("[]")
     hf.capture("s1", "user", "I live in Lisbon.")
-    assert hf.consider("s1", complete=model) == []
+    assert hf.sessions.extract("s1", complete=model) == []
     assert "model_tokens_per_day" in hf.stats()["problems"]["session s1"]
-    hf.end_session("s1")
+    hf.sessions.end("s1")
     with pytest.raises(CapReached):
-        hf.learn("s1", complete=model)
+        hf.sessions.learn("s1", complete=model)
     with pytest.raises(CapReached):
-        talk(hf, "s2"), hf.learn("s2", complete=model)
+        talk(hf, "s2"), hf.sessions.learn("s2", complete=model)
     assert model.prompts == []
     assert {one.id for one in hf.store.sessions.unread(hf.scopes)} == {"s1", "s2"}, "read later"
 

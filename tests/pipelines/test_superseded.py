@@ -35,7 +35,7 @@ def ann(request, clock, tmp_path):
 def said(hf, text):
     hf.capture("s1", "user", text)
     hf.capture("s1", "assistant", "Noted.")
-    hf.consider("s1")
+    hf.sessions.extract("s1")
 
 
 @pytest.fixture
@@ -99,13 +99,13 @@ def test_what_was_known_before_is_recalled_as_of_then(moved, clock):
 def test_being_recalled_as_of_a_day_does_not_refresh_it(moved, clock):
     before = old_of(moved)
     moved.recall(ASKED, as_of=clock() - 6 * 60_000_000, kinds=["fact"])
-    moved.maintain("decay")
+    moved.admin.maintain("decay")
     after = old_of(moved)
     assert (after.access_count, after.last_accessed) == (before.access_count, before.last_accessed)
 
 
 def test_undoing_the_move_brings_back_the_order_of_before(moved):
-    run = next(event.run for event in moved.log() if event.target == old_of(moved).id)
+    run = next(event.run for event in moved.admin.log() if event.target == old_of(moved).id)
     moved.undo(run)
     facts = [hit.memory.content for hit in moved.recall(ASKED, kinds=["fact"])]
     assert facts == [OLD]

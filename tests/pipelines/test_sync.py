@@ -109,12 +109,12 @@ def test_what_either_side_knows_both_know(laptop: Memory, other: Memory, clock: 
     tea = laptop.remember("Prefers green tea", tags=("drinks",), metadata={"n": [1, None, "é"]})
     laptop.correct(laptop.remember("Plays chess with @bob").id, "Plays go with @bob")
     laptop.capture("s1", "user", "Hello from the laptop")
-    laptop.append_messages("m1", [{"say": "é"}, {"say": "b"}], agent="helper")
-    laptop.set_profile(proactive_recall=True)
+    laptop.sessions.append("m1", [{"say": "é"}, {"say": "b"}], agent="helper")
+    laptop.sessions.set_profile(proactive_recall=True)
     clock.forward(minutes=1)
     other.remember("Lives in Lisbon")
     other.capture("s2", "user", "Hello from elsewhere, @bob")
-    other.end_session("s2")
+    other.sessions.end("s2")
     done = meet(laptop, other)
     assert truth(laptop) == truth(other)
     assert sound(laptop)
@@ -122,9 +122,12 @@ def test_what_either_side_knows_both_know(laptop: Memory, other: Memory, clock: 
     assert not done.nothing
     assert done.received["memory"] == 2
     assert other.get(tea.id).tags == ("drinks",)
-    assert [one.body for one in other.messages("m1")] == [{"say": "é"}, {"say": "b"}]
-    assert other.profile()["proactive_recall"]
-    assert [(one.name, one.mentions) for one in laptop.entities()] == [("bob", 2), ("Lisbon", 1)]
+    assert [one.body for one in other.sessions.messages("m1")] == [{"say": "é"}, {"say": "b"}]
+    assert other.sessions.profile()["proactive_recall"]
+    assert [(one.name, one.mentions) for one in laptop.entities.list()] == [
+        ("bob", 2),
+        ("Lisbon", 1),
+    ]
     assert [hit.memory.content for hit in other.recall("which tea?")] == ["Prefers green tea"]
 
 
@@ -163,13 +166,13 @@ def test_only_the_chosen_scopes_travel(open_at: Callable[..., Memory]) -> None:
 def test_a_third_machine_gets_everything_from_either(open_at: Callable[..., Memory]) -> None:
     a, b, c = (open_at(name) for name in "abc")
     a.remember("From a")
-    b.append_messages("talk", [{"say": "from b"}])
+    b.sessions.append("talk", [{"say": "from b"}])
     meet(a, b)
-    b.append_messages("talk", [{"say": "more from b"}])  # which leaves no word in the journal
+    b.sessions.append("talk", [{"say": "more from b"}])  # which leaves no word in the journal
     meet(a, b)
     meet(a, c)
     assert truth(a) == truth(b) == truth(c)
-    assert [one.body["say"] for one in c.messages("talk")] == ["from b", "more from b"]
+    assert [one.body["say"] for one in c.sessions.messages("talk")] == ["from b", "more from b"]
 
 
 # Both sides changed something
@@ -232,7 +235,7 @@ def test_two_corrections_of_one_fact_stand_side_by_side(
     for hf in (laptop, other):
         assert contents(hf) == ["Prefers cocoa", "Prefers coffee"]
         assert [
-            (e.source, e.target) for e in hf.links(mine.id) if e.relation == "conflicts_with"
+            (e.source, e.target) for e in hf.admin.links(mine.id) if e.relation == "conflicts_with"
         ] == done.conflicts
     assert truth(laptop) == truth(other)
 
@@ -262,16 +265,16 @@ def test_the_same_fact_said_on_both_sides_is_kept_once(
 def test_a_conversation_that_went_on_in_two_places_loses_no_message(
     laptop: Memory, other: Memory, clock: Any
 ) -> None:
-    laptop.append_messages("talk", [{"say": "hello"}])
+    laptop.sessions.append("talk", [{"say": "hello"}])
     meet(laptop, other)
     clock.forward(minutes=1)
-    laptop.append_messages("talk", [{"say": "from here"}, {"say": "and here"}])
+    laptop.sessions.append("talk", [{"say": "from here"}, {"say": "and here"}])
     clock.forward(minutes=1)
-    other.append_messages("talk", [{"say": "from there"}])
+    other.sessions.append("talk", [{"say": "from there"}])
     meet(laptop, other)
     said = ["hello", "from here", "and here", "from there"]
-    assert [one.body["say"] for one in laptop.messages("talk")] == said
-    assert [one.body["say"] for one in other.messages("talk")] == said
+    assert [one.body["say"] for one in laptop.sessions.messages("talk")] == said
+    assert [one.body["say"] for one in other.sessions.messages("talk")] == said
     assert sound(laptop)
     assert sound(other)
 
@@ -295,9 +298,9 @@ def test_an_entity_that_one_side_dropped_stays_while_the_other_speaks_of_it(
     note = laptop.remember("Met @bob")
     meet(laptop, desktop)
     desktop.remember("Called @bob")
-    laptop.purge(note.id)
+    laptop.admin.purge(note.id)
     meet(laptop, desktop)
-    assert [(one.name, one.mentions) for one in laptop.entities()] == [("bob", 1)]
+    assert [(one.name, one.mentions) for one in laptop.entities.list()] == [("bob", 1)]
     assert truth(laptop) == truth(desktop)
 
 
@@ -309,12 +312,12 @@ def test_what_was_purged_is_gone_everywhere_and_never_comes_back(
     laptop: Memory, desktop: Memory, tmp_path: Path, asks: str, clock: Any
 ) -> None:
     secret = laptop.remember(CANARY)
-    laptop.append_messages("talk", [{"say": f"I noted that {CANARY}"}])
+    laptop.sessions.append("talk", [{"say": f"I noted that {CANARY}"}])
     meet(laptop, desktop)
     clock.forward(minutes=1)
     desktop.archive(secret.id, reason="put away")
     desktop.remember("Something else")
-    laptop.purge(secret.id)
+    laptop.admin.purge(secret.id)
     meet(*((laptop, desktop) if asks == "who erased" else (desktop, laptop)))
     assert contents(laptop) == contents(desktop) == ["Something else"]
     assert truth(laptop) == truth(desktop)
@@ -324,13 +327,13 @@ def test_what_was_purged_is_gone_everywhere_and_never_comes_back(
 
 
 def test_a_purged_session_is_purged_on_the_other_side(laptop: Memory, other: Memory) -> None:
-    laptop.append_messages("talk", [{"say": CANARY}])
+    laptop.sessions.append("talk", [{"say": CANARY}])
     meet(laptop, other)
-    laptop.purge_sessions("talk")
+    laptop.sessions.purge("talk")
     meet(other, laptop)
     for hf in (laptop, other):
-        assert hf.messages("talk") == []
-        assert hf.sessions() == []
+        assert hf.sessions.messages("talk") == []
+        assert hf.sessions.list() == []
     assert truth(laptop) == truth(other)
 
 
@@ -341,7 +344,7 @@ def test_an_owner_who_was_erased_is_erased_on_the_other_side_but_for_what_is_new
     desktop.remember("Lives in Lisbon")
     meet(laptop, desktop)
     clock.forward(minutes=1)
-    laptop.write("purge", lambda tx: tx.erasure.scope(ANN))
+    laptop.admin.write("purge", lambda tx: tx.erasure.scope(ANN))
     clock.forward(minutes=1)
     desktop.remember("A new beginning")
     meet(desktop, laptop)
@@ -378,15 +381,15 @@ def live(stores: list[Memory], chance: Random, clock: Any) -> None:
         "capture": lambda: hf.capture(
             chance.choice(("s1", "s2")), "user", f"Hello {chance.random()}"
         ),
-        "say": lambda: hf.append_messages(
+        "say": lambda: hf.sessions.append(
             chance.choice(("m1", "m2")), [{"n": chance.random()}], agent="helper"
         ),
         "correct": lambda: hf.correct(one, f"No, {chance.choice(WORDS)}"),
         "forget": lambda: hf.forget(one),
         "confirm": lambda: hf.confirm(one),
         "restore": lambda: hf.restore(one),
-        "purge": lambda: hf.purge(one),
-        "undo": lambda: hf.undo(chance.choice(hf.log(limit=None)).run),
+        "purge": lambda: hf.admin.purge(one),
+        "undo": lambda: hf.undo(chance.choice(hf.admin.log(limit=None)).run),
         "meet": lambda: meet(*chance.sample(stores, 2), step=chance.choice((3, 500))),
     }
     with suppress(HoldfastError, IndexError):
@@ -448,7 +451,7 @@ def test_a_sync_that_was_killed_goes_on_where_it_stopped(
 ) -> None:
     for number in range(15):
         laptop.remember(f"Fact {number} of @bob")
-        desktop.append_messages(f"talk {number}", [{"n": number}])
+        desktop.sessions.append(f"talk {number}", [{"n": number}])
     places = [str(tmp_path / "laptop.db"), str(tmp_path / "desktop.db")]
     killed = subprocess.run([sys.executable, "-c", CUT_OFF, *places, str(after)], check=False)
     assert killed.returncode == -signal.SIGKILL
@@ -456,7 +459,7 @@ def test_a_sync_that_was_killed_goes_on_where_it_stopped(
     assert sound(desktop)
     meet(laptop, desktop)
     assert truth(laptop) == truth(desktop)
-    assert len(laptop.list()) == len(laptop.sessions()) == 15
+    assert len(laptop.list()) == len(laptop.sessions.list()) == 15
     assert meet(laptop, desktop).nothing
 
 
@@ -525,13 +528,13 @@ def test_a_plan_says_what_would_be_done_and_does_nothing(
     laptop.remember("Prefers green tea")
     desktop.remember("Lives in Lisbon")
     before = truth(laptop), truth(desktop)
-    planned = laptop.sync(tmp_path / "desktop.db", plan=True)
+    planned = laptop.admin.sync(tmp_path / "desktop.db", plan=True)
     assert (planned.received["memory"], planned.sent["memory"]) == (1, 1)
     assert (truth(laptop), truth(desktop)) == before
-    nowhere = laptop.sync(tmp_path / "nowhere.db", plan=True)
+    nowhere = laptop.admin.sync(tmp_path / "nowhere.db", plan=True)
     assert nowhere.sent["memory"] == 1
     assert not (tmp_path / "nowhere.db").exists()
-    done = laptop.sync(tmp_path / "desktop.db")
+    done = laptop.admin.sync(tmp_path / "desktop.db")
     assert (done.received, done.sent) == (planned.received, planned.sent)
 
 
@@ -549,7 +552,7 @@ def test_a_place_that_cannot_be_synced_with_is_refused(
 ) -> None:
     (tmp_path / "text.db").write_text("Dear diary, this is no database at all. " * 100)
     with pytest.raises(error):
-        laptop.sync(place if "/" in place or not place else tmp_path / place)
+        laptop.admin.sync(place if "/" in place or not place else tmp_path / place)
 
 
 def test_a_store_with_other_tables_is_not_touched(
@@ -563,7 +566,7 @@ def test_a_store_with_other_tables_is_not_touched(
         with apsw.Connection(str(tmp_path / "desktop.db")) as connection:
             connection.execute(f"PRAGMA user_version = {version}")
         with pytest.raises(error, match=words):
-            laptop.sync(tmp_path / "desktop.db")
+            laptop.admin.sync(tmp_path / "desktop.db")
 
 
 def test_a_synced_memory_is_synced_when_it_is_closed(
@@ -587,7 +590,7 @@ def test_a_sync_at_the_end_that_fails_is_seen_the_next_time_and_goes_once_it_wor
     problems = again.stats()["problems"]
     assert [name for name in problems if name.startswith("sync")] == [f"sync {synced.sync_with}"]
     (tmp_path / "away").unlink()
-    assert again.sync().sent["memory"] == 1
+    assert again.admin.sync().sent["memory"] == 1
     assert again.stats()["problems"] == {}
 
 
@@ -613,7 +616,7 @@ def test_no_entry_that_was_purged_carries_a_word(laptop: Memory, desktop: Memory
     meet(laptop, desktop)
     laptop.confirm(note.id)
     desktop.forget(note.id)
-    laptop.purge(note.id)
+    laptop.admin.purge(note.id)
     meet(laptop, desktop)
     for hf in (laptop, desktop):
         events = hf.store.events([ANN], target=note.id)

@@ -141,7 +141,7 @@ def test_any_text_is_a_legal_question(hf, question):
         hf.capture("s1", "user", "last week I had tea 茶 🦊")
     for hit in hf.recall(question):
         assert 0 <= hit.score <= 1
-    hf.why(question, expect=1)
+    hf.explain(1, question)
     hf.context(question, session="s1")
 
 
@@ -397,7 +397,7 @@ def test_an_embedder_that_misbehaves_loses_nothing(hf, fake, clock, fault):
     clock.now += REST_AFTER_FAILURE
     hf.recall("tea")
     assert hf.stats()["vectors"] == {fake.identity: 2}
-    assert hf.doctor() == []
+    assert hf.admin.check() == []
 
 
 def test_a_change_of_model_is_lexical_at_once_and_embedded_again_later(hf, open_memory):
@@ -407,7 +407,7 @@ def test_a_change_of_model_is_lexical_at_once_and_embedded_again_later(hf, open_
     new.quick = False
     changed = open_memory("user:ann", embedders=(new,))
     assert changed.recall("tea")[0].why.arms == {"words": 1}
-    changed.reembed()
+    changed.admin.reembed()
     assert changed.recall("tea")[0].why.model == "fake:new"
     assert changed.stats()["vectors"] == {"fake:bag-of-words": 2, "fake:new": 2}
 
@@ -423,14 +423,14 @@ def test_the_better_of_two_models_is_used_when_it_covers_everything(open_memory,
     hf = open_memory("user:ann", embedders=(fake, better))
     hf.remember("green tea")
     assert hf.recall("tea")[0].why.model == fake.identity
-    hf.reembed()
+    hf.admin.reembed()
     assert hf.recall("tea")[0].why.model == "fake:better"
 
 
 def test_while_the_better_model_covers_a_part_both_are_asked(open_memory, fake, better):
     hf = open_memory("user:ann", embedders=(fake, better))
     hf.remember("green tea")
-    hf.reembed()
+    hf.admin.reembed()
     hf.remember("green lamp")
     hits = hf.recall("green")
     assert {hit.memory.content for hit in hits} == {"green tea", "green lamp"}

@@ -11,7 +11,7 @@ from holdfast.retrieval.candidates import DEPTH
 def test_a_recalled_memory_has_its_rank_and_reasons(hf):
     hf.remember("black tea")
     green = hf.remember("green tea")
-    why = hf.why("green tea", expect=green.id)
+    why = hf.explain(green.id, "green tea")
     assert (why.memory, why.recalled, why.rank, why.dropped_by) == (green.id, True, 1, None)
     assert "recalled at rank 1" in why.explanation
     assert [stage.name for stage in why.stages] == [
@@ -30,17 +30,17 @@ def test_a_recalled_memory_has_its_rank_and_reasons(hf):
 def test_the_rank_is_the_one_recall_gives(words):
     words.remember_many(["tea", "tea and a much longer sentence about something else", "tea time"])
     hits = words.recall("tea time")
-    assert [words.why("tea time", expect=hit.memory.seq).rank for hit in hits] == [1, 2, 3]
+    assert [words.explain(hit.memory.seq, "tea time").rank for hit in hits] == [1, 2, 3]
 
 
 def test_a_memory_of_another_scope_is_not_found(hf, open_memory):
     theirs = open_memory("user:bob").remember("green tea")
     with pytest.raises(NotFound, match="user:ann"):
-        hf.why("green tea", expect=theirs.id)
+        hf.explain(theirs.id, "green tea")
 
 
 def dropped(hf, question, memory, **options):
-    why = hf.why(question, expect=memory.id, **options)
+    why = hf.explain(memory.id, question, **options)
     assert (why.recalled, why.rank) == (False, None)
     assert why.explanation.startswith(
         f"{memory.id} was not recalled. Stage {why.dropped_by!r} dropped it: "
@@ -128,10 +128,10 @@ def test_the_neighbour_of_a_match_is_explained_whatever_the_fusion(open_memory):
         hf = open_memory("user:ann", embedders=(), settings=Settings(fusion=fusion))
         before = hf.capture(fusion, "user", "Where do we eat tonight?")
         hf.capture(fusion, "user", "The ramen place")
-        why = hf.why("ramen", expect=before.id)
+        why = hf.explain(before.id, "ramen")
         assert why.recalled == (before.id in {hit.memory.id for hit in hf.recall("ramen")})
 
 
 def test_why_can_be_given_to_scripts(hf):
-    why = hf.why("tea", expect=hf.remember("green tea").id).as_dict()
+    why = hf.explain(hf.remember("green tea").id, "tea").as_dict()
     assert (why["recalled"], why["rank"], why["stages"][0]["name"]) == (True, 1, "scope")

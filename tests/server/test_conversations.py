@@ -57,19 +57,19 @@ def test_whoever_led_a_session_may_say_how_it_went_when_they_end_it(hf, http):
 def test_after_a_reply_what_was_said_is_considered(hf, keys):
     with serving(hf, keys) as live:
         say(live.client())
-        assert "consider" not in {event.verb for event in hf.log()}
+        assert "consider" not in {event.verb for event in hf.admin.log()}
         say(live.client(), "Nice to meet you.", role="assistant")
-    assert "consider" in {event.verb for event in hf.log()}
+    assert "consider" in {event.verb for event in hf.admin.log()}
 
 
 def test_the_end_of_the_server_is_the_end_of_what_was_said_to_it(hf, keys):
     hf.capture("of another program", "user", "Hello from elsewhere.")
     with serving(hf, keys) as live:
         say(live.client(), user_id="bob")
-    (session,) = hf.scoped("user:bob").sessions()
+    (session,) = hf.scoped("user:bob").sessions.list()
     assert session.end_reason == "shutdown" and not is_unread(hf.store, session)
     assert any("Lisbon" in one.content for one in learned(hf.scoped("user:bob")))
-    assert [one.ended_at for one in hf.sessions()] == [None]
+    assert [one.ended_at for one in hf.sessions.list()] == [None]
 
 
 def test_when_time_is_up_sessions_are_ended_and_learning_is_left_to_workers(hf):
@@ -80,11 +80,11 @@ def test_when_time_is_up_sessions_are_ended_and_learning_is_left_to_workers(hf):
         )
     moments = iter([0.0, 1.0, 99.0, 99.0])
     conversations.close(seconds=6, now=lambda: next(moments))
-    states = [hf.scoped(f"user:{name}").sessions()[0] for name in ("s1", "s2")]
+    states = [hf.scoped(f"user:{name}").sessions.list()[0] for name in ("s1", "s2")]
     assert [one.end_reason for one in states] == ["shutdown", "shutdown"]
     assert [is_unread(hf.store, one) for one in states] == [False, True]
     Conversations(hf).tend(threading.Event())
-    assert not is_unread(hf.store, hf.scoped("user:s2").sessions()[0])
+    assert not is_unread(hf.store, hf.scoped("user:s2").sessions.list()[0])
 
 
 def test_silence_ends_a_session_of_any_owner(hf, clock):
@@ -92,10 +92,10 @@ def test_silence_ends_a_session_of_any_owner(hf, clock):
     conversations.capture(hf.scoped("user:bob"), {"session": "s1", "role": "user", "text": SAID})
     clock.forward(minutes=19)
     conversations.tend(threading.Event())
-    assert hf.scoped("user:bob").sessions()[0].ended_at is None
+    assert hf.scoped("user:bob").sessions.list()[0].ended_at is None
     clock.forward(minutes=2)
     conversations.tend(threading.Event())
-    (session,) = hf.scoped("user:bob").sessions()
+    (session,) = hf.scoped("user:bob").sessions.list()
     assert session.end_reason == "idle" and not is_unread(hf.store, session)
 
 
@@ -125,7 +125,7 @@ def test_a_guest_leaves_nothing_and_sees_nothing(hf, http):
     assert http.post("/recall", json={"question": "tea"}, params=guest).json() == {"items": []}
     status = http.get("/status", params=guest).json()
     assert (status["memory_mode"], status["counts"]["semantic"]) == ("incognito", 0)
-    assert [one.content for one in hf.list()] == ["Prefers green tea"] and hf.sessions() == []
+    assert [one.content for one in hf.list()] == ["Prefers green tea"] and hf.sessions.list() == []
 
 
 def test_a_request_asks_for_less_and_never_for_more(http):

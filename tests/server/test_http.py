@@ -127,7 +127,9 @@ def test_why_shows_the_turn_a_memory_rests_on_and_what_happened_to_it(hf, http):
     )
     from holdfast.types import Edge
 
-    hf.write("link", lambda tx: tx.link(Edge(fact.scope, fact.id, turn.id, "derived_from", 0)))
+    hf.admin.write(
+        "link", lambda tx: tx.link(Edge(fact.scope, fact.id, turn.id, "derived_from", 0))
+    )
     http.post(f"/memories/{fact.id}/confirm")
     why = http.get(f"/memories/{fact.id}/why").json()
     assert why["decision"] == {
@@ -212,7 +214,7 @@ def test_an_export_is_what_the_library_would_write(hf, http):
     answer = http.get("/export")
     assert answer.headers["Content-Type"] == "application/x-ndjson"
     assert "attachment" in answer.headers["Content-Disposition"]
-    assert answer.text.splitlines() == [line.rstrip("\n") for line in hf.export()]
+    assert answer.text.splitlines() == [line.rstrip("\n") for line in hf.admin.export()]
 
 
 def test_undo_without_a_run_takes_back_the_latest_change(http):
@@ -236,8 +238,8 @@ def test_a_proposal_is_weighed_approved_in_other_words_or_rejected(hf, http):
     agent = hf.scoped("user:ann")
     agent.actor = "agent:assistant"
     dog, cat = (
-        agent.propose("Her dog is called Max", reason="heard today"),
-        agent.propose("Has a cat"),
+        agent.reviews.propose("Her dog is called Max", reason="heard today"),
+        agent.reviews.propose("Has a cat"),
     )
     waiting = http.get("/review").json()
     assert [(one["id"], one["proposed_by"]) for one in waiting] == [
@@ -261,7 +263,9 @@ def test_a_proposal_is_weighed_approved_in_other_words_or_rejected(hf, http):
 def test_a_proposal_is_approved_as_it_is(hf, http):
     agent = hf.scoped("user:ann")
     agent.actor = "agent:assistant"
-    assert http.post(f"/review/{agent.propose(TEA).id}/approve").json()["status"] == "active"
+    assert (
+        http.post(f"/review/{agent.reviews.propose(TEA).id}/approve").json()["status"] == "active"
+    )
 
 
 # Conversations

@@ -251,7 +251,7 @@ def test_the_files_that_a_project_was_built_into_are_resources(tmp_path):
 
 def test_an_agent_approves_nothing_and_takes_back_nothing_of_a_person(tmp_path):
     with Holdfast.open(tmp_path / "memory.db", scope="user:ann", background=False) as hf:
-        waiting = hf.propose("Wants to be called Annie")
+        waiting = hf.reviews.propose("Wants to be called Annie")
         hf.remember("Is called Ann")
         run = hf.last_run
     with connected(by_pipe(tmp_path / "memory.db", "--scope", "user:ann")) as client:
@@ -288,10 +288,10 @@ def test_two_servers_and_ten_clients_use_one_file_at_once(tmp_path):
         with connected(other) as last:
             assert len(last.data("memory_list", limit=200)["memories"]) == 30
     with Holdfast.open(store, scope="user:ann", background=False) as hf:
-        assert {event.actor for event in hf.log(limit=None)} == {
+        assert {event.actor for event in hf.admin.log(limit=None)} == {
             f"mcp:client-{number}" for number in range(10)
         }
-        assert hf.doctor() == []
+        assert hf.admin.check() == []
 
 
 # Keys

@@ -29,7 +29,7 @@ EXAMPLES = 12  # for each of the routes
 def schema(hf, tmp_path):
     hf.remember("Prefers green tea to coffee with @bob")
     hf.remember("Be brief", kind="rule")
-    hf.propose("Has a cat")
+    hf.reviews.propose("Has a cat")
     with serving(hf, tmp_path / "keys.jsonl") as live:
         yield schemathesis.openapi.from_url(live.url + "openapi.json")
 

@@ -80,7 +80,7 @@ def test_a_signal_ends_it_cleanly_and_ends_what_was_going_on(start, tmp_path, nu
     assert code == 0 and said.endswith("Stopped.\n"), said
     assert "Lisbon" not in said
     with Holdfast.open(tmp_path / "memory.db", scope="user:ann", background=False) as hf:
-        (session,) = hf.sessions()
+        (session,) = hf.sessions.list()
         assert session.end_reason == "shutdown" and not is_unread(hf.store, session)
 
 
@@ -97,14 +97,14 @@ def say(url, text, role="user"):
 def considered(path):
     """Waits until what was said was considered, which is done after the answer to the reply."""
     with Holdfast.open(path, scope="user:ann", background=False) as hf:
-        while "consider" not in {event.verb for event in hf.log()}:
+        while "consider" not in {event.verb for event in hf.admin.log()}:
             time.sleep(0.02)  # another process is at work
         return [one.content for one in hf.list(statuses=["held"])]
 
 
 def state(path):
     with Holdfast.open(path, scope="user:ann", background=False) as hf:
-        (session,) = hf.sessions()
+        (session,) = hf.sessions.list()
         return session, hf.list(statuses=["held"])
 
 
@@ -145,7 +145,7 @@ def test_the_next_server_ends_what_a_killed_one_left_open(start, killed):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_so_does_maintenance(killed):
     with Holdfast.open(killed, scope="user:ann", background=False) as hf:
-        hf.maintain("consolidate")
+        hf.admin.maintain("consolidate")
     session, held = state(killed)
     assert (session.end_reason, held) == ("its server is gone", [])
 

@@ -81,34 +81,34 @@ READS: dict[str, Callable[[Holdfast, str], Any]] = {
     "recall": lambda hf, id_: hf.recall("who drinks tea in Porto?"),
     "recall as of": lambda hf, id_: hf.recall("tea", as_of=begun(hf)),
     "context": lambda hf, id_: hf.context("who drinks tea?", session="s2"),
-    "working memory": lambda hf, id_: hf.working_memory("who drinks tea?"),
+    "working memory": lambda hf, id_: hf.sessions.working_memory("who drinks tea?"),
     "get": lambda hf, id_: hf.get(id_),
     "history": lambda hf, id_: hf.history(id_),
-    "links": lambda hf, id_: hf.links(id_),
-    "why": lambda hf, id_: hf.why("tea", expect=id_),
-    "why stored": lambda hf, id_: hf.why_stored(id_),
-    "log": lambda hf, id_: hf.log(limit=None),
-    "sessions": lambda hf, id_: hf.sessions(),
+    "links": lambda hf, id_: hf.admin.links(id_),
+    "why": lambda hf, id_: hf.explain(id_, "tea"),
+    "why stored": lambda hf, id_: hf.explain(id_),
+    "log": lambda hf, id_: hf.admin.log(limit=None),
+    "sessions": lambda hf, id_: hf.sessions.list(),
     "messages": lambda hf, id_: hf.store.sessions.messages(hf.scopes[0], "s1"),
-    "entities": lambda hf, id_: hf.entities(),
-    "about": lambda hf, id_: hf.about("Ines"),
+    "entities": lambda hf, id_: hf.entities.list(),
+    "about": lambda hf, id_: hf.entities.get("Ines"),
     "stats": lambda hf, id_: hf.stats(),
-    "profile": lambda hf, id_: hf.profile(),
-    "export": lambda hf, id_: list(hf.export(vectors=True)),
-    "doctor": lambda hf, id_: hf.doctor(),
+    "profile": lambda hf, id_: hf.sessions.profile(),
+    "export": lambda hf, id_: list(hf.admin.export(vectors=True)),
+    "doctor": lambda hf, id_: hf.admin.check(),
 }
 WRITES: dict[str, Callable[[Holdfast, str], Any]] = {
     "remember": lambda hf, id_: hf.remember("Bob plays chess"),
     "capture": lambda hf, id_: hf.capture("s3", "user", "I walk to work"),
     "undo": lambda hf, id_: hf.undo(),
-    "sync": lambda hf, id_: hf.sync(Path(hf.store.location).with_name("other.db")),
+    "sync": lambda hf, id_: hf.admin.sync(Path(hf.store.location).with_name("other.db")),
     "jobs": lambda hf, id_: hf.store.jobs.list(),
-    "maintain": lambda hf, id_: hf.maintain(),
+    "maintain": lambda hf, id_: hf.admin.maintain(),
     "copy": lambda hf, id_: copy_store(
         hf.store, SQLiteStore(Path(hf.store.location).with_name("copy.db"))
     ),
-    "purge of the owner": lambda hf, id_: hf.purge(owner=True),
-    "repair": lambda hf, id_: hf.doctor(repair=True),
+    "purge of the owner": lambda hf, id_: hf.admin.purge(owner=True),
+    "repair": lambda hf, id_: hf.admin.check(repair=True),
 }
 
 
@@ -128,16 +128,16 @@ def fill(hf: Holdfast) -> str:
     """A memory with something in every table and every column; the id of the one that will be
     damaged comes back.
     """
-    hf.set_profile(proactive_recall=True)
+    hf.sessions.set_profile(proactive_recall=True)
     hf.capture("s1", "user", "My sister Ines Ferreira drinks tea")
-    hf.append_messages(
+    hf.sessions.append(
         "s1",
         [{"role": "user", "text": "hello"}, {"role": "assistant", "text": "hi"}],
         agent="bot",
         metadata={"mode": "run"},
     )
     read = Progress(hf.scopes[0], "s1", SUMMARY, 0, 0, {"outcome": "no_output"})
-    hf.write("learn", lambda tx: tx.progress.put(read))
+    hf.admin.write("learn", lambda tx: tx.progress.put(read))
     tea = hf.remember(
         "Ines Ferreira drinks green tea in Porto",
         title="tea",
@@ -149,7 +149,7 @@ def fill(hf: Holdfast) -> str:
     hf.forget(tea.id)
     hf.undo(hf.last_run)
     hf.correct(hf.remember("Ines lives in Lisbon").id, "Ines lives in Porto", reason="moved")
-    hf.maintain()
+    hf.admin.maintain()
     return tea.id
 
 
@@ -159,7 +159,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     path = tmp_path_factory.mktemp("whole") / "memory.db"
     with opened(path) as hf:
         id_ = fill(hf)
-        assert hf.doctor() == []
+        assert hf.admin.check() == []
     tamper(path, "PRAGMA wal_checkpoint(TRUNCATE)")
     return path, id_
 
@@ -232,7 +232,7 @@ class TestEveryReadPassesOverADamagedRow:
     ) -> None:
         damage(copy, table, column, how, whole[1])
         with opened(copy) as hf:
-            found = [finding for finding in hf.doctor() if finding.check == "rows"]
+            found = [finding for finding in hf.admin.check() if finding.check == "rows"]
         assert found, (table, column)
 
     @pytest.mark.parametrize("column", TEXT_COLUMNS["memories"])
@@ -259,12 +259,12 @@ class TestEveryReadPassesOverADamagedRow:
     ) -> None:
         damage(copy, "memories", column, NOT_UTF8, whole[1])
         with opened(copy) as hf, opened(tmp_path / "new.db") as other:
-            lines = list(hf.export())
+            lines = list(hf.admin.export())
             assert len(hf.store.damaged(hf.scopes)) == 1
-            other.import_(lines)
+            other.admin.import_(lines)
             assert {m.id for m in other.list()} == {m.id for m in hf.list()}
             if column != "id":  # by its id the journal would tell what belongs to it
-                assert other.doctor() == []
+                assert other.admin.check() == []
 
     def test_the_row_itself_is_refused_with_a_typed_error(
         self, copy: Path, whole: tuple[Path, str]
@@ -297,7 +297,7 @@ class TestEveryReadPassesOverADamagedRow:
         damage(copy, "memories", "content", NOT_UTF8, whole[1])
         with opened(copy) as hf:
             hf.list()
-            told = "\n".join(hf.warnings())
+            told = "\n".join(hf.admin.warnings())
         assert whole[1] in told and f"holdfast doctor --store {copy}" in told
 
 
@@ -318,11 +318,13 @@ class TestRepairNeverBlesses:
         with opened(path) as hf:
             tea = hf.remember("Ines drinks green tea")
             hf.undo(hf.last_run)
-            hf.undo(hf.log(limit=1)[0].run)  # removed and brought back: the journal has all of it
+            hf.undo(
+                hf.admin.log(limit=1)[0].run
+            )  # removed and brought back: the journal has all of it
         damage(path, "memories", "content", how, tea.id)
         with opened(path) as hf:
-            assert hf.doctor() != []
-            assert hf.doctor(repair=True) == []
+            assert hf.admin.check() != []
+            assert hf.admin.check(repair=True) == []
             assert (hf.get(tea.id).content, hf.get(tea.id).status) == (
                 "Ines drinks green tea",
                 "active",
@@ -336,7 +338,7 @@ class TestRepairNeverBlesses:
     ) -> None:
         damage(copy, "memories", "content", how, whole[1])
         with opened(copy) as hf:
-            assert [finding.check for finding in hf.doctor(repair=True)] == ["quarantine"]
+            assert [finding.check for finding in hf.admin.check(repair=True)] == ["quarantine"]
             put_aside = hf.get(whole[1])
             assert put_aside.status == "archived" and put_aside.status_reason.startswith(
                 QUARANTINED
@@ -351,19 +353,19 @@ class TestRepairNeverBlesses:
     def test_a_second_repair_changes_nothing(self, copy: Path, whole: tuple[Path, str]) -> None:
         flipped(copy, whole[1], "Ines drinks greun tea")
         with opened(copy) as hf:
-            hf.doctor(repair=True)
-            once = list(hf.export())
-            hf.doctor(repair=True)
-            assert list(hf.export()) == once
+            hf.admin.check(repair=True)
+            once = list(hf.admin.export())
+            hf.admin.check(repair=True)
+            assert list(hf.admin.export()) == once
 
     def test_a_person_who_restores_it_takes_the_text_as_it_is(
         self, copy: Path, whole: tuple[Path, str]
     ) -> None:
         flipped(copy, whole[1], "Ines drinks greun tea")
         with opened(copy) as hf:
-            hf.doctor(repair=True)
+            hf.admin.check(repair=True)
             hf.restore(whole[1])
-            assert hf.doctor() == []
+            assert hf.admin.check() == []
             assert hf.get(whole[1]).content == "Ines drinks greun tea"
 
     def test_taking_the_repair_back_does_not_make_the_text_good(
@@ -371,9 +373,9 @@ class TestRepairNeverBlesses:
     ) -> None:
         flipped(copy, whole[1], "Ines drinks greun tea")
         with opened(copy) as hf:
-            hf.doctor(repair=True)
+            hf.admin.check(repair=True)
             hf.undo(hf.history(whole[1])[-1].run)
-            assert "rows" in {finding.check for finding in hf.doctor()}
+            assert "rows" in {finding.check for finding in hf.admin.check()}
 
     @pytest.mark.parametrize(("table", "column", "how"), DAMAGE)
     def test_after_a_repair_every_row_can_be_read_or_is_said_to_be_lost(
@@ -381,9 +383,9 @@ class TestRepairNeverBlesses:
     ) -> None:
         damage(copy, table, column, how, whole[1])
         with opened(copy) as hf:
-            left = hf.doctor(repair=True)
+            left = hf.admin.check(repair=True)
             assert not [one for one in left if one.repairable], left
-            list(hf.export())
+            list(hf.admin.export())
             unread = hf.store.damaged(None)
             key = table in ("events", "scopes") or column in next(
                 (one.key for one in TABLES.values() if one.name == table and table != "memories"),
@@ -399,7 +401,7 @@ class TestDamageDoesNotTravel:
         with opened(ours) as hf:
             id_ = hf.remember("Ines drinks green tea").id
             hf.remember("Bob plays chess")
-            hf.sync(theirs)
+            hf.admin.sync(theirs)
         yield ours, theirs, id_
 
     def test_a_damaged_text_is_not_sent(self, pair: tuple[Path, Path, str]) -> None:
@@ -407,7 +409,7 @@ class TestDamageDoesNotTravel:
         flipped(ours, id_, "Ines drinks greun tea")
         with opened(ours) as hf:
             hf.archive(id_)
-            assert [id_ in line for line in hf.sync(theirs).left_out] == [True]
+            assert [id_ in line for line in hf.admin.sync(theirs).left_out] == [True]
         with opened(theirs) as hf:
             assert (hf.get(id_).content, hf.get(id_).status) == ("Ines drinks green tea", "active")
 
@@ -418,14 +420,14 @@ class TestDamageDoesNotTravel:
         ours, theirs, id_ = pair
         damage(ours, "memories", "content", how, id_)
         with opened(ours) as hf:
-            hf.doctor(repair=True)
-            hf.sync(theirs)
+            hf.admin.check(repair=True)
+            hf.admin.sync(theirs)
             assert (hf.get(id_).content, hf.get(id_).status) == ("Ines drinks green tea", "active")
             assert [hit.memory.id for hit in hf.recall("green tea")][:1] == [id_]
-            assert hf.doctor() == []
+            assert hf.admin.check() == []
         with opened(theirs) as hf:
             assert (hf.get(id_).content, hf.get(id_).status) == ("Ines drinks green tea", "active")
-            assert hf.doctor() == []
+            assert hf.admin.check() == []
 
     def test_everything_else_still_travels(self, pair: tuple[Path, Path, str]) -> None:
         ours, theirs, id_ = pair
@@ -433,7 +435,7 @@ class TestDamageDoesNotTravel:
         damage(ours, "events", "actor", NOT_UTF8)
         with opened(ours) as hf:
             new = hf.remember("Cleo sails")
-            hf.sync(theirs)
+            hf.admin.sync(theirs)
         with opened(theirs) as hf:
             assert hf.get(new.id).content == "Cleo sails"
 
@@ -465,7 +467,7 @@ class TestOnPostgres:
         # Maintenance has changed its metadata, so the journal has it; of the others it knows
         # nothing.
         aside = column != "metadata"
-        assert [one.check for one in hf.doctor(repair=True)] == ["quarantine"] * aside
+        assert [one.check for one in hf.admin.check(repair=True)] == ["quarantine"] * aside
         assert (hf.get(id_).status == "archived", hf.get(id_).metadata.get("k") == "v") == (
             aside,
             True,
@@ -486,7 +488,7 @@ class TestOnPostgres:
             postgres_store_url,
             f"UPDATE memories SET content = 'Ines drinks greun tea' WHERE id = '{id_}'",
         )
-        assert [one.check for one in hf.doctor(repair=True)] == ["quarantine"]
+        assert [one.check for one in hf.admin.check(repair=True)] == ["quarantine"]
         assert hf.get(id_).status_reason.startswith(QUARANTINED)
         assert id_ not in {memory.id for memory in hf.list()}
 
@@ -495,10 +497,10 @@ class TestOnPostgres:
     ) -> None:
         tea = hf.remember("Ines drinks green tea")
         hf.undo(hf.last_run)
-        hf.undo(hf.log(limit=1)[0].run)
+        hf.undo(hf.admin.log(limit=1)[0].run)
         self.tamper(
             postgres_store_url,
             f"UPDATE memories SET content = 'Ines drinks greun tea' WHERE id = '{tea.id}'",
         )
-        assert hf.doctor(repair=True) == []
+        assert hf.admin.check(repair=True) == []
         assert hf.get(tea.id).content == "Ines drinks green tea"

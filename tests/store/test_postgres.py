@@ -480,10 +480,14 @@ class TestLogins:
             assert [hit.memory.id for hit in hf.recall("which tea?")] == [new.id]
             hf.forget(new.id), hf.undo()
             populate(hf.store, BOB)
-            assert hf.purge(tea.id).memories == 1
-            assert len(hf.log()) > 5 and len(hf.sessions()) == 1 and hf.stats()["active"] == 2
-            lines = list(hf.export(vectors=True))
-            assert hf.scoped("user:cem").import_(lines, into="user:cem").added["memory"] == 2
+            assert hf.admin.purge(tea.id).memories == 1
+            assert (
+                len(hf.admin.log()) > 5
+                and len(hf.sessions.list()) == 1
+                and hf.stats()["active"] == 2
+            )
+            lines = list(hf.admin.export(vectors=True))
+            assert hf.scoped("user:cem").admin.import_(lines, into="user:cem").added["memory"] == 2
             hf.store.jobs.enqueue(ANN, "tidy", "k", watermark=1)
             job = hf.store.jobs.claim(
                 ["tidy"], worker="w", now=START, lease=1_000_000, scopes=[ANN]
@@ -1597,7 +1601,7 @@ class TestErrors:
             assert hf.recall(f"green {text} leaves")[0].memory.id == kept.id
             hf.recall(text), hf.context(text)
             assert hf.get(kept.id).content.startswith("green ")
-            assert hf.doctor() == []
+            assert hf.admin.check() == []
 
     def test_a_batch_of_long_texts_is_stored_in_pieces(
         self, store: PostgresStore, monkeypatch: pytest.MonkeyPatch

@@ -96,15 +96,17 @@ def facts(hf):
 
 
 def test_every_noun_is_there(hf, shop):
-    assert list(hf.doctor()) == []
+    assert list(hf.admin.check()) == []
     kinds = hf.store.counts(hf.scopes)
     assert set(kinds) == {"turn", "fact", "rule", "episode"}
     assert set(kinds["fact"]) == {"active", "archived", "proposed", "superseded"}
-    assert [one.content for one in hf.proposals()] == ["Ann is allergic to peanuts."]
-    assert hf.about("Robert Smith").entity.type == "person"
-    assert [one.body["content"] for one in hf.messages("learned")] == ["My dog is called Rex."]
-    assert hf.profile()["enabled"] is True
-    assert len(hf.sessions()) == 8
+    assert [one.content for one in hf.reviews.list()] == ["Ann is allergic to peanuts."]
+    assert hf.entities.get("Robert Smith").entity.type == "person"
+    assert [one.body["content"] for one in hf.sessions.messages("learned")] == [
+        "My dog is called Rex."
+    ]
+    assert hf.sessions.profile()["enabled"] is True
+    assert len(hf.sessions.list()) == 8
     assert {(job.kind, job.status) for job in hf.store.jobs.list()} >= {("project-build", "done")}
     assert {one.title for one in shop.list(kinds=["fact", "rule"]) if one.title} >= {
         "Run the tests",
@@ -120,10 +122,10 @@ def test_memories_are_recalled(hf):
 
 
 def test_an_export_can_be_imported(hf, tmp_path):
-    lines = list(hf.export())
+    lines = list(hf.admin.export())
     with Holdfast.open(tmp_path / "new.db", scope="user:ann", background=False) as new:
-        new.import_(lines)
-        assert list(new.export()) == lines
+        new.admin.import_(lines)
+        assert list(new.admin.export()) == lines
         assert [one.id for one in new.store.sessions.unread(new.scopes)] == UNREAD
 
 
@@ -151,37 +153,37 @@ def test_the_four_marks_are_progress_now(hf, shop):
 
 
 def test_turns_that_were_considered_are_not_read_again(hf):
-    judged = hf.consider("considered")
+    judged = hf.sessions.extract("considered")
     assert [one.candidate.quote for one in judged] == ["My sister is called Ingrid"]
-    assert hf.consider("considered") == []
+    assert hf.sessions.extract("considered") == []
 
 
 def test_a_session_that_was_read_is_not_read_again_and_the_others_are(hf):
     assert [one.id for one in hf.store.sessions.unread(hf.scopes)] == UNREAD
     before = facts(hf)
-    assert hf.learn("learned").new == 0
+    assert hf.sessions.learn("learned").new == 0
     assert facts(hf) == before
-    assert hf.learn().new == 4
+    assert hf.sessions.learn().new == 4
     learned = set(facts(hf)) - set(before)
     assert {one.split()[-1] for one in learned} == {"violin", "Olav", "Misty", "Volvo"}
     assert hf.store.sessions.unread(hf.scopes) == []
 
 
 def test_what_was_private_stays_so(hf):
-    hf.learn("private")
+    hf.sessions.learn("private")
     assert not any("debt" in one for one in facts(hf))
 
 
 def test_a_failure_is_still_told_and_tried_again(hf):
     assert hf.stats()["problems"] == {"session failed": "The model is overloaded."}
-    hf.consider("failed")
+    hf.sessions.extract("failed")
     assert hf.stats()["problems"] == {}
 
 
 def test_a_run_of_the_old_version_can_be_undone_with_its_marks(hf):
     (run,) = {
         event.run
-        for event in hf.log(limit=None)
+        for event in hf.admin.log(limit=None)
         if event.verb == "learn" and event.target == '["undo-me"]'
     }
     hf.undo(run)
@@ -199,7 +201,7 @@ def test_the_latest_run_is_one_that_somebody_began_and_not_the_upgrade(hf):
 
 def test_an_episode_that_was_consolidated_is_not_read_again(hf):
     asked = []
-    hf.consolidate(lambda prompt: asked.append(prompt) or "fact: Saturdays are quiet.")
+    hf.admin.consolidate(lambda prompt: asked.append(prompt) or "fact: Saturdays are quiet.")
     assert "Rolled back on Saturday" in asked[0]
     assert "Deployed on Friday" not in asked[0]
 
@@ -229,14 +231,14 @@ def test_only_a_session_that_is_new_is_read_for_the_memory_of_the_project(shop, 
 
 
 def test_purging_a_session_takes_its_marks_along(hf):
-    hf.purge(session="learned")
+    hf.admin.purge(session="learned")
     assert "learned" not in marks(hf, "facts") | marks(hf, "summary")
-    assert not any("learned" in event.target for event in hf.log(limit=None))
+    assert not any("learned" in event.target for event in hf.admin.log(limit=None))
 
 
 def test_a_store_that_is_synced_knows_what_was_read(hf, tmp_path):
     other = tmp_path / "other.db"
-    hf.sync(other)
+    hf.admin.sync(other)
     with Holdfast.open(other, scope="user:ann", background=False) as twin:
         for sink in ("facts", "summary"):
             assert marks(twin, sink) == marks(hf, sink)
@@ -246,8 +248,8 @@ def test_a_model_that_fails_again_leaves_the_position(hf):
     def fail(prompt):
         raise ModelFailed("Still overloaded.")
 
-    hf.consider("considered", complete=fail)
+    hf.sessions.extract("considered", complete=fail)
     assert marks(hf, "facts")["considered"].position == 1
-    assert [one.candidate.quote for one in hf.consider("considered")] == [
+    assert [one.candidate.quote for one in hf.sessions.extract("considered")] == [
         "My sister is called Ingrid"
     ]

@@ -68,8 +68,8 @@ def give_ann_a_memory(hf: Holdfast) -> Target:
         ("assistant", "I will keep that to myself."),
     ):
         turn = ann.capture("anns-session", role, text, author="Ann")
-    ann.append_messages("anns-session", [{"text": CANARY}], agent="")
-    ann.end_session("anns-session")
+    ann.sessions.append("anns-session", [{"text": CANARY}], agent="")
+    ann.sessions.end("anns-session")
     memory = ann.remember(
         f"The treasure of @zoe lies in {CANARY}",
         category="treasure",
@@ -79,12 +79,12 @@ def give_ann_a_memory(hf: Holdfast) -> Target:
     ann.remember("Keeps bees on the roof")
     rule = ann.remember(f"Never mention {CANARY}", kind="rule")
     episode = ann.remember(f"Dug in {CANARY} all day", kind="episode", session="anns-session")
-    proposal = ann.propose(f"Wants to go back to {CANARY}")
+    proposal = ann.reviews.propose(f"Wants to go back to {CANARY}")
     wrong = ann.remember(f"The treasure weighs five stone in {CANARY}")
     ann.correct(wrong.id, f"The treasure weighs nine stone in {CANARY}")
-    ann.set_profile(proactive_recall=True)
+    ann.sessions.set_profile(proactive_recall=True)
     ann.confirm(memory.id)
-    zoe = ann.about("zoe").entity
+    zoe = ann.entities.get("zoe").entity
     assert turn is not None
     return Target(memory.id, rule.id, episode.id, turn.id, proposal.id, zoe.id, ann.last_run)
 
@@ -96,7 +96,7 @@ def give_bob_a_memory(hf: Holdfast) -> None:
     bob.capture("bobs-session", "assistant", "Good to know.")
     bob.remember("Went to a treasure hunt with @max", category="games")
     bob.remember("Be brief", kind="rule")
-    bob.propose("Likes maps")
+    bob.reviews.propose("Likes maps")
 
 
 def told(work: Callable[[], Any]) -> Any:
@@ -150,7 +150,7 @@ class World:
 
     def anns(self) -> list[str]:
         """All that Ann has, to the last use count."""
-        return list(self.hf.scoped(ANN).export())
+        return list(self.hf.scoped(ANN).admin.export())
 
 
 Recipe = Callable[[Any, Target], Any]

@@ -6,7 +6,6 @@ new one cannot be forgotten.
 
 from __future__ import annotations
 
-import inspect
 import re
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,6 +23,7 @@ from holdfast.server.api_keys import KeyFile
 from holdfast.storage import open_store
 from holdfast.types import STATUSES, Scope
 from live_server import serving
+from verbs import every_verb
 
 TREASURE = "where is the treasure?"
 BEES = "Keeps bees on the roof"  # Ann has exactly this
@@ -92,29 +92,34 @@ VERBS = {
         bob.recall(t.name),
         _which(bob.recall(t.memory)),
     ],
-    "why": lambda bob, t: bob.why(TREASURE, expect=t.memory),
-    "why_stored": lambda bob, t: bob.why_stored(t.memory),
+    "explain": lambda bob, t: [
+        _tried(bob.explain, t.memory),
+        _tried(bob.explain, t.memory, TREASURE),
+    ],
     "context": lambda bob, t: [bob.context(TREASURE), bob.context(TREASURE, session=t.session)],
-    "working_memory": lambda bob, t: [
-        bob.working_memory(TREASURE),
-        bob.working_memory(TREASURE, session=t.session),
+    "sessions.working_memory": lambda bob, t: [
+        bob.sessions.working_memory(TREASURE),
+        bob.sessions.working_memory(TREASURE, session=t.session),
     ],
-    "entities": lambda bob, t: bob.entities(),
-    "about": lambda bob, t: [_tried(bob.about, t.name), _tried(bob.about, t.entity)],
+    "entities.list": lambda bob, t: bob.entities.list(),
+    "entities.get": lambda bob, t: [
+        _tried(bob.entities.get, t.name),
+        _tried(bob.entities.get, t.entity),
+    ],
     "history": lambda bob, t: bob.history(t.memory),
-    "links": lambda bob, t: bob.links(t.memory),
-    "log": lambda bob, t: bob.log(limit=None),
-    "sessions": lambda bob, t: bob.sessions(),
-    "messages": lambda bob, t: bob.messages(t.session),
+    "admin.links": lambda bob, t: bob.admin.links(t.memory),
+    "admin.log": lambda bob, t: bob.admin.log(limit=None),
+    "sessions.list": lambda bob, t: bob.sessions.list(),
+    "sessions.messages": lambda bob, t: bob.sessions.messages(t.session),
     "stats": lambda bob, t: bob.stats(),
-    "profile": lambda bob, t: bob.profile(),
-    "proposals": lambda bob, t: bob.proposals(),
-    "weigh": lambda bob, t: bob.weigh(t.proposal),
-    "plan_purge": lambda bob, t: [
-        _tried(bob.plan_purge, t.memory),
-        _tried(bob.plan_purge, session=t.session),
+    "sessions.profile": lambda bob, t: bob.sessions.profile(),
+    "reviews.list": lambda bob, t: bob.reviews.list(),
+    "reviews.preview": lambda bob, t: bob.reviews.preview(t.proposal),
+    "admin.plan_purge": lambda bob, t: [
+        _tried(bob.admin.plan_purge, t.memory),
+        _tried(bob.admin.plan_purge, session=t.session),
     ],
-    "export": lambda bob, t: _lines(bob.export(vectors=True)),
+    "admin.export": lambda bob, t: _lines(bob.admin.export(vectors=True)),
     "scoped": lambda bob, t: bob.scoped(BOB).get(t.memory),
     "open": _opened,
     # writing
@@ -124,82 +129,92 @@ VERBS = {
     "capture_many": lambda bob, t: bob.capture_many(
         [{"session": t.session, "role": "assistant", "text": "No."}]
     ),
-    "append_messages": lambda bob, t: bob.append_messages(t.session, [{"n": 1}]),
+    "sessions.append": lambda bob, t: bob.sessions.append(t.session, [{"n": 1}]),
     "correct": lambda bob, t: bob.correct(t.memory, "It lies elsewhere"),
     "confirm": lambda bob, t: bob.confirm(t.memory),
     "archive": lambda bob, t: bob.archive(t.memory),
     "restore": lambda bob, t: bob.restore(t.memory),
     "forget": lambda bob, t: bob.forget(t.memory),
-    "propose": lambda bob, t: bob.propose(BEES + "s"),
-    "approve": lambda bob, t: bob.approve(t.proposal),
-    "reject": lambda bob, t: bob.reject(t.proposal),
-    "expire_proposals": lambda bob, t: bob.expire_proposals(0),
-    "merge_entities": lambda bob, t: [
-        _tried(bob.merge_entities, "max", t.entity),
-        _tried(bob.merge_entities, "max", t.name),
+    "reviews.propose": lambda bob, t: bob.reviews.propose(BEES + "s"),
+    "reviews.approve": lambda bob, t: bob.reviews.approve(t.proposal),
+    "reviews.reject": lambda bob, t: bob.reviews.reject(t.proposal),
+    "reviews.expire": lambda bob, t: bob.reviews.expire(0),
+    "entities.merge": lambda bob, t: [
+        _tried(bob.entities.merge, "max", t.entity),
+        _tried(bob.entities.merge, "max", t.name),
     ],
-    "split_entity": lambda bob, t: bob.split_entity(t.entity, t.name),
-    "rename_entity": lambda bob, t: bob.rename_entity(t.entity, "Bob's own"),
-    "set_profile": lambda bob, t: bob.set_profile(enabled=True),
+    "entities.split": lambda bob, t: bob.entities.split(t.entity, t.name),
+    "entities.rename": lambda bob, t: bob.entities.rename(t.entity, "Bob's own"),
+    "sessions.set_profile": lambda bob, t: bob.sessions.set_profile(enabled=True),
     "undo": lambda bob, t: bob.undo(t.run),
-    "write": lambda bob, t: bob.write("look", lambda tx: tx.memory(bob.scopes[0], t.memory)),
-    "consider": lambda bob, t: [
-        _tried(bob.consider, "bobs-session"),
-        _tried(bob.consider, t.session + "-2"),
+    "admin.write": lambda bob, t: bob.admin.write(
+        "look", lambda tx: tx.memory(bob.scopes[0], t.memory)
+    ),
+    "sessions.extract": lambda bob, t: [
+        _tried(bob.sessions.extract, "bobs-session"),
+        _tried(bob.sessions.extract, t.session + "-2"),
     ],
-    "end_session": lambda bob, t: bob.end_session(t.session),
-    "end_idle": lambda bob, t: bob.end_idle(minutes=0),
-    "learn": lambda bob, t: [_tried(bob.learn, t.session), bob.learn()],
-    "consolidate": lambda bob, t: bob.consolidate(_repeated),
-    "maintain": lambda bob, t: bob.maintain(),
-    "decay": lambda bob, t: bob.decay(),
-    "reflect": lambda bob, t: bob.reflect(_repeated),
-    "evict": lambda bob, t: bob.evict(kinds=["fact", "episode", "rule"], keep=1),
-    "import_": lambda bob, t: bob.import_(list(bob.export()), into=BOB),
-    "sync": lambda bob, t: _synced(bob),
-    "import_sessions": lambda bob, t: bob.import_sessions(__file__),
-    "index": lambda bob, t: [_tried(bob.index), _tried(bob.index, [__file__])],
-    "extract": lambda bob, t: [
-        _tried(bob.extract, plan=True),
-        _tried(bob.extract, t.session),
-        _tried(bob.extract),
+    "sessions.end": lambda bob, t: bob.sessions.end(t.session),
+    "sessions.end_idle": lambda bob, t: bob.sessions.end_idle(minutes=0),
+    "sessions.learn": lambda bob, t: [_tried(bob.sessions.learn, t.session), bob.sessions.learn()],
+    "admin.consolidate": lambda bob, t: bob.admin.consolidate(_repeated),
+    "admin.maintain": lambda bob, t: bob.admin.maintain(),
+    "admin.decay": lambda bob, t: bob.admin.decay(),
+    "admin.reflect": lambda bob, t: bob.admin.reflect(_repeated),
+    "admin.evict": lambda bob, t: bob.admin.evict(kinds=["fact", "episode", "rule"], keep=1),
+    "admin.import_": lambda bob, t: bob.admin.import_(list(bob.admin.export()), into=BOB),
+    "admin.sync": lambda bob, t: _synced(bob),
+    "projects.view": lambda bob, t: _tried(bob.projects.view),
+    "projects.build": lambda bob, t: _tried(bob.projects.build),
+    "projects.clear": lambda bob, t: _tried(bob.projects.clear),
+    "projects.import_sessions": lambda bob, t: bob.projects.import_sessions(__file__),
+    "projects.index": lambda bob, t: [
+        _tried(bob.projects.index),
+        _tried(bob.projects.index, [__file__]),
+    ],
+    "records.extract": lambda bob, t: [
+        _tried(bob.records.extract, plan=True),
+        _tried(bob.records.extract, t.session),
+        _tried(bob.records.extract),
     ],
     # records: Bob has a project of his own
-    "records": lambda bob, t: _in_a_project(
-        bob, lambda his: [his.records(), his.records(archived=True)]
+    "records.list": lambda bob, t: _in_a_project(
+        bob, lambda his: [his.records.list(), his.records.list(archived=True)]
     ),
-    "add_record": lambda bob, t: _in_a_project(
-        bob, lambda his: his.add_record(BEES, category="decisions").content
+    "records.add": lambda bob, t: _in_a_project(
+        bob, lambda his: his.records.add(BEES, category="decisions").content
     ),
-    "update_record": lambda bob, t: _in_a_project(
-        bob, lambda his: his.update_record(t.memory, body="Elsewhere")
+    "records.update": lambda bob, t: _in_a_project(
+        bob, lambda his: his.records.update(t.memory, body="Elsewhere")
     ),
-    "reclassify": lambda bob, t: _in_a_project(
-        bob, lambda his: his.reclassify(t.memory, "incidents")
+    "records.reclassify": lambda bob, t: _in_a_project(
+        bob, lambda his: his.records.reclassify(t.memory, "incidents")
     ),
-    "move_record": lambda bob, t: _in_a_project(
-        bob, lambda his: his.move_record(t.memory, "project")
+    "records.move": lambda bob, t: _in_a_project(
+        bob, lambda his: his.records.move(t.memory, "project")
     ),
-    "delete_record": lambda bob, t: _in_a_project(bob, lambda his: his.delete_record(t.memory)),
-    "clear_records": lambda bob, t: _in_a_project(bob, lambda his: his.clear_records("project")),
-    "follow_files": lambda bob, t: _in_a_project(bob, lambda his: _stolen(his, t)),
+    "records.delete": lambda bob, t: _in_a_project(bob, lambda his: his.records.delete(t.memory)),
+    "records.clear": lambda bob, t: _in_a_project(bob, lambda his: his.records.clear("project")),
+    "records.sync_files": lambda bob, t: _in_a_project(bob, lambda his: _stolen(his, t)),
     # records as others meet them
-    "brief": lambda bob, t: [_briefed(bob, format) for format in ("snippets", "prompt", "json")],
-    "freshness": lambda bob, t: bob.freshness(bob.list()),
-    "warnings": lambda bob, t: bob.warnings(),
-    "embedding_problems": lambda bob, t: bob.embedding_problems(),
-    "reanchor": lambda bob, t: bob.reanchor(t.memory),
-    "publish": lambda bob, t: bob.publish("AGENTS.md", plan=True),
-    "withdraw": lambda bob, t: bob.withdraw("AGENTS.md", plan=True),
-    "reembed": lambda bob, t: bob.reembed(fresh=True),
-    "doctor": lambda bob, t: [bob.doctor(), bob.doctor(repair=True)],
-    "purge": lambda bob, t: [
-        _tried(bob.purge, t.memory),
-        _tried(bob.purge, session=t.session),
-        _tried(bob.purge, owner=True),
+    "records.brief": lambda bob, t: [
+        _briefed(bob, format) for format in ("snippets", "prompt", "json")
     ],
-    "purge_sessions": lambda bob, t: bob.purge_sessions(t.session),
-    "finish_purge": lambda bob, t: [place.name for place in bob.finish_purge()],
+    "records.verify": lambda bob, t: bob.records.verify(bob.list()),
+    "admin.warnings": lambda bob, t: bob.admin.warnings(),
+    "admin.embedding_problems": lambda bob, t: bob.admin.embedding_problems(),
+    "records.reanchor": lambda bob, t: bob.records.reanchor(t.memory),
+    "records.publish": lambda bob, t: bob.records.publish("AGENTS.md", plan=True),
+    "records.withdraw": lambda bob, t: bob.records.withdraw("AGENTS.md", plan=True),
+    "admin.reembed": lambda bob, t: bob.admin.reembed(fresh=True),
+    "admin.check": lambda bob, t: [bob.admin.check(), bob.admin.check(repair=True)],
+    "admin.purge": lambda bob, t: [
+        _tried(bob.admin.purge, t.memory),
+        _tried(bob.admin.purge, session=t.session),
+        _tried(bob.admin.purge, owner=True),
+    ],
+    "sessions.purge": lambda bob, t: bob.sessions.purge(t.session),
+    "admin.finish_purge": lambda bob, t: [place.name for place in bob.admin.finish_purge()],
 }
 NOT_A_MATTER_OF_OWNERS = {
     "close": "closes the store for everybody, and is the business of who opened it"
@@ -207,7 +222,7 @@ NOT_A_MATTER_OF_OWNERS = {
 
 
 def test_every_verb_has_a_recipe():
-    verbs = {name for name, _ in inspect.getmembers(Holdfast, callable) if not name.startswith("_")}
+    verbs = every_verb()
     assert verbs - set(VERBS) - set(NOT_A_MATTER_OF_OWNERS) == set(), (
         "a new verb: how could it cross owners?"
     )
@@ -250,11 +265,11 @@ def _in_a_project(bob, work):
 
 def _stolen(his, t):
     """Bob writes a file that says the id of somebody else's memory."""
-    file = his.places[0].records / "decisions" / "a.md"
+    file = his.records.places[0].records / "decisions" / "a.md"
     file.parent.mkdir(parents=True)
     file.write_text(f"---\nid: {t.memory}\n---\nMine now.")
-    his.follow_files()
-    return [his.get(t.memory).content, his.delete_record(t.memory)[0].content]
+    his.records.sync_files()
+    return [his.get(t.memory).content, his.records.delete(t.memory)[0].content]
 
 
 def _briefed(bob, format):
@@ -262,7 +277,9 @@ def _briefed(bob, format):
     memories.
     """
     return [
-        line for line in bob.brief(bob.recall(TREASURE), format).split("\n") if "sha=" not in line
+        line
+        for line in bob.records.brief(bob.recall(TREASURE), format).split("\n")
+        if "sha=" not in line
     ]
 
 
@@ -275,7 +292,7 @@ def _lines(export):
 def _synced(bob):
     """What goes into another store when Bob syncs, and whose it is there."""
     with TemporaryDirectory() as folder:
-        done = bob.sync(Path(folder) / "copy.db")
+        done = bob.admin.sync(Path(folder) / "copy.db")
         with Holdfast.open(
             Path(folder) / "copy.db", scope=BOB, settings=bob.settings, background=False
         ) as copy:

@@ -40,7 +40,7 @@ class Library:
         return [hit.memory.content for hit in self._hf.recall(question)]
 
     def why(self, question, id):
-        return str(self._hf.why(question, expect=id).explanation)
+        return str(self._hf.explain(id, question).explanation)
 
     def correct(self, id, text):
         return self._hf.correct(id, text).id

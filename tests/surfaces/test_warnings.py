@@ -101,8 +101,8 @@ def path(tmp_path: Path, server: Server) -> Path:
     with opened(place, server) as hf:
         hf.remember("Ann drinks green tea")
         hf.remember("Bob plays chess")
-        assert sum(hf.reembed().values()) == 2
-        assert (hf.embedding_problems(ask=True), hf.warnings()) == ({}, [])
+        assert sum(hf.admin.reembed().values()) == 2
+        assert (hf.admin.embedding_problems(ask=True), hf.admin.warnings()) == ({}, [])
     return place
 
 
@@ -135,7 +135,7 @@ class TestAModelThatDoesNotAnswer:
         with opened(path, server) as hf:
             assert hf.recall("green tea")[0].memory.content == "Ann drinks green tea"
             assert any(
-                "by words alone" in warning and MODEL in warning for warning in hf.warnings()
+                "by words alone" in warning and MODEL in warning for warning in hf.admin.warnings()
             )
 
     def test_stats_tell(self, path: Path, server: Server) -> None:
@@ -185,7 +185,7 @@ class TestAModelThatHasChanged:
         server.answer_with(6)
         with opened(path, server) as hf:
             assert hf.recall("green tea")[0].memory.content == "Ann drinks green tea"
-            (warning,) = hf.warnings()
+            (warning,) = hf.admin.warnings()
             (problem,) = hf.stats()["problems"].values()
         command = f"holdfast store reembed --fresh --store {path} --scope {SCOPE}"
         assert "6 numbers now" in warning and "have 4" in warning
@@ -195,11 +195,11 @@ class TestAModelThatHasChanged:
         server.answer_with(6)
         with opened(path, server) as hf:
             hf.recall("green tea")
-            command = hf.warnings()[0].rpartition("holdfast ")[2].split()
+            command = hf.admin.warnings()[0].rpartition("holdfast ")[2].split()
         assert holdfast(path, server, *command).returncode == 0
         with opened(path, server) as hf:
             hf.recall("green tea")
-            assert (hf.warnings(), hf.stats()["problems"]) == ([], {})
+            assert (hf.admin.warnings(), hf.stats()["problems"]) == ([], {})
 
     def test_doctor_tells(self, path: Path, server: Server) -> None:
         server.answer_with(6)
@@ -209,7 +209,7 @@ class TestAModelThatHasChanged:
         other = Server()
         with opened(path, other) as hf:
             hf.recall("green tea")
-            assert f"The memories were embedded by {MODEL}" in hf.warnings()[0]
+            assert f"The memories were embedded by {MODEL}" in hf.admin.warnings()[0]
         other.stop()
 
     def test_the_store_of_a_role_is_told_the_command_for_the_role(
@@ -228,7 +228,7 @@ class TestAModelThatHasChanged:
         server.answer_with(6)
         memory = role_memory()
         memory.recall("green tea")
-        (warning,) = memory.hf.warnings()
+        (warning,) = memory.hf.admin.warnings()
         memory.close()
         assert warning.endswith(f"holdfast memory reembed '{file}'")
 

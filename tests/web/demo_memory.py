@@ -242,7 +242,7 @@ def _converse(hf: Holdfast, clock: Past, session: str) -> None:
         assert turn is not None
         turns.append(turn)
     clock.days_ago(days, minutes=15)
-    hf.end_session(session)
+    hf.sessions.end(session)
     for text, kind, category, quote, action, reason in LEARNED:
         for turn in turns:
             if quote in turn.content:
@@ -265,7 +265,7 @@ def _learn(hf: Holdfast, turn: Memory, text: str, *, policy: dict[str, str], **f
     def work(tx: Transaction) -> None:
         tx.link(Edge(fact.scope, fact.id, turn.id, "derived_from", fact.created_at))
 
-    hf.write("learn", work)
+    hf.admin.write("learn", work)
 
 
 def _recognise(hf: Holdfast, clock: Past) -> None:
@@ -276,7 +276,7 @@ def _recognise(hf: Holdfast, clock: Past) -> None:
         for memory in hf.list():
             link(tx, memory, recognition.recognise(memory.content, "local"), at=at)
 
-    hf.write("enrich", work)
+    hf.admin.write("enrich", work)
 
 
 def _tell(hf: Holdfast, clock: Past) -> None:
@@ -295,13 +295,13 @@ def _tell(hf: Holdfast, clock: Past) -> None:
 
 def _propose(hf: Holdfast, clock: Past) -> None:
     clock.hours_ago(9)
-    hf.propose(
+    hf.reviews.propose(
         "Tomasz cannot have peanuts or walnuts",
         category="relationship",
         reason="it came up while planning a menu",
     )
     clock.hours_ago(4)
-    hf.propose(
+    hf.reviews.propose(
         "Answer in Portuguese on Fridays",
         kind="rule",
         category="style",

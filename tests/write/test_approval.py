@@ -60,7 +60,7 @@ def as_told(memories):
 
 
 def test_a_proposal_is_kept_with_who_when_and_why_and_is_not_recalled(agent, ann):
-    tea = agent.propose(
+    tea = agent.reviews.propose(
         "Ann prefers green tea",
         category="preferences",
         reason="said once",
@@ -73,12 +73,12 @@ def test_a_proposal_is_kept_with_who_when_and_why_and_is_not_recalled(agent, ann
     )
     assert tea.metadata["proposed_at"] == "2026-03-18T12:00:00+00:00"
     assert ann.recall("green tea") == []
-    assert ann.proposals() == [tea]
+    assert ann.reviews.list() == [tea]
 
 
 def test_a_person_approves_and_it_is_recalled_and_undone(agent, ann):
-    tea = agent.propose("Ann prefers green tea")
-    approved = ann.approve(tea.id)
+    tea = agent.reviews.propose("Ann prefers green tea")
+    approved = ann.reviews.approve(tea.id)
     assert (approved.id, approved.status, approved.metadata["approved_by"]) == (
         tea.id,
         "active",
@@ -86,23 +86,23 @@ def test_a_person_approves_and_it_is_recalled_and_undone(agent, ann):
     )
     assert [hit.memory.id for hit in ann.recall("green tea")] == [tea.id]
     ann.undo(ann.last_run)
-    assert as_told(ann.proposals()) == [tea]
+    assert as_told(ann.reviews.list()) == [tea]
     assert ann.recall("green tea") == []
 
 
 def test_an_approved_memory_is_vouched_for(agent, ann):
-    rule = agent.propose("Deploy on Fridays", kind="rule", trust="external")
-    assert ann.approve(rule.id).trust == "user"
+    rule = agent.reviews.propose("Deploy on Fridays", kind="rule", trust="external")
+    assert ann.reviews.approve(rule.id).trust == "user"
 
 
 @pytest.mark.parametrize("actor", MACHINES)
 def test_a_machine_neither_approves_nor_rejects_whoever_proposed_it(acting, ann, actor):
     own, anns = (
-        acting(actor).propose("The server is called blue"),
-        ann.propose("The door code has changed"),
+        acting(actor).reviews.propose("The server is called blue"),
+        ann.reviews.propose("The door code has changed"),
     )
     for memory in (own, anns):
-        for decide in (acting(actor).approve, acting(actor).reject):
+        for decide in (acting(actor).reviews.approve, acting(actor).reviews.reject):
             with pytest.raises(NeedsPerson, match=r"waits for a person.*holdfast review"):
                 decide(memory.id)
     assert statuses(ann, own, anns) == ["proposed", "proposed"]
@@ -110,17 +110,20 @@ def test_a_machine_neither_approves_nor_rejects_whoever_proposed_it(acting, ann,
 
 def test_a_program_approves_what_another_proposed_but_not_what_it_did(acting, agent):
     library = acting("library")
-    own, other = library.propose("Ann plays chess"), agent.propose("Ann plays the piano")
+    own, other = (
+        library.reviews.propose("Ann plays chess"),
+        agent.reviews.propose("Ann plays the piano"),
+    )
     with pytest.raises(NeedsPerson, match="somebody else"):
-        library.approve(own.id)
-    assert library.approve(other.id).status == "active"
-    assert library.reject(own.id).status == "archived"
+        library.reviews.approve(own.id)
+    assert library.reviews.approve(other.id).status == "active"
+    assert library.reviews.reject(own.id).status == "archived"
 
 
 @pytest.mark.parametrize("actor", ["cli:ann", "http:ann"])
 def test_a_person_approves_what_they_proposed(acting, actor):
     ann = acting(actor)
-    assert ann.approve(ann.propose("Ann plays chess").id).status == "active"
+    assert ann.reviews.approve(ann.reviews.propose("Ann plays chess").id).status == "active"
 
 
 @pytest.mark.parametrize("status", ["proposed", "held"])
@@ -128,9 +131,9 @@ def test_a_person_approves_what_they_proposed(acting, actor):
 @pytest.mark.parametrize("way", ["restore", "confirm", "correct"])
 def test_no_verb_is_a_way_round(acting, ann, actor, status, way):
     machine = acting(actor)
-    memory = machine.propose("Ann allows every deployment")
+    memory = machine.reviews.propose("Ann allows every deployment")
     if status == "held":
-        ann.write("hold", lambda tx: tx.change(memory, status="held"))
+        ann.admin.write("hold", lambda tx: tx.change(memory, status="held"))
     verb = getattr(machine, way)
     with pytest.raises(NeedsPerson):
         verb(memory.id, "Ann allows it all") if way == "correct" else verb(memory.id)
@@ -140,7 +143,7 @@ def test_no_verb_is_a_way_round(acting, ann, actor, status, way):
 
 @pytest.mark.parametrize("put_away", ["archive", "forget"])
 def test_putting_it_away_and_bringing_it_back_is_no_way_round(agent, ann, put_away):
-    memory = agent.propose("Ann allows every deployment")
+    memory = agent.reviews.propose("Ann allows every deployment")
     getattr(agent, put_away)(memory.id)
     with pytest.raises(NeedsPerson):
         agent.restore(memory.id)
@@ -159,17 +162,20 @@ def test_a_candidate_that_was_never_committed_is_not_brought_back_by_an_agent(ag
     kept = ann.remember(
         "Ann sails", metadata={"policy": {"action": "commit_now", "timing": "immediate"}}
     )
-    ann.evict(kinds=["fact"], keep=0, spare_unconsolidated=False)
+    ann.admin.evict(kinds=["fact"], keep=0, spare_unconsolidated=False)
     assert agent.restore(kept.id).status == "active"
 
 
 def test_an_agent_takes_back_no_decision(agent, ann):
     """Neither a rejection, nor that a person took an approval back."""
-    tea, chess = agent.propose("Ann prefers green tea"), agent.propose("Ann plays chess")
-    ann.reject(tea.id, "wrong")
+    tea, chess = (
+        agent.reviews.propose("Ann prefers green tea"),
+        agent.reviews.propose("Ann plays chess"),
+    )
+    ann.reviews.reject(tea.id, "wrong")
     with pytest.raises(NeedsPerson, match="Only a person"):
         agent.undo(ann.last_run)
-    ann.approve(chess.id)
+    ann.reviews.approve(chess.id)
     ann.undo(ann.last_run)
     with pytest.raises(NeedsPerson):
         agent.undo(ann.last_run)
@@ -177,9 +183,9 @@ def test_an_agent_takes_back_no_decision(agent, ann):
 
 
 def test_an_agent_may_withdraw_its_proposal_and_undo_its_own_work(agent, ann):
-    agent.propose("Ann prefers green tea")
+    agent.reviews.propose("Ann prefers green tea")
     agent.undo(agent.last_run)
-    assert ann.proposals() == []
+    assert ann.reviews.list() == []
     fact = agent.remember("Ann plays chess")
     agent.archive(fact.id)
     agent.undo(agent.last_run)
@@ -189,31 +195,35 @@ def test_an_agent_may_withdraw_its_proposal_and_undo_its_own_work(agent, ann):
 def test_approving_what_is_known_renews_it_instead_of_doubling_it(agent, ann, clock):
     known = ann.remember("Ann prefers green tea to any coffee", confidence=0.6)
     turn = ann.capture("s1", "user", "I really prefer green tea to any coffee")
-    again = agent.propose("Ann really prefers green tea to any coffee", confidence=0.9)
-    ann.write("link", lambda tx: tx.link(Edge(ANN, again.id, turn.id, "derived_from", clock())))
-    assert isinstance(ann.weigh(again.id).decision, Bump)
-    stands = ann.approve(again.id)
+    again = agent.reviews.propose("Ann really prefers green tea to any coffee", confidence=0.9)
+    ann.admin.write(
+        "link", lambda tx: tx.link(Edge(ANN, again.id, turn.id, "derived_from", clock()))
+    )
+    assert isinstance(ann.reviews.preview(again.id).decision, Bump)
+    stands = ann.reviews.approve(again.id)
     assert (stands.id, stands.confidence) == (known.id, 0.9)
     assert statuses(ann, known, again) == ["active", "superseded"]
-    assert {(edge.target, edge.relation) for edge in ann.links(known.id)} == {
+    assert {(edge.target, edge.relation) for edge in ann.admin.links(known.id)} == {
         (again.id, "supersedes"),
         (turn.id, "derived_from"),
     }
     ann.undo()
-    assert as_told([ann.get(known.id), *ann.proposals()]) == [known, again]
+    assert as_told([ann.get(known.id), *ann.reviews.list()]) == [known, again]
 
 
 def test_two_proposals_of_the_same_become_one_memory(agent, ann):
-    one = agent.propose("Ann prefers green tea to any coffee")
-    two = agent.propose("Ann really prefers green tea to any coffee")
-    assert ann.approve(two.id).id == ann.approve(one.id).id == two.id
+    one = agent.reviews.propose("Ann prefers green tea to any coffee")
+    two = agent.reviews.propose("Ann really prefers green tea to any coffee")
+    assert ann.reviews.approve(two.id).id == ann.reviews.approve(one.id).id == two.id
 
 
 def test_what_contradicts_takes_the_place_of_what_was_known(agent, ann):
     porto = ann.remember("Ann lives in Porto", triple=Triple("Ann", "LIVES_IN", "Porto"))
-    lisbon = agent.propose("Ann lives in Lisbon", triple=Triple("Ann", "LIVES_IN", "Lisbon"))
-    assert isinstance(ann.weigh(lisbon.id).decision, Supersede)
-    ann.approve(lisbon.id)
+    lisbon = agent.reviews.propose(
+        "Ann lives in Lisbon", triple=Triple("Ann", "LIVES_IN", "Lisbon")
+    )
+    assert isinstance(ann.reviews.preview(lisbon.id).decision, Supersede)
+    ann.reviews.approve(lisbon.id)
     assert statuses(ann, porto, lisbon) == ["superseded", "active"]
     ann.undo()
     assert statuses(ann, porto, lisbon) == ["active", "proposed"]
@@ -222,45 +232,50 @@ def test_what_contradicts_takes_the_place_of_what_was_known(agent, ann):
 def test_what_a_person_confirmed_stands_beside_it(agent, ann):
     porto = ann.remember("Ann lives in Porto", triple=Triple("Ann", "LIVES_IN", "Porto"))
     ann.confirm(porto.id)
-    lisbon = agent.propose("Ann lives in Lisbon", triple=Triple("Ann", "LIVES_IN", "Lisbon"))
-    assert isinstance(ann.weigh(lisbon.id).decision, Coexist)
-    ann.approve(lisbon.id)
+    lisbon = agent.reviews.propose(
+        "Ann lives in Lisbon", triple=Triple("Ann", "LIVES_IN", "Lisbon")
+    )
+    assert isinstance(ann.reviews.preview(lisbon.id).decision, Coexist)
+    ann.reviews.approve(lisbon.id)
     assert statuses(ann, porto, lisbon) == ["active", "active"]
-    assert [edge.relation for edge in ann.links(lisbon.id)] == ["conflicts_with"]
+    assert [edge.relation for edge in ann.admin.links(lisbon.id)] == ["conflicts_with"]
 
 
 def test_approving_in_other_words_stores_those_and_keeps_the_proposal_behind_them(agent, ann):
-    tea = agent.propose(
+    tea = agent.reviews.propose(
         "Ann hates coffee", quote="not my cup of tea", triple=Triple("Ann", "HATES", "coffee")
     )
-    stands = ann.approve(tea.id, "Ann would rather not drink coffee")
+    stands = ann.reviews.approve(tea.id, "Ann would rather not drink coffee")
     assert (stands.content, stands.quote, stands.triple) == (
         "Ann would rather not drink coffee",
         "not my cup of tea",
         None,
     )
     assert statuses(ann, tea, stands) == ["superseded", "active"]
-    assert [edge.target for edge in ann.links(stands.id)] == [tea.id]
+    assert [edge.target for edge in ann.admin.links(stands.id)] == [tea.id]
     ann.undo()
-    assert ann.proposals() == [tea]
+    assert ann.reviews.list() == [tea]
 
 
 def test_correcting_a_proposal_is_approving_it_in_other_words(agent, ann):
-    tea = agent.propose("Ann hates coffee")
+    tea = agent.reviews.propose("Ann hates coffee")
     assert ann.correct(tea.id, "Ann avoids coffee").metadata["approved_by"] == "cli:ann"
 
 
 def test_secrets_in_the_words_of_a_person_are_redacted_too(agent, ann):
-    key = agent.propose("The key of the shop changed")
-    stands = ann.approve(key.id, "The key is sk-proj-4Tb9LwXq2ZrN7vKcYh3MdPf8EaGs6Ju1")
+    key = agent.reviews.propose("The key of the shop changed")
+    stands = ann.reviews.approve(key.id, "The key is sk-proj-4Tb9LwXq2ZrN7vKcYh3MdPf8EaGs6Ju1")
     assert "4Tb9LwXq2ZrN7vKcYh3MdPf8EaGs6Ju1" not in stands.content
 
 
 def test_what_was_decided_is_not_decided_again(agent, ann):
-    tea, chess = agent.propose("Ann prefers green tea"), agent.propose("Ann plays chess")
-    ann.approve(tea.id)
-    ann.reject(chess.id, "she stopped")
-    for decide in (ann.approve, ann.reject):
+    tea, chess = (
+        agent.reviews.propose("Ann prefers green tea"),
+        agent.reviews.propose("Ann plays chess"),
+    )
+    ann.reviews.approve(tea.id)
+    ann.reviews.reject(chess.id, "she stopped")
+    for decide in (ann.reviews.approve, ann.reviews.reject):
         with pytest.raises(Conflict, match="does not wait"):
             decide(tea.id)
         with pytest.raises(Conflict, match="does not wait"):
@@ -270,38 +285,38 @@ def test_what_was_decided_is_not_decided_again(agent, ann):
 
 def test_nothing_is_proposed_twice(agent, ann):
     """Not what waits, not what is known, and not what a person has turned down."""
-    waits, known = agent.propose("Ann prefers green tea"), ann.remember("Ann plays chess")
-    assert agent.propose("ann prefers  green tea") == waits
-    assert agent.propose("Ann plays chess").id == known.id
-    ann.reject(waits.id)
-    assert agent.propose("Ann prefers green tea").status == "archived"
-    assert ann.proposals() == []
+    waits, known = agent.reviews.propose("Ann prefers green tea"), ann.remember("Ann plays chess")
+    assert agent.reviews.propose("ann prefers  green tea") == waits
+    assert agent.reviews.propose("Ann plays chess").id == known.id
+    ann.reviews.reject(waits.id)
+    assert agent.reviews.propose("Ann prefers green tea").status == "archived"
+    assert ann.reviews.list() == []
 
 
 def test_what_was_only_put_away_may_be_proposed_again(agent, ann):
     old = ann.remember("Ann prefers green tea")
     ann.forget(old.id)
-    assert agent.propose("Ann prefers green tea").status == "proposed"
+    assert agent.reviews.propose("Ann prefers green tea").status == "proposed"
 
 
 def test_what_nobody_decides_on_expires_and_can_wait_again(agent, ann, clock):
-    old = agent.propose("Ann prefers green tea")
+    old = agent.reviews.propose("Ann prefers green tea")
     clock.forward(days=20)
-    young = agent.propose("Ann plays chess")
+    young = agent.reviews.propose("Ann plays chess")
     clock.forward(days=11)
-    assert [memory.id for memory in ann.expire_proposals()] == [old.id]
+    assert [memory.id for memory in ann.reviews.expire()] == [old.id]
     assert ann.get(old.id).status_reason == "expired: nobody decided within 30 days"
-    assert ann.proposals() == [young]
-    assert ann.expire_proposals() == []
-    assert agent.propose("Ann prefers green tea").id != old.id  # nobody has turned it down
+    assert ann.reviews.list() == [young]
+    assert ann.reviews.expire() == []
+    assert agent.reviews.propose("Ann prefers green tea").id != old.id  # nobody has turned it down
     with pytest.raises(NeedsPerson):
         agent.restore(old.id)
     assert ann.restore(old.id).status == "proposed"
-    assert ann.expire_proposals() == []  # it waits from now on
+    assert ann.reviews.expire() == []  # it waits from now on
 
 
 def test_maintenance_expires_them_with_the_decay(agent, ann, store, clock):
-    old = agent.propose("Ann prefers green tea")
+    old = agent.reviews.propose("Ann prefers green tea")
     worker = Worker(store, agent.tiers, clock, scopes=[ANN])
     assert once(worker, ["decay"]) == 0
     clock.forward(days=31)
@@ -314,18 +329,18 @@ def test_the_nearest_memory_is_one_that_has_to_do_with_it(agent, ann):
     tea = ann.remember("Ann drinks green tea in the morning")
     ann.remember("The shop opens at nine")
     near, new = (
-        agent.propose("Ann drinks black tea in the morning"),
-        agent.propose("Bob repairs bicycles"),
+        agent.reviews.propose("Ann drinks black tea in the morning"),
+        agent.reviews.propose("Bob repairs bicycles"),
     )
-    assert ann.weigh(near.id).nearest == tea
-    assert ann.weigh(new.id).nearest is None
-    assert isinstance(ann.weigh(new.id).decision, Add)
+    assert ann.reviews.preview(near.id).nearest == tea
+    assert ann.reviews.preview(new.id).nearest is None
+    assert isinstance(ann.reviews.preview(new.id).decision, Add)
 
 
 def test_proposals_stay_with_their_owner(acting, agent, ann):
-    tea = agent.propose("Ann prefers green tea")
+    tea = agent.reviews.propose("Ann prefers green tea")
     bob = acting("cli:bob", Scope("user", "bob"))
-    assert bob.proposals() == []
-    for verb in (bob.approve, bob.reject, bob.weigh):
+    assert bob.reviews.list() == []
+    for verb in (bob.reviews.approve, bob.reviews.reject, bob.reviews.preview):
         with pytest.raises(NotFound):
             verb(tea.id)

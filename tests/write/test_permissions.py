@@ -61,9 +61,9 @@ def made(opened, state, actor, *, put_away=False):
         "free": lambda: other.remember(WORDS),
         "written": lambda: ann.remember(WORDS),
         "confirmed": lambda: ann.confirm(ann.remember(WORDS).id),
-        "waiting": lambda: other.propose(WORDS),
-        "own": lambda: opened(actor).propose(WORDS),
-        "rejected": lambda: ann.reject(other.propose(WORDS).id),
+        "waiting": lambda: other.reviews.propose(WORDS),
+        "own": lambda: opened(actor).reviews.propose(WORDS),
+        "rejected": lambda: ann.reviews.reject(other.reviews.propose(WORDS).id),
         "forgotten": lambda: ann.forget(ann.remember(WORDS).id)[0],
     }[state]()
     if put_away and memory.status == "active":
@@ -86,8 +86,8 @@ def undone(opened, state):
     if state == "written":
         ann.remember(WORDS)
         return ann.last_run
-    proposed = other.propose(WORDS)
-    ann.approve(proposed.id) if state == "waiting" else ann.reject(proposed.id)
+    proposed = other.reviews.propose(WORDS)
+    ann.reviews.approve(proposed.id) if state == "waiting" else ann.reviews.reject(proposed.id)
     return ann.last_run
 
 
@@ -95,9 +95,12 @@ def done(hf, verb, memory, run):
     """What a verb came to: allow, propose or refuse."""
     verbs = {
         "remember": lambda: hf.remember(WORDS),
-        "propose": lambda: hf.propose(WORDS),
+        "propose": lambda: hf.reviews.propose(WORDS),
         "correct": lambda: hf.correct(memory.id, OTHERS),
         "undo": lambda: hf.undo(run),
+        "approve": lambda: hf.reviews.approve(memory.id),
+        "reject": lambda: hf.reviews.reject(memory.id),
+        "purge": lambda: hf.admin.purge(memory.id),
     }
     try:
         result = verbs[verb]() if verb in verbs else getattr(hf, verb)(memory.id)
@@ -178,7 +181,7 @@ def test_a_rule_that_a_person_states_is_active_whatever_is_set(acting):
 )
 def test_words_that_a_person_turned_down_are_not_stored_in_another_dress(acting, said, fields):
     agent, ann = acting("agent:helper"), acting("cli:ann")
-    rejected = ann.reject(agent.propose(WORDS).id, "not true")
+    rejected = ann.reviews.reject(agent.reviews.propose(WORDS).id, "not true")
     with pytest.raises(NeedsPerson, match=rejected.id):
         agent.remember(said, **fields)
     assert ann.list() == []
@@ -186,22 +189,22 @@ def test_words_that_a_person_turned_down_are_not_stored_in_another_dress(acting,
 
 def test_what_waits_already_comes_back_and_is_not_stored_a_second_time(acting):
     agent, ann = acting("agent:helper"), acting("cli:ann")
-    waiting = agent.propose(WORDS, kind="rule")
+    waiting = agent.reviews.propose(WORDS, kind="rule")
     assert agent.remember(WORDS, kind="rule").id == waiting.id
-    assert ann.proposals() == [waiting]
+    assert ann.reviews.list() == [waiting]
 
 
 def test_a_proposal_that_nobody_decided_on_is_proposed_again_and_never_active(acting, clock):
     agent, ann = acting("agent:helper"), acting("cli:ann")
-    agent.propose(WORDS)
+    agent.reviews.propose(WORDS)
     clock.forward(days=40)
-    ann.expire_proposals()
+    ann.reviews.expire()
     assert agent.remember(WORDS).status == "proposed"
 
 
 def test_one_refused_memory_of_many_keeps_all_of_them_from_being_stored(acting):
     agent, ann = acting("agent:helper"), acting("cli:ann")
-    ann.reject(agent.propose(WORDS).id)
+    ann.reviews.reject(agent.reviews.propose(WORDS).id)
     with pytest.raises(NeedsPerson):
         agent.remember_many(["Ann plays chess", WORDS])
     assert ann.list() == []
@@ -222,10 +225,12 @@ def test_what_a_conversation_teaches_does_not_bring_back_words_that_were_turned_
         ann.capture(session, "user", "I live in Lisbon.")
         ann.capture(session, "assistant", "Noted.")
         if session == "s1":
-            ann.reject(acting("agent:helper").propose("The user lives in Lisbon").id)
-        ann.consider(session)
+            ann.reviews.reject(
+                acting("agent:helper").reviews.propose("The user lives in Lisbon").id
+            )
+        ann.sessions.extract(session)
     assert ann.list(kinds=["fact"]) == []
-    (dropped,) = ann.why_stored(ann.list(kinds=["turn"])[-1].id).dropped
+    (dropped,) = ann.explain(ann.list(kinds=["turn"])[-1].id).dropped
     assert dropped.reason == "a person has turned the same words down"
 
 
@@ -236,8 +241,8 @@ def test_an_approved_correction_takes_the_place_of_what_was_confirmed(acting):
     agent, ann = acting("agent:helper"), acting("cli:ann")
     tea = ann.confirm(ann.remember(WORDS).id)
     proposed = agent.correct(tea.id, OTHERS, reason="she said so")
-    assert ann.weigh(proposed.id).told.startswith(f"It would take the place of {tea.id}")
-    new = ann.approve(proposed.id)
+    assert ann.reviews.preview(proposed.id).told.startswith(f"It would take the place of {tea.id}")
+    new = ann.reviews.approve(proposed.id)
     assert (new.content, new.protected, ann.get(tea.id).status) == (OTHERS, True, "superseded")
     assert [one.content for one in ann.list()] == [OTHERS]
 
@@ -247,7 +252,7 @@ def test_proposing_the_same_correction_twice_equals_once(acting):
     tea = ann.remember(WORDS)
     first = agent.correct(tea.id, OTHERS)
     assert agent.correct(tea.id, OTHERS).id == first.id
-    ann.reject(first.id)
+    ann.reviews.reject(first.id)
     with pytest.raises(NeedsPerson):
         agent.correct(tea.id, OTHERS)
 
@@ -267,22 +272,22 @@ def test_a_transaction_of_an_agents_own_changes_nothing_that_a_person_confirmed(
     ]
     for way in ways:
         with pytest.raises(NeedsPerson):
-            agent.write("put", way)
+            agent.admin.write("put", way)
     assert ann.get(tea.id) == tea
 
 
 def test_an_agent_does_not_let_all_proposals_expire_today(acting):
     agent = acting("agent:helper")
-    agent.propose(WORDS)
+    agent.reviews.propose(WORDS)
     with pytest.raises(NeedsPerson):
-        agent.expire_proposals(days=0)
+        agent.reviews.expire(days=0)
 
 
 def test_an_agent_erases_neither_a_session_nor_everything(acting):
     agent = acting("agent:helper")
     for what in ({"session": "s1"}, {"owner": True}):
         with pytest.raises(NeedsPerson, match="holdfast purge"):
-            agent.purge(**what)
+            agent.admin.purge(**what)
 
 
 def test_an_agent_changes_and_deletes_what_agents_stored_through_mem0(acting):
@@ -323,7 +328,7 @@ def test_the_memory_tool_is_an_agents_whoever_opened_the_memory(acting):
 def test_a_rule_written_as_a_file_waits_where_rules_do(acting):
     files = MemoryFiles(acting("library", approval="rules"))
     assert "proposed for review" in files.create("/memories/rules/tea.md", "Always offer tea")
-    assert [one.content for one in acting("cli:ann").proposals()] == ["Always offer tea"]
+    assert [one.content for one in acting("cli:ann").reviews.list()] == ["Always offer tea"]
 
 
 def test_the_tools_of_an_agent_say_that_a_correction_waits(acting):
@@ -368,16 +373,16 @@ def test_over_mcp_a_rule_waits_where_rules_do_and_is_not_proposed_twice(acting):
     ann = acting("cli:ann", approval="rules")
     first = told(ann, "memory_remember", content="Always offer tea", kind="rule")
     assert first.startswith("Not done yet: proposed for review.")
-    (waiting,) = ann.proposals()
+    (waiting,) = ann.reviews.list()
     again = told(ann, "memory_remember", content="always offer tea.", kind="rule")
     assert f"already waits for review: {waiting.id}" in again
-    assert ann.proposals() == [waiting]
+    assert ann.reviews.list() == [waiting]
 
 
 def test_over_mcp_rejected_words_stay_rejected(acting):
     ann = acting("cli:ann", approval="rules")
     told(ann, "memory_remember", content="Always offer tea", kind="rule")
-    ann.reject(ann.proposals()[0].id)
+    ann.reviews.reject(ann.reviews.list()[0].id)
     assert "Only a person may do that" in told(
         ann, "memory_remember", content="Always offer tea", kind="rule"
     )

@@ -20,7 +20,7 @@ def hf(tmp_path, clock):
 
 
 def states(hf):
-    return {session.id: session.end_reason for session in hf.sessions()}
+    return {session.id: session.end_reason for session in hf.sessions.list()}
 
 
 def test_a_new_session_ends_the_open_one_and_not_itself(hf):
@@ -47,7 +47,7 @@ def test_who_speaks_in_an_ended_session_opens_it_again(hf):
 
 
 def test_sessions_of_other_scopes_and_of_agents_are_left_alone(hf):
-    hf.append_messages("of an agent", [{"x": 1}], agent="assistant")
+    hf.sessions.append("of an agent", [{"x": 1}], agent="assistant")
     hf.scoped("user:bob").capture("of bob", "user", "hello")
     hf.capture("one", "user", "hello")
     hf.capture("two", "user", "hello")
@@ -61,12 +61,12 @@ def test_no_secret_in_what_is_noted_of_a_session_reaches_the_disk(hf, tmp_path):
         "AKIA" + "Q3EGR7DKXU2LW5ZB",
         {"tool_call_id": "toolu_01A09q90qw90lq917835lq9", "text": "kept"},
     )
-    hf.append_messages(
+    hf.sessions.append(
         "one", [{"said": [f"our key is {key}"], "password": "hunter2-x9"}, ids], metadata={"a": key}
     )
-    hf.end_session("one", reason=f"{key} was pasted", metadata={"b": [key]})
-    assert [message.body for message in hf.messages("one")][1] == ids
-    assert set(hf.sessions()[0].metadata) == {"a", "b"}
+    hf.sessions.end("one", reason=f"{key} was pasted", metadata={"b": [key]})
+    assert [message.body for message in hf.sessions.messages("one")][1] == ids
+    assert set(hf.sessions.list()[0].metadata) == {"a", "b"}
     hf.close()
     on_disk = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert key.encode() not in on_disk
@@ -83,5 +83,5 @@ def test_many_turns_of_several_sessions_end_all_but_the_last(hf):
 def test_a_session_that_has_ended_is_unread_until_it_is_consolidated(hf, clock):
     hf.capture("one", "user", "hello")
     assert hf.store.sessions.unread(hf.scopes) == []
-    hf.end_session("one")
+    hf.sessions.end("one")
     assert [session.id for session in hf.store.sessions.unread(hf.scopes)] == ["one"]

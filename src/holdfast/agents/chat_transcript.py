@@ -81,7 +81,7 @@ def _uttered(
             yield f"{who}: {shorten(text, WIDTH)}", text
         return
     for session in message_history.of_agent(memory.hf, memory.role.name):
-        for message in reversed(memory.hf.messages(session.id)):
+        for message in reversed(memory.hf.sessions.messages(session.id)):
             at = iso(message.created_at)[:16].replace("T", " ")
             for who, text in reversed(list(message_history.said([message.body]))):
                 yield f"{at} {who}: {shorten(text, WIDTH)}", text

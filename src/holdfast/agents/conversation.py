@@ -150,7 +150,7 @@ class Conversation:
         memory = self.agent.memory
         saved = []
         if memory and memory.exists:
-            saved = [one.body for one in memory.hf.messages(self.session)]
+            saved = [one.body for one in memory.hf.sessions.messages(self.session)]
         return [*saved, *message_history.kept(list(packed(self._unsaved)))]
 
     def following(self, rest: str) -> Conversation | None:
@@ -169,7 +169,7 @@ class Conversation:
         if (
             memory is not None
             and memory.exists
-            and any(one.id == session for one in memory.hf.sessions())
+            and any(one.id == session for one in memory.hf.sessions.list())
         ):
             raise InvalidInput(f"Session {session!r} already exists. Give another id, or none.")
         self.agent.recalled = self.agent.guidance = ""

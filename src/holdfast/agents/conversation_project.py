@@ -18,6 +18,7 @@ from pydantic_ai import Tool
 from pydantic_ai.messages import ModelMessage
 
 from .. import config
+from ..base_client import write
 from ..client import Holdfast
 from ..context.blocks import escape_document
 from ..errors import HoldfastError
@@ -95,8 +96,10 @@ class ProjectMemory:
 
     def _switched(self, *, on: bool) -> str:
         scope = self._project.scope
-        self._project.memory.write(
-            "profile", lambda tx: owner_profile.change(tx, scope, {"enabled": on})
+        write(
+            self._project.memory,
+            "profile",
+            lambda tx: owner_profile.change(tx, scope, {"enabled": on}),
         )
         self.enabled = on
         if on:

@@ -247,7 +247,7 @@ class Control:
 
     def recall(self, on: bool) -> str:
         """Turn proactive recall on or off."""
-        self._hf.set_profile(proactive_recall=on)
+        self._hf.sessions.set_profile(proactive_recall=on)
         return f"Proactive recall is now {'on' if on else 'off'}."
 
     def _recall(self, asked: Command) -> str:
@@ -317,7 +317,9 @@ class Control:
         )
         new = commit.build(draft, memory.scope, at=at, max_bytes=limit)
         decision = approval.decided(self._hf.store, new, at=at)
-        stored = self._hf.write("remember", lambda tx: approval.admit(tx, new, decision, at=at))
+        stored = self._hf.admin.write(
+            "remember", lambda tx: approval.admit(tx, new, decision, at=at)
+        )
         self._run = self._hf.last_run
         memory.keep_within_caps(new.layer)
         memory.embed()
@@ -526,7 +528,7 @@ class Control:
                 )
             )
 
-        memory.hf.write("ask", work)
+        memory.hf.admin.write("ask", work)
         self._stored = pending is not None
 
 

@@ -119,7 +119,7 @@ def of_agent(hf: Holdfast, agent: str, mode: str = INTERACTIVE) -> list[Session]
     """Sessions of an agent, most recently active first."""
     return [
         one
-        for one in hf.sessions()
+        for one in hf.sessions.list()
         if one.agent == agent and one.metadata.get("mode", INTERACTIVE) == mode
     ]
 
@@ -127,10 +127,10 @@ def of_agent(hf: Holdfast, agent: str, mode: str = INTERACTIVE) -> list[Session]
 def latest(hf: Holdfast, agent: str, most: int) -> list[Body] | None:
     """Return the end of the agent's latest resumable conversation, or None."""
     for session in of_agent(hf, agent):
-        window = [message.body for message in hf.messages(session.id, last=most)]
+        window = [message.body for message in hf.sessions.messages(session.id, last=most)]
         # One long turn: its prompt is further back.
         if not any(map(opens, window)):
-            window = [message.body for message in hf.messages(session.id)]
+            window = [message.body for message in hf.sessions.messages(session.id)]
         if gone_on_with := trimmed(window, most, opens, answers):
             return gone_on_with
     return None
@@ -138,12 +138,12 @@ def latest(hf: Holdfast, agent: str, most: int) -> list[Body] | None:
 
 def prune(hf: Holdfast, agent: str, keep: int) -> int:
     """Delete an agent's oldest sessions beyond `keep` per mode; return their number."""
-    sessions = [one for one in hf.sessions() if one.agent == agent]
+    sessions = [one for one in hf.sessions.list() if one.agent == agent]
     modes = {one.metadata.get("mode", INTERACTIVE) for one in sessions}
     going: list[str] = []
     for mode in modes:
         going += [one.id for one in surplus(of_agent(hf, agent, mode), keep, hf.clock())]
-    hf.purge_sessions(*going)
+    hf.sessions.purge(*going)
     return len(going)
 
 

@@ -55,7 +55,7 @@ class RecordTools:
             background=False,
             places=self._places,
         ) as hf:
-            record = hf.add_record(content, category=category, title=title, place=scope)
+            record = hf.records.add(content, category=category, title=title, place=scope)
         return f"Recorded (id={record.id}, category={record.category}, scope={scope})"
 
 

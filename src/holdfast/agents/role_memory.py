@@ -250,7 +250,7 @@ class RoleMemory:
         """Evict the oldest memories of these types beyond the role's caps; return their number."""
         return sum(
             len(
-                self.hf.evict(
+                self.hf.admin.evict(
                     kinds=kinds_of(layer),
                     keep=cap(self.config, layer),
                     # Without consolidation, episodes need not be kept for it.
@@ -320,7 +320,7 @@ class RoleMemory:
     @property
     def proposals(self) -> int:
         """Number of memories that need human approval."""
-        return len(self.hf.proposals()) if self.exists else 0
+        return len(self.hf.reviews.list()) if self.exists else 0
 
     def capture(
         self, content: str, *, category: str, metadata: Mapping[str, Any] | None = None
@@ -370,7 +370,7 @@ class RoleMemory:
         if complete is None or self.incognito or not (force or self.config.consolidation.enabled):
             return Consolidated()
         try:
-            done = self.hf.consolidate(
+            done = self.hf.admin.consolidate(
                 complete, limit=self.config.consolidation.max_episodes_per_run
             )
             if done.created:
@@ -416,7 +416,7 @@ class RoleMemory:
         name = self.role.name
         # Not through the public verb, which redacts every text: here it is known which parts are
         # text and which signatures.
-        self.hf.write(
+        self.hf.admin.write(
             "append",
             lambda tx: append(
                 tx, scope, session, messages, at=at, agent=name, metadata={"mode": mode}
@@ -442,7 +442,7 @@ class RoleMemory:
     def remove_session(self, session: str) -> None:
         """Delete an excluded session with all its messages. Never raises."""
         if self.exists:
-            self._quietly("the session was not removed", lambda: self.hf.purge_sessions(session))
+            self._quietly("the session was not removed", lambda: self.hf.sessions.purge(session))
 
     def end_session(self, session: str, *, reason: str, consolidate: bool) -> list[str]:
         """End a session: mark it, prune old ones, consolidate if due.
@@ -454,7 +454,7 @@ class RoleMemory:
             return []
         self._quietly(
             "the session was not marked as ended",
-            lambda: self.hf.end_session(session, reason=reason),
+            lambda: self.hf.sessions.end(session, reason=reason),
         )
         self.prune_sessions()
         return describe_consolidation(self.consolidate()) if consolidate else []
@@ -483,14 +483,14 @@ class RoleMemory:
         embeddings.check_keys(self.role, self.environ)
         self._drop_misfits()
         try:
-            done = self.hf.reembed(progress=progress)
+            done = self.hf.admin.reembed(progress=progress)
         except EmbedderError:
             if (
                 not self._drop_misfits()
                 # The length of a server's vectors is known only after the first one.
             ):
                 raise
-            done = self.hf.reembed(progress=progress)
+            done = self.hf.admin.reembed(progress=progress)
         for identity in self.hf.store.vectors.dimensions([self.scope]).keys() - {
             one.identity for one in self.tiers
         }:

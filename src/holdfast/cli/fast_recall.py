@@ -49,7 +49,7 @@ def recall(
             tokens=None if chosen else tokens,
         )
         if chosen:
-            output.brief(hf.brief(hits, chosen, tokens=tokens), chosen)
+            output.brief(hf.records.brief(hits, chosen, tokens=tokens), chosen)
         else:
             output.emit([output.hit_json(hit) for hit in hits]) if json else output.hits(
                 hits, reasons=why

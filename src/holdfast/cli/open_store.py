@@ -105,7 +105,7 @@ def open_memory(
         places=[place for place in places if str(place.scope) in scopes],
     )
     try:
-        if index and hf.needs_index:
+        if index and places and hf.projects.needs_index:
             _index_again(hf)
         yield hf
     except RowDamaged:
@@ -121,7 +121,7 @@ def open_memory(
     finally:
         told = [] if quiet else _warnings(hf)
         hf.close()
-        for warning in (*hf.followed.warnings, *told):
+        for warning in (*_file_warnings(hf), *told):
             print(f"Warning: {plain(warning)}", file=sys.stderr)
 
 
@@ -141,10 +141,20 @@ def _scopes_of(
     return scopes
 
 
+def _file_warnings(hf: Holdfast) -> list[str]:
+    """What a person should know of the record files that were read."""
+    from ..base_client import files_of
+
+    return list(files_of(hf).followed.warnings)
+
+
 def _warnings(hf: Holdfast) -> list[str]:
     """What was left out of the answer, or what it went without."""
+    # Every recall ends here, so it is asked without loading a namespace.
+    from ..base_client import warnings_of
+
     try:
-        return hf.warnings()
+        return warnings_of(hf)
     except HoldfastError:  # what is wrong with the store as a whole is told already
         return []
 
@@ -170,7 +180,7 @@ def _index_again(hf: Holdfast) -> None:
 
     # A store that cannot be written can still be read.
     with suppress(StoreReadOnly, StoreBusy, StoreFull), progress("indexing") as bar:
-        hf.index(
+        hf.projects.index(
             progress=lambda files, total: bar.update(bar.tasks[0].id, completed=files, total=total)
         )
 

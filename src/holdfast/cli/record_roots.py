@@ -48,14 +48,14 @@ def open_records(store: str | None) -> Iterator[Holdfast]:
     own.
     """
     with open_memory(store, [str(place.scope) for place in here()]) as hf:
-        if not hf.places:
+        if not hf.records.places:
             raise InvalidInput("This memory is incognito: records are neither read nor written.")
         yield hf
 
 
 def every_record(hf: Holdfast) -> list[Memory]:
     """Those in use, the one changed last first, and then those that were put away."""
-    return [*hf.records(), *hf.records(archived=True)]
+    return [*hf.records.list(), *hf.records.list(archived=True)]
 
 
 def record_of(hf: Holdfast, ref: str) -> Memory:
@@ -78,7 +78,7 @@ def chosen_place(hf: Holdfast, name: str | None) -> RecordRoot:
     """The place with that name; without one, the project's, or the person's own where there is no
     project.
     """
-    for place in hf.places:
+    for place in hf.records.places:
         if name in (None, place.name):
             return place
     raise InvalidInput(NO_PROJECT)
@@ -86,7 +86,7 @@ def chosen_place(hf: Holdfast, name: str | None) -> RecordRoot:
 
 def place_of(hf: Holdfast, record: Memory) -> RecordRoot:
     """Where the file of a record lies."""
-    return next(place for place in hf.places if place.scope == record.scope)
+    return next(place for place in hf.records.places if place.scope == record.scope)
 
 
 def file_of(hf: Holdfast, record: Memory) -> Path:

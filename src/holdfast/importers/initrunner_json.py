@@ -75,7 +75,7 @@ def import_memories(
     built = [_built(memory, number, record, at) for number, record in enumerate(records)]
     wanted = sorted((one for one in built if one is not None), key=lambda one: one.created_at)
     there = {_same(one) for one in hf.list(statuses=("active", "evicted"))}
-    added = hf.write(
+    added = hf.admin.write(
         "import", lambda tx: _added(tx, [one for one in wanted if _same(one) not in there])
     )
     put_away = memory.keep_within_caps()

@@ -157,7 +157,7 @@ class MemoryFiles:
                 _fresh(tx, memory)
                 tx.change(memory, metadata={**memory.metadata, "path": new + path[len(old) :]})
 
-        self._hf.write("rename", work)
+        self._hf.admin.write("rename", work)
         return f"Successfully renamed {old_path} to {new_path}"
 
     def clear_all_memory(self) -> str:
@@ -196,7 +196,7 @@ class MemoryFiles:
                 entity_linking.note(tx, [stored], at=at)
             return stored
 
-        return hf.write("remember", work)
+        return hf.admin.write("remember", work)
 
     def _rewrite(self, memory: Memory, path: str, text: str) -> None:
         """Replace the text of a file, if it still has the text that was read."""
@@ -222,7 +222,7 @@ class MemoryFiles:
             corrected = commit.correct(tx, _fresh(tx, memory), new, reason="edited by the model")
             entity_linking.note(tx, [corrected], at=at)
 
-        self._hf.write("correct", work)
+        self._hf.admin.write("correct", work)
 
 
 def checked(path: str) -> str:

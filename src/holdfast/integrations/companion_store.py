@@ -183,7 +183,7 @@ def _put(hf: Holdfast, items: Sequence[Sequence[Any]]) -> None:
         for first, memory in built:
             entity_linking.note(tx, [_store(tx, memory, first)], at=memory.created_at)
 
-    hf.scoped(*(memory.scope for _, memory in built)).write("put", work)
+    hf.scoped(*(memory.scope for _, memory in built)).admin.write("put", work)
 
 
 def _built(hf: Holdfast, item: Sequence[Any]) -> tuple[str, Memory]:

@@ -185,7 +185,7 @@ class Graph:
             ingest.entity_linking.note(tx, tx.add_many(memories), at=at)
 
         if memories:
-            hf.write("remember", work)
+            hf.admin.write("remember", work)
 
     def _forget(self, memories: Iterable[Memory]) -> None:
         ids = [memory.id for memory in memories]

@@ -130,7 +130,7 @@ class Items(BaseStore):
                 removed += 1
             return removed
 
-        return self._hf.write("expire", work) if gone else 0
+        return self._hf.admin.write("expire", work) if gone else 0
 
     # Reading
 
@@ -235,7 +235,7 @@ class Items(BaseStore):
                 if fresh is not None:
                     tx.change(fresh, valid_until=until(now, one.metadata["ttl"]))
 
-        self._hf.write("refresh", work)
+        self._hf.admin.write("refresh", work)
 
     # Writing
 
@@ -254,7 +254,7 @@ class Items(BaseStore):
                     kept = commit.rewrite(tx, old, memory.with_(created_at=old.created_at))
                     entity_linking.note(tx, [kept], at=at)
 
-        self._hf.write("put", work)
+        self._hf.admin.write("put", work)
 
     def _memory(self, op: PutOp, at: Micros) -> Memory | None:
         """Return the memory that holds an item; None to delete it."""

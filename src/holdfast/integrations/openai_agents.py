@@ -123,7 +123,7 @@ class HoldfastSession:
                 window *= 2
 
     def _stored(self, last: int | None) -> list[Item]:
-        return [message.body for message in self._hf.messages(self.session_id, last=last)]
+        return [message.body for message in self._hf.sessions.messages(self.session_id, last=last)]
 
     def _add(self, items: Sequence[Item]) -> None:
         with self._lock:
@@ -143,13 +143,13 @@ class HoldfastSession:
         with self._lock:
             # The session was never stored.
             with suppress(NotFound):
-                self._hf.purge_sessions(self.session_id)
+                self._hf.sessions.purge(self.session_id)
             self._held.clear()
 
     def _write(self, work: Callable[[Transaction], T], otherwise: Callable[[], T]) -> T:
         """Run `work` in a transaction after writing the buffer; if the store fails, `otherwise`."""
         try:
-            done = self._hf.write("append", work)
+            done = self._hf.admin.write("append", work)
         except StoreClosed:
             # A closed store will never accept the buffer.
             raise

@@ -1,28 +1,42 @@
-"""What keeps a memory in order over time: erasing, maintenance, moving, syncing, check-ups."""
+"""Namespace `admin`: erasure, maintenance, export, import, sync, the journal and health checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .. import erasure, extraction, ingest, maintenance, records, replication
-from ..base_client import BaseClient, author_of, who_of
+from ..base_client import (
+    Namespace,
+    author_of,
+    embedding_problems_of,
+    files_of,
+    find,
+    warnings_of,
+    who_of,
+    write,
+    write_uses,
+)
 from ..errors import InvalidInput
 from ..model_access import meter_of, metered, worker_of
-from ..storage import Filter, Findings
+from ..storage import Filter, Findings, Transaction
 from ..storage.protocol import WAIT, Jobs, Places
-from ..types import STATUSES, Memory, Scope
-from ..validation import Ref, ScopeLike, check_limit, ref_of
+from ..telemetry import traced
+from ..types import STATUSES, Edges, Events, Memories, Memory, Names, Scope, check_kind
+from ..validation import Ref, ScopeLike, check_limit, most_of, ref_of, str_tuple
 
 if TYPE_CHECKING:
     from ..erasure.receipt import Receipt
     from ..models.llm.chat import Complete
 
+T = TypeVar("T")
 
-class Keeping(BaseClient):
-    """What keeps a memory in order over time: erasing, maintenance, moving, syncing, check-ups."""
 
+class Admin(Namespace):
+    """Erasure, maintenance, export, import, sync, the journal and health checks."""
+
+    @traced("delete_memory")
     def purge(
         self,
         *refs: Ref,
@@ -39,11 +53,16 @@ class Keeping(BaseClient):
         step. There is no way back, so that nobody but people may: NeedsPerson for an agent.
         """
         self._check_purger(
-            ", ".join(map(str, refs)) or (f"session {session}" if session else str(self.scopes[0]))
+            ", ".join(map(str, refs))
+            or (f"session {session}" if session else str(self.client.scopes[0]))
         )
         target = erasure.purge.Target(tuple(map(ref_of, refs)), session, owner, sources)
         return erasure.purge.erase(
-            self._files, self.scopes, target, author_of(self, "purge"), wait=wait
+            files_of(self.client),
+            self.client.scopes,
+            target,
+            author_of(self.client, "purge"),
+            wait=wait,
         )
 
     def plan_purge(
@@ -51,10 +70,12 @@ class Keeping(BaseClient):
     ) -> erasure.purge.Plan:
         """What `purge` would erase, make again, and leave; nothing is changed."""
         target = erasure.purge.Target(tuple(map(ref_of, refs)), session, owner, sources)
-        return erasure.purge.plan(self.store, self.scopes, target, author_of(self, "purge"))
+        return erasure.purge.plan(
+            self.client.store, self.client.scopes, target, author_of(self.client, "purge")
+        )
 
     def _check_purger(self, what: str) -> None:
-        who = who_of(self, "purge")
+        who = who_of(self.client, "purge")
         if not ingest.permissions.ruling(who.kind, "purge", "free").allowed:
             raise extraction.permission_checks.refused("purge", "free", what)
 
@@ -62,7 +83,9 @@ class Keeping(BaseClient):
         """Cleans up files that a purge could not finish with, because others were reading; says
         what is clean now.
         """
-        return erasure.purge.finish(self.store, self.scopes[0], author_of(self, "purge"), wait=wait)
+        return erasure.purge.finish(
+            self.client.store, self.client.scopes[0], author_of(self.client, "purge"), wait=wait
+        )
 
     def maintain(self, *tasks: str, complete: Complete | None = None) -> Jobs:
         """Does what is due now of enrich, consolidate, decay and reflect, or of `tasks` only; the
@@ -71,8 +94,8 @@ class Keeping(BaseClient):
         `complete` is a language model as a function from prompt to answer; without one, rules do. A
         job that failed says why, and is tried again later.
         """
-        worker = worker_of(self, self.scopes, complete=complete)
-        self._write_uses()
+        worker = worker_of(self.client, self.client.scopes, complete=complete)
+        write_uses(self.client)
         done: Jobs = []
         maintenance.job_runner.once(
             worker, tasks or tuple(maintenance.job_runner.TASKS), done.append
@@ -83,12 +106,16 @@ class Keeping(BaseClient):
         """Lets facts that nobody uses become less sure; those below the threshold fade. Twice a day
         equals once.
         """
-        below = self.settings.decay_threshold if threshold is None else threshold
+        below = self.client.settings.decay_threshold if threshold is None else threshold
         if not 0 <= below <= 1:
             raise InvalidInput(f"threshold must lie between 0 and 1, not {below!r}.")
-        self._write_uses()
+        write_uses(self.client)
         return maintenance.decay.decay(
-            self.store, self.scopes, self.clock(), actor=self.actor, threshold=below
+            self.client.store,
+            self.client.scopes,
+            self.client.clock(),
+            actor=self.client.actor,
+            threshold=below,
         )
 
     def reflect(self, complete: Complete | None = None) -> Memory | None:
@@ -96,11 +123,11 @@ class Keeping(BaseClient):
         is not.
         """
         return maintenance.reflection.reflect(
-            self.store,
-            self.scopes[0],
-            self.clock(),
-            complete=metered(self, complete),
-            max_bytes=self.settings.max_content_bytes,
+            self.client.store,
+            self.client.scopes[0],
+            self.client.clock(),
+            complete=metered(self.client, complete),
+            max_bytes=self.client.settings.max_content_bytes,
         )
 
     def consolidate(
@@ -110,20 +137,23 @@ class Keeping(BaseClient):
         episodes into facts.
         """
         return extraction.episodes.consolidate(
-            self.store,
-            self.scopes[0],
-            meter_of(self).through(complete, self.scopes[0]),
+            self.client.store,
+            self.client.scopes[0],
+            meter_of(self.client).through(complete, self.client.scopes[0]),
             limit=check_limit(limit),
-            clock=self.clock,
-            actor=self.actor,
-            max_bytes=self.settings.max_content_bytes,
+            clock=self.client.clock,
+            actor=self.client.actor,
+            max_bytes=self.client.settings.max_content_bytes,
         )
 
     def export(self, *, history: bool = True, vectors: bool = False) -> Iterator[str]:
         """The lines of a lossless bundle of these scopes, in constant memory."""
-        self._write_uses()
-        return replication.bundle.export(self.store, self.scopes, history=history, vectors=vectors)
+        write_uses(self.client)
+        return replication.bundle.export(
+            self.client.store, self.client.scopes, history=history, vectors=vectors
+        )
 
+    @traced("upsert_memory")
     def import_(
         self,
         lines: Iterable[str],
@@ -135,19 +165,21 @@ class Keeping(BaseClient):
         file here says.
         """
         scope = Scope.parse(into) if into is not None else None
-        author = author_of(self, "import")
+        author = author_of(self.client, "import")
         return replication.bundle.import_bundle(
-            self.store, author, lines, into=scope, kept=self._filed(), progress=progress
+            self.client.store, author, lines, into=scope, kept=self._filed(), progress=progress
         )
 
     def _filed(self) -> set[tuple[str, str]]:
         """Scope and id of each memory that is a file in the places that are open here."""
-        if not self.places:
+        if not files_of(self.client).places:
             return set()
-        where = Filter(tuple(place.scope for place in self.places), statuses=STATUSES)
+        where = Filter(
+            tuple(place.scope for place in files_of(self.client).places), statuses=STATUSES
+        )
         return {
             (str(one.scope), one.id)
-            for one in self.store.list(where)
+            for one in self.client.store.list(where)
             if records.roots.is_record(one)
         }
 
@@ -161,7 +193,11 @@ class Keeping(BaseClient):
         repeated.
         """
         return maintenance.embedding_jobs.reembed(
-            self.store, self.tiers, scopes=self.scopes, fresh=fresh, progress=progress
+            self.client.store,
+            self.client.tiers,
+            scopes=self.client.scopes,
+            fresh=fresh,
+            progress=progress,
         )
 
     def sync(
@@ -178,17 +214,85 @@ class Keeping(BaseClient):
         when it is called again. With `plan` nothing is changed, and what comes back is what would
         be done.
         """
-        if self.mode == "incognito":
+        if self.client.mode == "incognito":
             raise InvalidInput("This memory is incognito: it keeps nothing that could be synced.")
-        run = replication.sync.Run(self.actor, self.clock, progress)
+        run = replication.sync.Run(self.client.actor, self.client.clock, progress)
         return replication.sync.sync_with(
-            self.store, place or self.settings.sync_with, self.scopes, run, only_plan=plan
+            self.client.store,
+            place or self.client.settings.sync_with,
+            self.client.scopes,
+            run,
+            only_plan=plan,
         )
 
-    def doctor(self, *, repair: bool = False) -> Findings:
+    def check(self, *, repair: bool = False) -> Findings:
         """What is not as promised in the whole store; with `repair`, every projection is rebuilt
         first.
         """
         if repair:
-            self.store.repair()
-        return list(self.store.check())
+            self.client.store.repair()
+        return list(self.client.store.check())
+
+    @traced("delete_memory")
+    def evict(
+        self, *, kinds: Sequence[str], keep: int, spare_unconsolidated: bool = True
+    ) -> Memories:
+        """Puts away the oldest memories of these kinds so that `keep` stay active; `restore` brings
+        one back.
+
+        Never one that is protected, nor, unless told otherwise, one that consolidation has yet to
+        read.
+        """
+        wanted = tuple(map(check_kind, str_tuple(kinds, "kinds")))
+        at = self.client.clock()
+        keep = check_limit(keep, "keep")
+
+        def work(tx: Transaction) -> Memories:
+            found = tx.surplus(
+                self.client.scopes[0], wanted, keep, spare_unconsolidated=spare_unconsolidated
+            )
+            why = f"more than {keep} kept"
+            return [
+                ingest.commit.set_status(tx, memory, "evicted", at=at, reason=why)
+                for memory in found
+            ]
+
+        return write(self.client, "evict", work)
+
+    def links(self, ref: Ref) -> Edges:
+        """What a memory was derived from, supersedes or conflicts with, and the other way round."""
+        memory = find(self.client, ref)
+        return self.client.store.edges(memory.scope, memory.id)
+
+    def log(self, *, limit: int | None = 50) -> Events:
+        """The journal of these scopes, newest first."""
+        return self.client.store.events(self.client.scopes, limit=most_of(limit))
+
+    def warnings(self, *, commands: bool = True) -> Names:
+        """What whoever was answered should know: rows that were left out because they cannot be
+        read, and why recall went without a model.
+
+        It tells what has been noticed so far in these scopes, and asks nobody. Without `commands`
+        it does not say what to do about it: who is told may not be who runs the store, and a
+        command names where it is.
+        """
+        return warnings_of(self.client, commands=commands)
+
+    def embedding_problems(self, *, ask: bool = False) -> dict[str, str]:
+        """Why embedding models cannot serve a recall here, by model: no answer, or vectors that
+        cannot be compared.
+
+        With `ask`, one that has not answered yet is asked for a vector; otherwise only what was
+        noticed is told.
+        """
+        return embedding_problems_of(self.client, ask=ask)
+
+    def write(self, verb: str, work: Callable[[Transaction], T]) -> T:
+        """Runs changes of your own in one transaction, journalled under `verb`, so that `undo`
+        takes them back.
+
+        `work` may run again if another writer got in the way, so it must do nothing but use its
+        transaction. NeedsPerson, and nothing is changed, when it does what this memory's actor may
+        not do (`ingest/permissions.py`).
+        """
+        return write(self.client, verb, work)

@@ -1,4 +1,4 @@
-"""What was written elsewhere: past sessions of coding agents, tickets and notes of a project."""
+"""Namespace `projects`: project memory, and what sessions, tickets and notes of a project say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import config, ingest, projects, records
-from ..base_client import BaseClient, author_of
+from ..base_client import (
+    Namespace,
+    author_of,
+    check_enabled,
+    files_of,
+    is_enabled,
+    mark_written,
+)
 from ..errors import InvalidInput
 from ..records.roots import RecordRoot
 from ..records.source_lists import INDEX, Sources, sources_of, unfollowed
@@ -15,14 +22,50 @@ from ..types import Scope
 from ..validation import ScopeLike
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from ..ingest.documents import Indexed
+    from ..maintenance.job_runner import JobListener
+    from ..maintenance.project_jobs import Built
+    from ..models.llm.chat import Complete
     from ..projects.past_sessions import PastProject
+    from .project_view import Project
 
 
-class Indexing(BaseClient):
-    """What was written elsewhere: past sessions of coding agents, tickets and notes of a
-    project.
-    """
+class Projects(Namespace):
+    """Project memory, and what sessions, tickets and notes of a project say."""
+
+    def view(
+        self,
+        folder: str | Path | None = None,
+        *,
+        data: Path | None = None,
+        session_model: Complete | None = None,
+    ) -> Project:
+        """The memory of the project that `folder` belongs to; without one, of that in the scopes.
+
+        `session_model` reads sessions where neither holdfast.yaml nor the settings name a model.
+        """
+        # Who only indexes need not load what builds.
+        from .project_view import project_at, project_of  # noqa: PLC0415
+
+        if folder is None:
+            return project_of(self.client, data=data)
+        return project_at(self.client, Path(folder), data=data, session_model=session_model)
+
+    def build(
+        self,
+        folder: str | Path | None = None,
+        told: JobListener = lambda job: None,
+        *,
+        stop: Event | None = None,
+    ) -> Built:
+        """Builds a project's memory out of its past sessions; see `Project.build`."""
+        return self.view(folder).build(told, stop=stop)
+
+    def clear(self, folder: str | Path | None = None) -> int:
+        """Deletes what was built of a project; see `Project.clear`."""
+        return self.view(folder).clear()
 
     def index(
         self,
@@ -38,25 +81,25 @@ class Indexing(BaseClient):
         With `plan` nothing is changed, and what comes back is what would be done.
         """
         sources = self._sources()
-        limit = self.settings.max_content_bytes
+        limit = self.client.settings.max_content_bytes
         named = None if paths is None else records.source_indexing.given(paths, sources.place)
         indexer = ingest.documents.Indexer(
-            self.store,
+            self.client.store,
             sources.place.scope,
-            author_of(self, INDEX),
+            author_of(self.client, INDEX),
             max_bytes=limit,
             belongs=lambda transcript: records.source_indexing.was_held_in(
                 sources.place, transcript
             ),
             plan=plan,
         )
-        whole = named is None or not unfollowed(self.store, sources)
+        whole = named is None or not unfollowed(self.client.store, sources)
         if named and not plan:
             sources.note(named)
         done = records.source_indexing.follow(
             indexer, sources, named, whole=whole, progress=progress
         )
-        self._wrote([sources.place.scope])
+        mark_written(self.client, [sources.place.scope])
         return done
 
     def import_sessions(
@@ -76,21 +119,21 @@ class Indexing(BaseClient):
         where they were held. Importing twice equals once. A session that cannot be stored is named
         in `failed`, and the others are stored.
         """
-        limit = self.settings.max_content_bytes
-        author = author_of(self, "import")
+        limit = self.client.settings.max_content_bytes
+        author = author_of(self.client, "import")
         if isinstance(sessions, str | Path):
-            scope = Scope.parse(into) if into else self.scopes[0]
+            scope = Scope.parse(into) if into else self.client.scopes[0]
             file = Path(sessions).expanduser().resolve()
             done = projects.past_sessions.take_in_file(
-                self.store, scope, file, author, max_bytes=limit, homeless=homeless
+                self.client.store, scope, file, author, max_bytes=limit, homeless=homeless
             )
         else:
             scope = sessions.place.scope
             data = config.data_folder()
             done = projects.past_sessions.take_in(
-                self.store, sessions, author, data=data, max_bytes=limit, progress=progress
+                self.client.store, sessions, author, data=data, max_bytes=limit, progress=progress
             )
-        self._wrote([scope])
+        mark_written(self.client, [scope])
         return done
 
     @property
@@ -99,16 +142,18 @@ class Indexing(BaseClient):
         deleted.
         """
         place = self._indexed_place()
-        if place is None or not unfollowed(self.store, sources_of(place, config.data_folder())):
+        if place is None or not unfollowed(
+            self.client.store, sources_of(place, config.data_folder())
+        ):
             return False
-        return self._is_on(place.scope)
+        return is_enabled(self.client, place.scope)
 
     def _sources(self) -> Sources:
         """The lists of the project that is open here; refused where there is none, or nothing may
         be remembered.
         """
         place = self._indexed_place()
-        if place is None and self.scopes[0].kind == "assistant":
+        if place is None and self.client.scopes[0].kind == "assistant":
             raise InvalidInput(
                 "The assistant scope holds records only: sessions and tickets belong to a "
                 "project. Nothing was indexed."
@@ -118,10 +163,15 @@ class Indexing(BaseClient):
                 "Sessions and tickets belong to a project, and none is open. Run: holdfast "
                 "project init"
             )
-        self._check_on(place.scope)
+        check_enabled(self.client, place.scope)
         return sources_of(place, config.data_folder())
 
     def _indexed_place(self) -> RecordRoot | None:
         return next(
-            (one for one in self.places if one.name == "project" and one.scope in self.scopes), None
+            (
+                one
+                for one in files_of(self.client).places
+                if one.name == "project" and one.scope in self.client.scopes
+            ),
+            None,
         )

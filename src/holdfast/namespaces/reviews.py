@@ -1,21 +1,33 @@
-"""Memories that wait for a person: proposed, weighed, approved, rejected."""
+"""Namespace `reviews`: memories that wait for a person's approval."""
 
 from __future__ import annotations
 
 from typing import Unpack
 
 from .. import extraction, ingest
-from ..base_client import BaseClient, author_of, who_of
+from ..base_client import (
+    BaseClient,
+    Namespace,
+    author_of,
+    change,
+    check_permission,
+    engine_of,
+    find,
+    who_of,
+    write,
+)
 from ..errors import NeedsPerson
 from ..storage import Transaction
 from ..storage.protocol import rests_on
+from ..telemetry import traced
 from ..types import PROPOSAL_DAYS, Memories, Memory
 from ..validation import DatedFields, Ref, draft_of, reload
 
 
-class Approving(BaseClient):
-    """Memories that wait for a person: proposed, weighed, approved, rejected."""
+class Reviews(Namespace):
+    """Memories that wait for a person's approval."""
 
+    @traced("create_memory")
     def propose(
         self,
         content: str,
@@ -33,40 +45,28 @@ class Approving(BaseClient):
         """
         draft = draft_of(content=content, kind=kind, category=category, **fields)
         memory = ingest.commit.build(
-            draft, self.scopes[0], at=self.clock(), max_bytes=self.settings.max_content_bytes
+            draft,
+            self.client.scopes[0],
+            at=self.client.clock(),
+            max_bytes=self.client.settings.max_content_bytes,
         )
-        known = extraction.approval.said_before(self.store, memory)
+        known = extraction.approval.said_before(self.client.store, memory)
         if known is not None:
             return known
-        proposed = extraction.approval.proposal(memory, by=self.actor, reason=reason)
-        return self.write("propose", lambda tx: tx.add(proposed))
+        proposed = extraction.approval.proposal(memory, by=self.client.actor, reason=reason)
+        return write(self.client, "propose", lambda tx: tx.add(proposed))
 
-    def _propose_instead(self, old: Memory, new: Memory, reason: str) -> Memory:
-        """Proposes `new` in the place of a memory that only a person may change; what waits already
-        comes back.
-        """
-        bare = {
-            key: value
-            for key, value in new.metadata.items()
-            if key not in extraction.approval.DECIDED
-        }
-        instead = new.with_(metadata={**bare, extraction.approval.REPLACES: old.id})
-        proposed = extraction.approval.proposal(instead, by=self.actor, reason=reason)
-
-        def work(tx: Transaction) -> Memory:
-            reload(tx, old)
-            return extraction.permission_checks.propose(tx, proposed)
-
-        return self.write("propose", work)
-
-    def proposals(self) -> Memories:
+    def list(self) -> Memories:
         """The memories that wait for a person, oldest first."""
-        return extraction.approval.waiting(self.store, self.scopes)
+        return extraction.approval.waiting(self.client.store, self.client.scopes)
 
-    def weigh(self, ref: Ref) -> extraction.approval.Weighed:
+    def preview(self, ref: Ref) -> extraction.approval.Weighed:
         """What approving a proposal would do, and the memory that is nearest to it."""
-        return extraction.approval.weigh(self._engine(), self.get(ref), at=self.clock())
+        return extraction.approval.weigh(
+            engine_of(self.client), find(self.client, ref), at=self.client.clock()
+        )
 
+    @traced("update_memory")
     def approve(self, ref: Ref, content: str | None = None) -> Memory:
         """Lets a proposal become a memory, with `content` in other words; the memory that says it
         now comes back.
@@ -74,47 +74,67 @@ class Approving(BaseClient):
         It renews what says the same and replaces what it contradicts. NeedsPerson for an agent, and
         for whoever proposed it unless that is a person.
         """
-        proposed = self.get(ref)
-        at = self.clock()
-        limit = self.settings.max_content_bytes
+        proposed = find(self.client, ref)
+        at = self.client.clock()
+        limit = self.client.settings.max_content_bytes
         extraction.approval.check_waiting(proposed)
-        self._check("approve", proposed)
+        check_permission(self.client, "approve", proposed)
         edited = (
             None
             if content is None
             else extraction.approval.edited(proposed, content, at=at, max_bytes=limit)
         )
-        decision = extraction.approval.decided(self.store, edited or proposed, at=at)
-        sources = rests_on(self.store, proposed)
+        decision = extraction.approval.decided(self.client.store, edited or proposed, at=at)
+        sources = rests_on(self.client.store, proposed)
 
         def work(tx: Transaction) -> Memory:
             fresh = reload(tx, proposed)
             stands = extraction.approval.approve(
-                tx, fresh, decision, by=self.actor, at=at, edited=edited, sources=sources
+                tx, fresh, decision, by=self.client.actor, at=at, edited=edited, sources=sources
             )
             ingest.entity_linking.note(tx, [stands], at=at)
             return stands
 
-        return self.write("approve", work)
+        return write(self.client, "approve", work)
 
+    @traced("update_memory")
     def reject(self, ref: Ref, reason: str = "") -> Memory:
         """Turns a proposal down: it is put away, and not proposed again in the same words.
         NeedsPerson for an agent.
         """
-        at = self.clock()
-        self._check("reject", self.get(ref))
-        return self._change(
+        at = self.client.clock()
+        check_permission(self.client, "reject", find(self.client, ref))
+        return change(
+            self.client,
             "reject",
             ref,
             lambda tx, one: extraction.approval.reject(tx, one, at=at, reason=reason),
         )
 
-    def expire_proposals(self, days: int = PROPOSAL_DAYS) -> Memories:
+    def expire(self, days: int = PROPOSAL_DAYS) -> Memories:
         """Puts away the proposals that nobody has decided on for so many days; `restore` lets one
         wait again.
         """
-        if days != PROPOSAL_DAYS and not who_of(self, "reject").trusted:
+        if days != PROPOSAL_DAYS and not who_of(self.client, "reject").trusted:
             raise NeedsPerson("Only a person may say after how many days proposals expire.")
         return extraction.approval.expire_stale(
-            self.store, self.scopes, author_of(self, "expire"), days=days
+            self.client.store, self.client.scopes, author_of(self.client, "expire"), days=days
         )
+
+
+def propose_instead(client: BaseClient, old: Memory, new: Memory, reason: str) -> Memory:
+    """Propose `new` in place of a memory that only a person may change.
+
+    Returns the proposal that already waits, if there is one.
+    """
+    bare = {
+        key: value for key, value in new.metadata.items() if key not in extraction.approval.DECIDED
+    }
+    instead = new.with_(metadata={**bare, extraction.approval.REPLACES: old.id})
+    proposed = extraction.approval.proposal(instead, by=client.actor, reason=reason)
+
+    def work(tx: Transaction) -> Memory:
+        reload(tx, old)
+        return extraction.permission_checks.propose(tx, proposed)
+
+    return write(client, "propose", work)

@@ -18,7 +18,7 @@ SAID = "capture"
 
 def latest(hf: Holdfast, *, limit: int) -> list[schemas.RunOfChanges]:
     """Return the latest runs that changed memories, newest first."""
-    found = list(_runs(hf.log(limit=limit * EVENTS_PER_RUN)))[:limit]
+    found = list(_runs(hf.admin.log(limit=limit * EVENTS_PER_RUN)))[:limit]
     return [
         _listed_run(hf, run, undone=undone)
         for run, undone in zip(found, taken_back(found), strict=True)

@@ -14,14 +14,14 @@ POINTS = 45
 
 def memory_story(hf: Holdfast, ref: str) -> schemas.Story:
     """Return everything that explains a memory."""
-    stored = hf.why_stored(ref)
+    stored = hf.explain(ref)
     return schemas.Story(
         summary=stored.summary,
         decision=_decision(stored.decision),
         quote=stored.memory.quote,
         quotes=list(stored.quotes),
         sources=[_source(one) for one in stored.sources],
-        links=[_link(edge) for edge in hf.links(ref)],
+        links=[_link(edge) for edge in hf.admin.links(ref)],
         history=[schemas.Change.of(event) for event in hf.history(ref)],
     )
 

@@ -34,13 +34,13 @@ def status(hf: Holdfast, audit: AuditLog, feedback: FeedbackLog) -> schemas.Stan
         counts=schemas.Counts(**by_layer),
         crisis_log_count=audit.count(owner=str(scope)),
         session_feedback_count=feedback.count(owner=str(scope)),
-        proactive_recall_enabled=hf.profile()[RECALL],
+        proactive_recall_enabled=hf.sessions.profile()[RECALL],
     )
 
 
 def switch(hf: Holdfast, enabled: bool) -> schemas.Switched:
     """Turn proactive recall on or off."""
-    hf.set_profile(**{RECALL: enabled})
+    hf.sessions.set_profile(**{RECALL: enabled})
     return schemas.Switched(
         owner_id=owner_id(hf.scopes[0]),
         proactive_recall_enabled=enabled,
@@ -94,7 +94,7 @@ class Checkup:
 
     def _count(self) -> int | None:
         try:
-            return len(self._hf.doctor())
+            return len(self._hf.admin.check())
         except StoreError:
             return None
 
@@ -108,5 +108,5 @@ def health(hf: Holdfast, checkup: Checkup) -> schemas.Health:
 
 async def bundle(hf: Holdfast) -> AsyncIterator[str]:
     """Lines of the owner's export."""
-    async for line in AsyncHoldfast(hf).export():
+    async for line in AsyncHoldfast(hf).admin.export():
         yield line

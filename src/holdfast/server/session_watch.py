@@ -53,7 +53,7 @@ class Conversations:
         if turn is None or turn.role != REPLY or turn.session is None:
             return
         try:
-            hf.consider(turn.session)
+            hf.sessions.extract(turn.session)
         except Conflict:
             # The session has ended, or another process extracts from it.
             return
@@ -69,7 +69,7 @@ class Conversations:
         `led` is metadata from the caller. The number is None if extraction failed: the session
         still ends, and a worker retries.
         """
-        ended = hf.end_session(session, metadata=led)
+        ended = hf.sessions.end(session, metadata=led)
         with self._lock:
             self._open.discard((hf.scopes[0], session))
         return ended, _learned(hf, session) if ended else 0
@@ -84,7 +84,7 @@ class Conversations:
             if not owners:
                 return
             view = self._view(*owners)
-            view.end_idle()
+            view.sessions.end_idle()
             for session in view.store.sessions.unread(view.scopes):
                 if enough():
                     return
@@ -127,7 +127,7 @@ class Conversations:
 
 def _ended(hf: Holdfast, session: str) -> bool:
     try:
-        return hf.end_session(session, reason="shutdown")
+        return hf.sessions.end(session, reason="shutdown")
     except HoldfastError:
         log.exception("ending a session failed")
         return False
@@ -135,7 +135,7 @@ def _ended(hf: Holdfast, session: str) -> bool:
 
 def _learned(hf: Holdfast, session: str, *, tries: int = TRIES) -> int | None:
     try:
-        outcome = hf.learn(session)
+        outcome = hf.sessions.learn(session)
     except Conflict:
         # The last reply may be under extraction right now, or another program extracts from the
         # session.

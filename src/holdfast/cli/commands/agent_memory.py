@@ -130,7 +130,9 @@ def sessions(file: RoleFile, as_json: Json = False) -> None:
                 "id": one.id,
                 "last_activity": iso(one.last_activity),
                 "messages": counts.get(one.id, 0),
-                "preview": preview([message.body for message in memory.hf.messages(one.id)]),
+                "preview": preview(
+                    [message.body for message in memory.hf.sessions.messages(one.id)]
+                ),
             }
             for one in found
         ]
@@ -180,8 +182,8 @@ def clear(
         if "memories" in gone:
             _forget(memory, wanted, purge=purge)
         if "sessions" in gone:
-            mine = [one.id for one in memory.hf.sessions() if one.agent == name]
-            memory.hf.purge_sessions(*mine)
+            mine = [one.id for one in memory.hf.sessions.list() if one.agent == name]
+            memory.hf.sessions.purge(*mine)
             history_file(name).unlink(missing_ok=True)
         print(f"Cleared memory for {name}.")
 
@@ -228,7 +230,7 @@ def _forget(memory: RoleMemory, type_: str | None, *, purge: bool) -> None:
     kinds = kinds_named(type_) if type_ else ()
     if purge:
         if every := memory.hf.list(kinds=kinds, statuses=STATUSES):
-            memory.hf.purge(*(one.seq for one in every))
+            memory.hf.admin.purge(*(one.seq for one in every))
         return
     if going := memory.hf.list(kinds=kinds):
         memory.hf.forget(*(one.seq for one in going))

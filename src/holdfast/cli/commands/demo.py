@@ -143,9 +143,9 @@ def _correct_and_undo(hf: Holdfast, told: _Teller) -> dict[str, Any]:
 def _after_restart(hf: Holdfast, told: _Teller) -> dict[str, Any]:
     told.head("4. The store is closed and opened again: everything is there")
     found = hf.stats()
-    problems = hf.doctor()
+    problems = hf.admin.check()
     memories = counted(found["active"], "memory")
-    entries = counted(len(hf.log(limit=None)), "journal entry")
+    entries = counted(len(hf.admin.log(limit=None)), "journal entry")
     told.say(f"   {memories}, {entries}, doctor: {problems or 'all in order'}")
     told.say(f"   {QUESTIONS[0]}  {hf.recall(QUESTIONS[0], limit=1)[0].memory.content}")
     return {"active": found["active"], "findings": len(problems)}

@@ -39,9 +39,9 @@ def doctor(
     if not as_json:
         _tell_around(around)
     with open_memory(store, scope, make=False, quiet=True) as hf:
-        findings = hf.doctor(repair=repair)
+        findings = hf.admin.check(repair=repair)
         models = _model_problems()
-        vectors = hf.embedding_problems(ask=True)
+        vectors = hf.admin.embedding_problems(ask=True)
         if as_json:
             show.emit(
                 {

@@ -50,7 +50,7 @@ def list_entities(
     Example: holdfast entity list --type person
     """
     with open_memory(store, scope, make=False) as hf:
-        found = hf.entities(types=[type_] if type_ else (), limit=limit)
+        found = hf.entities.list(types=[type_] if type_ else (), limit=limit)
         if as_json:
             output.emit([_entity_json(one) for one in found])
             return
@@ -77,7 +77,7 @@ def show_entity(
     Example: holdfast entity show Ines
     """
     with open_memory(store, scope, make=False) as hf:
-        about = hf.about(name, limit=None)
+        about = hf.entities.get(name, limit=None)
         entity = about.entity
         days = list(about.timeline)
         shown = about.memories[:limit]
@@ -119,7 +119,7 @@ def merge(
     Example: holdfast entity merge Ines "Ines Ferreira"
     """
     with open_memory(store, scope, make=False) as hf:
-        kept = hf.merge_entities(keep, *others)
+        kept = hf.entities.merge(keep, *others)
         print(
             plain(
                 f"{kept.name} also goes by {', '.join(kept.aliases)}. Undo with: {undo_command(hf)}"
@@ -141,7 +141,7 @@ def split(
     Example: holdfast entity split Ines "Ines Costa"
     """
     with open_memory(store, scope, make=False) as hf:
-        new = hf.split_entity(name, *names)
+        new = hf.entities.split(name, *names)
         print(plain(f"{new.name} is now apart from {name}. Undo with: {undo_command(hf)}"))
 
 
@@ -160,5 +160,5 @@ def rename(
     Example: holdfast entity rename Ines "Ines Ferreira"
     """
     with open_memory(store, scope, make=False) as hf:
-        renamed = hf.rename_entity(name, new_name, type=type_)
+        renamed = hf.entities.rename(name, new_name, type=type_)
         print(plain(f"{name} is now {renamed.name}. Undo with: {undo_command(hf)}"))

@@ -48,7 +48,7 @@ def explain(
         if expect is None:
             _explain_stored(hf, target, as_json=as_json)
             return
-        found = hf.why(target, expect=expect, limit=limit)
+        found = hf.explain(expect, target, limit=limit)
         if as_json:
             output.emit(found.as_dict())
             return
@@ -63,7 +63,7 @@ def _explain_stored(hf: Holdfast, ref: str, *, as_json: bool) -> None:
             "To explain a recall, name the memory that you expected: "
             "holdfast explain QUESTION --expect ID"
         )
-    found = hf.why_stored(ref)
+    found = hf.explain(ref)
     if as_json:
         output.emit(_stored_json(found))
         return

@@ -48,7 +48,7 @@ def export(
 
             lines = written(view, format_)
         else:
-            lines = view.export(history=history, vectors=vectors)
+            lines = view.admin.export(history=history, vectors=vectors)
         if output == "-":
             # A terminal is shown escapes; a pipe is given the very bytes that the last line has the
             # hash of.

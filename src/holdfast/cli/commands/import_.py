@@ -200,7 +200,7 @@ def _import_bundle(hf: Holdfast, file: str, *, into: str | None, as_json: bool) 
 
     with _readable(file), output.progress("importing") as bar:
         lines = sys.stdin if file == "-" else BUNDLE.read(Path(file))
-        done = hf.import_(lines, into=into, progress=lambda steps: output.advance(bar, steps))
+        done = hf.admin.import_(lines, into=into, progress=lambda steps: output.advance(bar, steps))
     if as_json:
         output.emit({"added": dict(done.added), "skipped": done.skipped, "vectors": done.vectors})
     else:
@@ -241,11 +241,11 @@ def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: boo
     undo: dict[str, str] = {}
     for project in [] if into else found.projects:
         scope = str(project.place.scope)
-        done.append((scope, hf.import_sessions(project)))
+        done.append((scope, hf.projects.import_sessions(project)))
         undo[scope] = undo_command(hf, scope)
     if into or found.homeless or not done:
         scope = into or str(hf.scopes[0])
-        done.append((scope, hf.import_sessions(file, into=scope, homeless=not into)))
+        done.append((scope, hf.projects.import_sessions(file, into=scope, homeless=not into)))
         undo[scope] = undo_command(hf, scope)
     if as_json:
         output.emit(_done_json(*done[0]) if len(done) == 1 else [_done_json(*one) for one in done])
@@ -306,7 +306,10 @@ def _import_all(
         raise typer.Exit(1)
     with output.progress("importing", sum(len(project.files) for project in found.projects)) as bar:
         done = [
-            (project, hf.import_sessions(project, progress=lambda path: output.advance(bar, 1)))
+            (
+                project,
+                hf.projects.import_sessions(project, progress=lambda path: output.advance(bar, 1)),
+            )
             for project in found.projects
         ]
     _tell_all(done, as_json=as_json)

@@ -69,7 +69,7 @@ def status(store: Store = None, as_json: Json = False) -> None:
     Example: holdfast project status --json
     """
     with open_records(store) as hf:
-        stands = {place.name: _standing(hf, place) for place in hf.places}
+        stands = {place.name: _standing(hf, place) for place in hf.records.places}
         if as_json:
             output.emit(stands)
             return
@@ -96,7 +96,7 @@ def _standing(hf: Holdfast, place: RecordRoot) -> dict[str, Any]:
         "scope": str(place.scope),
         "name": project_name(place) if place.name == "project" else "",
         "folder": str(place.root),
-        "enabled": hf.scoped(place.scope).profile()["enabled"],
+        "enabled": hf.scoped(place.scope).sessions.profile()["enabled"],
         "records": dict(counts),
     }
 
@@ -128,7 +128,7 @@ def enable(own: Own = False, store: Store = None) -> None:
 def _switch(store: str | None, *, own: bool, on: bool) -> None:
     with open_records(store) as hf:
         scope = chosen_place(hf, "assistant" if own else "project").scope
-        hf.scoped(scope).set_profile(enabled=on)
+        hf.scoped(scope).sessions.set_profile(enabled=on)
         rest = (
             "" if on else " Its records stay where they are; they are neither recalled nor changed."
         )
@@ -153,15 +153,15 @@ def clear(
         if not confirmed(f"Erase {told} for good, files and all?", yes=yes):
             print("Nothing was erased.", file=sys.stderr)
             raise typer.Exit(1)
-        enabled = mine.profile()["enabled"]
-        receipt = mine.purge(owner=True)
+        enabled = mine.sessions.profile()["enabled"]
+        receipt = mine.admin.purge(owner=True)
         if not own:
             from ...namespaces.project_view import project_at
 
             project_at(hf, working_folder()).clear()
         # What was switched off stays so.
         if not enabled:
-            mine.set_profile(enabled=False)
+            mine.sessions.set_profile(enabled=False)
         output.emit(receipt.as_json()) if as_json else print(f"Erased {told}.")
 
 
@@ -169,7 +169,7 @@ def _scope(hf: Holdfast, *, own: bool) -> Scope:
     """What is to be cleared: a project that keeps no records may have sessions, and files that were
     built of them.
     """
-    if own or any(place.name == "project" for place in hf.places):
+    if own or any(place.name == "project" for place in hf.records.places):
         return chosen_place(hf, "assistant" if own else "project").scope
     from ...projects.project_folder import project_around
 

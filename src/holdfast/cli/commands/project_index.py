@@ -46,7 +46,7 @@ def index(
         open_memory(store, scope, index=False, project=True) as hf,
         output.progress("indexing") as bar,
     ):
-        done = hf.index(
+        done = hf.projects.index(
             paths or None,
             plan=plan,
             progress=lambda files, total: bar.update(bar.tasks[0].id, completed=files, total=total),

@@ -97,18 +97,18 @@ def purge(
         if finish:
             if ids or session or owner or plan:
                 raise InvalidInput("--finish stands alone: what it cleans up is erased already.")
-            _finished(hf.finish_purge(wait=wait), as_json=as_json)
+            _finished(hf.admin.finish_purge(wait=wait), as_json=as_json)
             return
         target = output_file(receipt) if receipt else None
         if plan:
-            _tell_plan(hf.plan_purge(*(ids or ()), **what), as_json=as_json)
+            _tell_plan(hf.admin.plan_purge(*(ids or ()), **what), as_json=as_json)
             return
         if not yes:
-            _tell_plan(hf.plan_purge(*(ids or ()), **what), to_person=True)
+            _tell_plan(hf.admin.plan_purge(*(ids or ()), **what), to_person=True)
         if not confirmed("Erase this for good? There is no way back.", yes=yes):
             print("Nothing was erased.", file=sys.stderr)
             raise typer.Exit(1)
-        given = hf.purge(*(ids or ()), **what, wait=wait)
+        given = hf.admin.purge(*(ids or ()), **what, wait=wait)
         beside = _apart(store, owner) if owner else {}
     _tell_receipt(given, beside, target, as_json=as_json)
 

@@ -152,7 +152,7 @@ def show_(
         if forecast:
             show_forecast(hf, memory, days=days, as_json=as_json)
             return
-        links = hf.links(id_)
+        links = hf.admin.links(id_)
         if as_json:
             output.emit(
                 output.memory_json(memory, links=[output.edge_json(edge) for edge in links])
@@ -214,7 +214,7 @@ def history(
     Example: holdfast history 3
     """
     with open_memory(store, scope, make=False) as hf:
-        events = hf.log(limit=limit) if id_ is None else hf.history(id_)
+        events = hf.admin.log(limit=limit) if id_ is None else hf.history(id_)
         if as_json:
             output.emit([output.event_json(event) for event in events])
             return

@@ -122,7 +122,7 @@ def add(
     _check_category(category)
     with open_records(store) as hf:
         body, headed = _titled(_written(text, category))
-        record = hf.add_record(
+        record = hf.records.add(
             body,
             category=category,
             title=title or headed,
@@ -199,14 +199,14 @@ def update(
             wanted["evidence"] = evidence
         if text is not None or not wanted:
             wanted["body"] = text_or_stdin(text, what="text")
-        _told(hf, hf.update_record(record.id, **wanted), "Updated", as_json=as_json)
+        _told(hf, hf.records.update(record.id, **wanted), "Updated", as_json=as_json)
 
 
 def _edit(hf: Holdfast, record: Memory, *, as_json: bool) -> None:
     """Opens the file itself: it is the truth, so whatever is saved there is what counts."""
     file = file_of(hf, record)
     edit(file, untouched=UNCHANGED)
-    if told := [warning for warning in hf.follow_files().warnings if str(file) in warning]:
+    if told := [warning for warning in hf.records.sync_files().warnings if str(file) in warning]:
         print(plain(f"Saved, but not taken in. {told[0]}"), file=sys.stderr)
         raise typer.Exit(1)
     now = hf.get(record.id)
@@ -232,7 +232,7 @@ def reclassify(
     """
     _check_category(category)
     with open_records(store) as hf:
-        record = hf.reclassify(record_of(hf, id_).id, category)
+        record = hf.records.reclassify(record_of(hf, id_).id, category)
         _told(hf, record, f"Put under {category}:", as_json=as_json)
 
 
@@ -248,7 +248,7 @@ def move(
     Example: holdfast record move rec_01 personal
     """
     with open_records(store) as hf:
-        record = hf.move_record(record_of(hf, id_).id, place_name(where) or "project")
+        record = hf.records.move(record_of(hf, id_).id, place_name(where) or "project")
         _told(hf, record, f"Moved to {where}:", as_json=as_json)
 
 
@@ -280,7 +280,7 @@ def delete(ids: Ids, store: Store = None, as_json: Json = False) -> None:
     """
     with open_records(store) as hf:
         records = [record_of(hf, id_) for id_ in ids]
-        hf.delete_record(*(record.id for record in records))
+        hf.records.delete(*(record.id for record in records))
         if as_json:
             output.emit([{"id": record.id, "run": hf.last_run} for record in records])
             return
@@ -310,7 +310,9 @@ def list_(
     for one in category or ():
         _check_category(one, effect="")
     with open_records(store) as hf:
-        found = hf.records(categories=category or (), place=place_name(where), archived=archived)
+        found = hf.records.list(
+            categories=category or (), place=place_name(where), archived=archived
+        )
         if as_json:
             output.emit([record_json(hf, record) for record in found])
             return
@@ -332,7 +334,7 @@ def get(id_: Id, store: Store = None, as_json: Json = False) -> None:
         if as_json:
             output.emit(
                 record_json(
-                    hf, record, links=[output.edge_json(edge) for edge in hf.links(record.id)]
+                    hf, record, links=[output.edge_json(edge) for edge in hf.admin.links(record.id)]
                 )
             )
             return

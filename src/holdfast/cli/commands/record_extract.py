@@ -44,7 +44,7 @@ def extract(
     """
     with open_memory(store, None, project=True) as hf, output.progress("reading sessions") as bar:
         before = hf.stats()["spend"]
-        done = hf.extract(
+        done = hf.records.extract(
             *(sessions or ()),
             plan=plan,
             progress=lambda read, total: bar.update(bar.tasks[0].id, completed=read, total=total),

@@ -50,10 +50,10 @@ def publish(
     """
     with open_records(store) as hf:
         if remove:
-            done = hf.withdraw(path, force=force, plan=plan)
+            done = hf.records.withdraw(path, force=force, plan=plan)
         else:
             place = place_name(where) or "project"
-            done = hf.publish(
+            done = hf.records.publish(
                 path, place=place, max_bytes=max_bytes, tokens=tokens, force=force, plan=plan
             )
     if as_json:

@@ -54,13 +54,13 @@ def verify(
     Example: holdfast record verify --update
     """
     with open_records(store) as hf:
-        records = [record_of(hf, id_) for id_ in ids] if ids else hf.records()
-        found = hf.freshness(records)
+        records = [record_of(hf, id_) for id_ in ids] if ids else hf.records.list()
+        found = hf.records.verify(records)
         if update:
             for record in records:
                 if _still_holds(record, found.get(record.id, ()), yes=yes):
-                    hf.reanchor(record.id)
-            found = hf.freshness([hf.get(record.id) for record in records])
+                    hf.records.reanchor(record.id)
+            found = hf.records.verify([hf.get(record.id) for record in records])
         _show(records, found, as_json=as_json)
 
 

@@ -35,7 +35,7 @@ def watch_(store: Store = None, as_json: Json = False) -> None:
     stop = threading.Event()
     with open_records(store) as hf, ended_by_signals(stop):
         # As the system reports what lies in them.
-        folders = [place.root.resolve() for place in hf.places]
+        folders = [place.root.resolve() for place in hf.records.places]
         known = _known(hf)
         told = set[str]()
         for turn, _ in enumerate(moments_of_change(folders, stop)):
@@ -106,7 +106,7 @@ def _follow(hf: Holdfast, before: Known, told: set[str], *, as_json: bool) -> Kn
     noticed it first.
     """
     try:
-        warnings = hf.follow_files().warnings
+        warnings = hf.records.sync_files().warnings
         now = _known(hf)
     except (
         StoreError

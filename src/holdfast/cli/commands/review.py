@@ -73,8 +73,8 @@ def review(
     if context.invoked_subcommand is not None:
         return
     with open_memory(store, scope, make=False) as hf:
-        hf.expire_proposals()
-        waiting = hf.proposals()
+        hf.reviews.expire()
+        waiting = hf.reviews.list()
         if as_json:
             output.emit([_json(hf, one) for one in waiting])
         elif listed:
@@ -91,7 +91,7 @@ def review(
 
 
 def _json(hf: Holdfast, proposed: Memory) -> dict[str, Any]:
-    weighed = hf.weigh(proposed.id)
+    weighed = hf.reviews.preview(proposed.id)
     nearest = weighed.nearest
     return output.memory_json(
         proposed,
@@ -128,7 +128,7 @@ class _Screen:
     def proposal(self, hf: Holdfast, proposed: Memory, place: str) -> None:
         from ...extraction.approval import grounds, proposer
 
-        weighed = hf.weigh(proposed.id)
+        weighed = hf.reviews.preview(proposed.id)
         kind = f"{proposed.kind}, {proposed.category}"
         self.say(f"\n{place} · {proposed.id} · {kind}", "dim")
         self.say(proposed.content, "bold")
@@ -177,7 +177,7 @@ def _walk(hf: Holdfast, waiting: Sequence[Memory]) -> None:
         if done is None:
             break
         decided += done
-    left = len(hf.proposals())
+    left = len(hf.reviews.list())
     screen.say(f"\nDecided {decided}. {output.waiting(left) if left else NOTHING}")
 
 
@@ -233,14 +233,14 @@ def _pressed() -> str:
 def _carried_out(hf: Holdfast, screen: _Screen, proposed: Memory, key: str) -> bool:
     try:
         if key == "r":
-            hf.reject(proposed.id, input("Why? (Enter: no reason) ").strip())
+            hf.reviews.reject(proposed.id, input("Why? (Enter: no reason) ").strip())
             said = "Rejected."
         else:
             text = proposed.content if key == "a" else edited(proposed.content, untouched=UNDECIDED)
             if key == "e" and text.strip() in ("", proposed.content):
                 screen.say("Nothing was changed. " + KEYS, "dim")
                 return False
-            stands = hf.approve(proposed.id, text)
+            stands = hf.reviews.approve(proposed.id, text)
             said = f"Approved as {stands.id}: {shorten(stands.content, 100)}"
     except (HoldfastError, EOFError, KeyboardInterrupt) as error:
         screen.say(f"{error}\n{KEYS}" if isinstance(error, HoldfastError) else KEYS)
@@ -269,7 +269,7 @@ def approve(
     if text is not None and len(ids) > 1:
         raise InvalidInput("--text is for one id.")
     with open_memory(store, scope, make=False) as hf:
-        _told_each(hf, ids, lambda id_: hf.approve(id_, text), "Approved", as_json=as_json)
+        _told_each(hf, ids, lambda id_: hf.reviews.approve(id_, text), "Approved", as_json=as_json)
 
 
 @review_app.command()
@@ -287,7 +287,7 @@ def reject(
     Example: holdfast review reject 7 --reason "no longer true"
     """
     with open_memory(store, scope, make=False) as hf:
-        _told_each(hf, ids, lambda id_: hf.reject(id_, reason), "Rejected", as_json=as_json)
+        _told_each(hf, ids, lambda id_: hf.reviews.reject(id_, reason), "Rejected", as_json=as_json)
 
 
 def _waiting(hf: Holdfast, ids: Sequence[str]) -> list[Memory]:
@@ -335,21 +335,22 @@ def edit_all(store: Store = None, scope: Scope = None) -> None:
     Example: holdfast review edit-all
     """
     with open_memory(store, scope, make=False) as hf:
-        hf.expire_proposals()
-        waiting = {one.id: one for one in hf.proposals()}
+        hf.reviews.expire()
+        waiting = {one.id: one for one in hf.reviews.list()}
         if not waiting:
             print(NOTHING)
             return
         wanted = edited(
-            sheet([(one, hf.weigh(one.id)) for one in waiting.values()]), untouched=UNDECIDED
+            sheet([(one, hf.reviews.preview(one.id)) for one in waiting.values()]),
+            untouched=UNDECIDED,
         )
         blocks = read_sheet(wanted, set(waiting))
         for block in blocks:
             if block.word == "approve":
-                _say(hf, hf.approve(block.id, block.text), "Approved")
+                _say(hf, hf.reviews.approve(block.id, block.text), "Approved")
             elif block.word == "reject":
-                _say(hf, hf.reject(block.id), "Rejected")
-        left = len(hf.proposals())
+                _say(hf, hf.reviews.reject(block.id), "Rejected")
+        left = len(hf.reviews.list())
         print(output.waiting(left) if left else NOTHING)
 
 

@@ -42,7 +42,7 @@ def extract_session(
     Example: holdfast session extract monday
     """
     with open_memory(store, scope, make=False) as hf:
-        judged = hf.consider(session)
+        judged = hf.sessions.extract(session)
         problem = hf.stats()["problems"].get(f"session {session}")
         if as_json:
             output.emit({"decisions": [_judged_json(one) for one in judged], "problem": problem})
@@ -86,7 +86,7 @@ def list_sessions(
     Example: holdfast session list --open
     """
     with open_memory(store, scope, make=False) as hf:
-        found = hf.sessions(open_only=open_only)[:limit]
+        found = hf.sessions.list(open_only=open_only)[:limit]
         if as_json:
             output.emit([_session_json(hf, one) for one in found])
             return
@@ -143,8 +143,8 @@ def end_session(
     """
     with open_memory(store, scope, make=False) as hf:
         _known(hf, session)
-        ended = hf.end_session(session)
-        done = hf.learn(session)
+        ended = hf.sessions.end(session)
+        done = hf.sessions.learn(session)
         if as_json:
             output.emit({"ended": ended, **asdict(done)})
             return
@@ -157,7 +157,7 @@ def end_session(
 
 
 def _known(hf: Holdfast, session: str) -> Session:
-    for one in hf.sessions():
+    for one in hf.sessions.list():
         if one.id == session:
             return one
     raise NotFound(f"No session {session!r} here. `holdfast session list` shows them.", id=session)

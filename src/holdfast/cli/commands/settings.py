@@ -55,7 +55,7 @@ def profile(
     with open_memory(store, scope) as hf:
         wanted = {"proactive_recall": recall, "enabled": memory}
         changes = {name: switch == "on" for name, switch in wanted.items() if switch is not None}
-        told = hf.set_profile(**changes) if changes else hf.profile()
+        told = hf.sessions.set_profile(**changes) if changes else hf.sessions.profile()
         if as_json:
             show.emit(told)
             return

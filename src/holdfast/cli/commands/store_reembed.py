@@ -29,7 +29,9 @@ def reembed(
             hf.store.counts(hf.scopes)[kind].get("active", 0) for kind in hf.store.counts(hf.scopes)
         )
         with show.progress("embedding", total * len(list(hf.tiers))) as bar:
-            done = hf.reembed(fresh=fresh, progress=lambda model, steps: show.advance(bar, steps))
+            done = hf.admin.reembed(
+                fresh=fresh, progress=lambda model, steps: show.advance(bar, steps)
+            )
         if as_json:
             show.emit(done)
         else:

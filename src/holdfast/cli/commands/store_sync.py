@@ -48,7 +48,9 @@ def sync(
         other = place or hf.settings.sync_with
         is_new = bool(other) and not is_server(other) and not Path(other).expanduser().exists()
         with output.progress("syncing") as bar:
-            done = hf.sync(place, plan=plan, progress=lambda entries: output.advance(bar, entries))
+            done = hf.admin.sync(
+                place, plan=plan, progress=lambda entries: output.advance(bar, entries)
+            )
         doctor = doctor_of(hf)
     if as_json:
         output.emit(_json(done, plan=plan))

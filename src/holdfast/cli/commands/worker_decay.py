@@ -44,7 +44,7 @@ def decay(
                 hf, hf.settings.decay_threshold if threshold is None else threshold, as_json=as_json
             )
             return
-        done = hf.decay(threshold=threshold)
+        done = hf.admin.decay(threshold=threshold)
         if as_json:
             output.emit({"decayed": done.decayed, "faded": done.faded})
         else:

@@ -55,7 +55,7 @@ def finish_here(folder: Path, transcript: str, *, event: str) -> None:
 
 def _finished(folder: Path, transcript: str, facts: dict[str, Any], *, event: str) -> str:
     with open_here(folder) as hf:
-        on = [scope for scope in hf.scopes if hf.scoped(scope).profile()["enabled"]]
+        on = [scope for scope in hf.scopes if hf.scoped(scope).sessions.profile()["enabled"]]
         if hf.mode == "incognito" or not on:
             return "off"
         project = on[0].kind == "project"
@@ -94,7 +94,7 @@ def finish(hf: Holdfast, transcript: str = "", *, extract: bool = True) -> dict[
     hf.store.jobs.enqueue(scope, TURN, TURN, watermark=at)
     # Asked again after each turn: what was left meanwhile has raised the watermark of the turn.
     while turn := _claim(hf, scope, TURN):
-        hf.follow_files()
+        hf.records.sync_files()
         while job := _claim(hf, scope, TRANSCRIPT):
             _read(hf, job, facts, extract=extract)
             hf.store.jobs.heartbeat(turn, now=hf.clock(), lease=LEASE)
@@ -115,11 +115,11 @@ def _read(hf: Holdfast, job: Job, facts: dict[str, Any], *, extract: bool) -> No
     from .log import describe_error  # noqa: PLC0415
 
     try:
-        indexed = hf.index([job.key])
+        indexed = hf.projects.index([job.key])
         facts["files"] += indexed.files
         facts["chunks"] += indexed.chunks
         if extract:
-            facts["records"] += len(hf.extract().records)
+            facts["records"] += len(hf.records.extract().records)
         # The reason may repeat what was said, which is not for a log.
         if indexed.failed:
             raise InvalidInput(
@@ -134,4 +134,4 @@ def _read(hf: Holdfast, job: Job, facts: dict[str, Any], *, extract: bool) -> No
 
 
 def _done(hf: Holdfast, job: Job) -> None:
-    hf.write("hook", lambda tx: tx.jobs.finish(job))
+    hf.admin.write("hook", lambda tx: tx.jobs.finish(job))

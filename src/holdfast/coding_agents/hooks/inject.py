@@ -222,7 +222,7 @@ def before_execution(folder: Path, ticket: str) -> str:
     try:
         with open_here(folder) as hf:
             # Nobody waits for an answer, so it can be the latest.
-            hf.follow_files()
+            hf.records.sync_files()
         text = join_blocks(standing_in(call, facts), recalled(call, facts))
         outcome = "told" if text else "nothing"
     except Exception as error:  # memory that fails must not keep a command from running

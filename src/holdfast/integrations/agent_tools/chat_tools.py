@@ -63,7 +63,7 @@ class Talker:
                 "message": str(error),
             }
         try:
-            stored = self.hf.write(
+            stored = self.hf.admin.write(
                 "remember",
                 lambda tx: facts.save_fact(tx, fact, who_of(self.hf, "remember")),
             )
@@ -153,7 +153,7 @@ class Talker:
             limit: How many memories at most, from 1 to 50.
         """
         try:
-            about = self.hf.about(name, limit=None)
+            about = self.hf.entities.get(name, limit=None)
         except NotFound:
             return {"found": False, "entity": None, "memories": [], "timeline": []}
         kinds = kinds_of(kind)

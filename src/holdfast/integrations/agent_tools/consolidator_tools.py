@@ -76,7 +76,7 @@ class Reader:
                 "confidence": memory.confidence,
                 "duplicate": one.known,
             }
-            for one, memory in zip(planned, self.hf.write("consolidate", save), strict=True)
+            for one, memory in zip(planned, self.hf.admin.write("consolidate", save), strict=True)
         ]
         skipped = sum(one.known for one in planned)
         return {
@@ -106,7 +106,7 @@ class Reader:
                 read_to_end(tx, session, outcome, at=self.hf.clock())
             return True
 
-        done = self.hf.write("consolidate", mark)
+        done = self.hf.admin.write("consolidate", mark)
         return {"session_id": session_id, "success": done, "facts_saved": len(learned)}
 
     def is_session_consolidated(self, session_id: str) -> dict[str, Any]:
@@ -159,7 +159,9 @@ class Reader:
         elif old.protected:
             refused = f"Memory {old.id} was confirmed by a person; only a person replaces it."
         else:
-            self.hf.write("resolve", partial(_resolve, old=old, new=new, at=at, reason=reason))
+            self.hf.admin.write(
+                "resolve", partial(_resolve, old=old, new=new, at=at, reason=reason)
+            )
         return {
             "success": not refused,
             "old_fact_id": old_fact_id,

@@ -67,7 +67,7 @@ class Keeper:
         begins = self.hf.store.sessions.get(scope, session_id) is None
         stored = self.hf.capture(session_id, "user", text)
         if begins and stored is None:
-            self.hf.write("capture", lambda tx: begin(tx, scope, session_id, at=at))
+            self.hf.admin.write("capture", lambda tx: begin(tx, scope, session_id, at=at))
         for completed in self.get_pending_consolidations(session_id) if begins else ():
             self._session_completed(completed)
         return stored
@@ -104,7 +104,7 @@ class Keeper:
             return _consolidated(session_id, skipped=True, summary="It has no unprocessed turns.")
         before = self._replaced_by(session_id)
         try:
-            new = self.hf.learn(session_id, complete=self._complete).new
+            new = self.hf.sessions.learn(session_id, complete=self._complete).new
         except HoldfastError as error:
             return _consolidated(session_id, success=False, summary=str(error))
         replaced = len(self._replaced_by(session_id) - before)
@@ -115,7 +115,7 @@ class Keeper:
         """Return the ids that facts of a session superseded."""
         replaced = set()
         for fact in learned_from(self.hf, session_id):
-            for edge in self.hf.links(fact.id):
+            for edge in self.hf.admin.links(fact.id):
                 if edge.relation == "supersedes" and edge.source == fact.id:
                     replaced.add(edge.target)
         return replaced
@@ -151,11 +151,13 @@ class Keeper:
         memory = self.hf.get(memory_id)
         at = self.hf.clock()
         found = self._recognition.recognise(content or memory.content, "accurate")
-        return self.hf.write("enrich", lambda tx: entity_jobs.look_again(tx, memory, found, at=at))
+        return self.hf.admin.write(
+            "enrich", lambda tx: entity_jobs.look_again(tx, memory, found, at=at)
+        )
 
     def run_decay_and_prune(self, threshold: float | None = None) -> dict[str, int]:
         """Lower the confidence of unused facts and retire those below the threshold."""
-        done = self.hf.decay(threshold=threshold)
+        done = self.hf.admin.decay(threshold=threshold)
         return {"decayed": done.decayed, "pruned": done.faded, "errors": 0}
 
     def save_reflection(
@@ -166,7 +168,7 @@ class Keeper:
         at = self.hf.clock()
         limit = self.hf.settings.max_content_bytes
         sources = self.hf.store.get([scope], list(source_ids))
-        return self.hf.write(
+        return self.hf.admin.write(
             "reflect",
             lambda tx: reflection.save_reflection(
                 tx, scope, content, sources, at=at, max_bytes=limit, tags=tuple(tags)

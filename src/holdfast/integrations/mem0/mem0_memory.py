@@ -307,7 +307,7 @@ class Mem0:
             entity_linking.note(tx, stored, at=at)
             return stored
 
-        stored = self._hf.scoped(owner.scope).write("remember", work) if built else []
+        stored = self._hf.scoped(owner.scope).admin.write("remember", work) if built else []
         return [result_of(one, "ADD", said) for one, (_, said) in zip(stored, drafts, strict=True)]
 
     def _learn(self, given: Given) -> list[Item]:
@@ -331,7 +331,7 @@ class Mem0:
             capture.save_turns(tx, turns, at=at)
             session_log.end(tx, scope, session, at=at, reason="added")
 
-        view.write("capture", hear)
+        view.admin.write("capture", hear)
         heard = view.store.sessions.get(scope, session)
         assert heard is not None  # it was just written
         sink = SummarySink(view.store, reading_of(view), view.actor)
@@ -342,7 +342,7 @@ class Mem0:
                 runner.save(tx, sink, learned, at=at)
             return noted(tx, given)
 
-        return view.write("learn", work)
+        return view.admin.write("learn", work)
 
     def _update(
         self, old: Memory, text: str | None, metadata: Mapping[str, Any], ends: Micros | None
@@ -350,7 +350,7 @@ class Mem0:
         view = self._hf.scoped(old.scope)
         at = self._hf.clock()
         if is_record(old):
-            view.update_record(old.id, body=text)
+            view.records.update(old.id, body=text)
             return
         fields = {"metadata": metadata, "valid_until": ends, "updated_at": at}
         changed = (
@@ -374,7 +374,7 @@ class Mem0:
             new = commit.rewrite(tx, fresh, fresh.with_(content=changed.content, **fields))
             entity_linking.note(tx, [new], at=at)
 
-        view.write("update", work)
+        view.admin.write("update", work)
 
     def _forget(self, memories: Memories) -> None:
         if memories:

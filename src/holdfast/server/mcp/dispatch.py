@@ -106,10 +106,10 @@ class Methods:
         whole = hf or self._opened()
         view = whole.scoped(*whole.scopes)
         view.actor = f"mcp:{client_name(client)}"
-        if view.places:
+        if view.records.places:
             # A store that cannot be written can still be read.
             with suppress(StoreError):
-                view.follow_files()
+                view.records.sync_files()
         return view
 
     def _listed(
@@ -150,7 +150,7 @@ class Methods:
             check(arguments, tool.takes)
             view = self.view(hf, client)
             answer, data = tool.work(view, arguments)
-            warnings = view.warnings()
+            warnings = view.admin.warnings()
         except HoldfastError as error:
             # The model reads the error and can retry.
             return {"content": [{"type": "text", "text": plain(str(error))}], "isError": True}

@@ -32,7 +32,7 @@ def recall(hf: Holdfast, arguments: Arguments) -> Answer:
             as_of=time_argument(arguments, "as_of", end=True),
         )
     )
-    verdicts = hf.freshness(hit.memory for hit in hits)
+    verdicts = hf.records.verify(hit.memory for hit in hits)
     states = {id_: state_of(found) for id_, found in verdicts.items()}
     found = [_hit(hit, states.get(hit.memory.id)) for hit in hits]
     lines = [line(hit.memory, _remarks(hit, states.get(hit.memory.id)), whole=True) for hit in hits]
@@ -79,9 +79,9 @@ def get(hf: Holdfast, arguments: Arguments) -> Answer:
     ]
     links = [
         {"relation": one.relation, "source": one.source, "target": one.target}
-        for one in hf.links(memory.id)
+        for one in hf.admin.links(memory.id)
     ]
-    evidence = [str(verdict) for verdict in hf.freshness([memory]).get(memory.id, ())]
+    evidence = [str(verdict) for verdict in hf.records.verify([memory]).get(memory.id, ())]
     data = {"memory": as_data(memory), "history": history, "links": links, "evidence": evidence}
     more = {
         "status": memory.status,
@@ -99,11 +99,11 @@ def entity(hf: Holdfast, arguments: Arguments) -> Answer:
     """One entity with everything about it, or all entities, most mentioned first."""
     limit = arguments.get("limit", PAGE)
     if not arguments.get("name"):
-        known = hf.entities(limit=limit)
+        known = hf.entities.list(limit=limit)
         lines = [f"- {noted({one.name: _type_and_mentions(one)})}" for one in known]
         text = fenced(lines, "entities", empty="Nobody and nothing is mentioned by name yet.")
         return text, {"entities": [entity_data(one) for one in known], "memories": []}
-    about = hf.about(arguments["name"], limit=limit)
+    about = hf.entities.get(arguments["name"], limit=limit)
     names = ", ".join((about.entity.name, *about.entity.aliases))
     head = noted({about.entity.type: names, "summary": about.entity.summary})
     text = fenced([head, *(line(one) for one in about.memories)], "entity", empty="")
@@ -118,7 +118,7 @@ def why(hf: Holdfast, arguments: Arguments) -> Answer:
     stored.
     """
     if arguments.get("question"):
-        found = hf.why(arguments["question"], expect=arguments["id"])
+        found = hf.explain(arguments["id"], arguments["question"])
         data = {
             "summary": found.explanation,
             "recalled": found.recalled,
@@ -128,7 +128,7 @@ def why(hf: Holdfast, arguments: Arguments) -> Answer:
             ],
         }
         return found.explanation, data | _known(rank=found.rank, dropped_by=found.dropped_by)
-    stored = hf.why_stored(arguments["id"])
+    stored = hf.explain(arguments["id"])
     quotes = list(stored.quotes)
     text = [noted({"why": stored.summary}), *(f"- {noted({'quote': one})}" for one in quotes)]
     data = {
@@ -143,18 +143,18 @@ def why(hf: Holdfast, arguments: Arguments) -> Answer:
 def status(hf: Holdfast, arguments: Arguments) -> Answer:  # noqa: ARG001
     """Status of the memory: owner, size, pending reviews, problems."""
     stats = hf.stats()
-    waiting = len(hf.proposals())
+    waiting = len(hf.reviews.list())
     data = {
         "scopes": stats["scopes"],
         "writes_to": stats["scopes"][0],
-        "records": [str(place.scope) for place in hf.places],
+        "records": [str(place.scope) for place in hf.records.places],
         "active": stats["active"],
         "memories": stats["memories"],
         "sessions": stats["sessions"],
         "waiting": waiting,
         "models": stats["models"],
         "problems": [f"{name}: {problem}" for name, problem in stats["problems"].items()]
-        + hf.followed.warnings,
+        + hf.records.sync_report.warnings,
     }
     text = (
         f"Memory of {', '.join(data['scopes'])}: {data['active']} active, {waiting} waiting "

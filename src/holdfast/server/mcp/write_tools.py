@@ -16,7 +16,7 @@ from .render import as_data, fenced, line
 def remember(hf: Holdfast, arguments: Arguments) -> Answer:
     """Store a memory, or in a scope with records, a record: a file that people read and edit."""
     scope = scope_meant(hf, arguments.get("scope", ""))
-    place = next((one for one in hf.places if one.scope == scope), None)
+    place = next((one for one in hf.records.places if one.scope == scope), None)
     stored = _record(hf, place, arguments) if place else _memory(hf.scoped(scope), hf, arguments)
     if stored.status == "proposed":
         return _proposed(hf, stored)
@@ -44,7 +44,7 @@ def _record(hf: Holdfast, place: RecordRoot, arguments: Arguments) -> Memory:
         raise InvalidInput(
             f"In {place.scope} a memory is a record. Give a category: {', '.join(CATEGORIES)}."
         )
-    return hf.add_record(
+    return hf.records.add(
         arguments["content"],
         category=arguments["category"],
         title=arguments.get("title", ""),

@@ -20,7 +20,7 @@ def list_entities(
     limit: Limit = 100,
 ) -> list[schemas.Who]:
     """List entities, most mentioned first."""
-    return [schemas.Who.of(one) for one in hf.entities(types=type, limit=limit)]
+    return [schemas.Who.of(one) for one in hf.entities.list(types=type, limit=limit)]
 
 
 @router.get("/{name:path}")
@@ -32,7 +32,7 @@ def about(
     limit: Limit = 50,
 ) -> schemas.Profile:
     """Return one entity with its aliases and the memories that mention it."""
-    found = hf.about(name, limit=limit)
+    found = hf.entities.get(name, limit=limit)
     return schemas.Profile.of(
         found.entity, memories=[schemas.Record.of(one) for one in found.memories]
     )

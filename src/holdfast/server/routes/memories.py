@@ -44,7 +44,7 @@ def list_memories(
         return schemas.Page(
             items=[schemas.Found.by(hit) for hit in hits],
             next=None,
-            warnings=hf.warnings(commands=False),
+            warnings=hf.admin.warnings(commands=False),
         )
     place = seq_of(hf, after)
     page = hf.list(
@@ -59,7 +59,7 @@ def list_memories(
     return schemas.Page(
         items=schemas.found(page),
         next=next_after(page, limit),
-        warnings=hf.warnings(commands=False),
+        warnings=hf.admin.warnings(commands=False),
     )
 
 

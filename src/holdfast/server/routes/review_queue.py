@@ -16,16 +16,18 @@ def list_proposals(hf: Mine) -> list[schemas.Proposal]:
     """List proposals, oldest first, each with the effect of approval and the most similar
     memory.
     """
-    return [schemas.Proposal.weighed(one, hf.weigh(one.id)) for one in hf.proposals()]
+    return [schemas.Proposal.weighed(one, hf.reviews.preview(one.id)) for one in hf.reviews.list()]
 
 
 @router.post("/{id}/approve")
 def approve(id: Id, hf: Mine, body: schemas.Approval | None = None) -> schemas.Changed:
     """Approve a proposal, optionally reworded; returns the active memory."""
-    return schemas.Changed.of(hf.approve(id, body.content if body else None), run=hf.last_run)
+    return schemas.Changed.of(
+        hf.reviews.approve(id, body.content if body else None), run=hf.last_run
+    )
 
 
 @router.post("/{id}/reject")
 def reject(id: Id, hf: Mine, body: schemas.Rejection | None = None) -> schemas.Changed:
     """Reject a proposal: it is archived and not proposed again in the same words."""
-    return schemas.Changed.of(hf.reject(id, body.reason if body else ""), run=hf.last_run)
+    return schemas.Changed.of(hf.reviews.reject(id, body.reason if body else ""), run=hf.last_run)
