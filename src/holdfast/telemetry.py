@@ -19,58 +19,32 @@ from .types import Hit, Memory
 
 P = ParamSpec("P")
 R = TypeVar("R")
-C = TypeVar("C", bound=type)
 
-OPERATIONS: Mapping[str, str] = {
-    "recall": "search_memory",
-    "context": "search_memory",
-    "working_memory": "search_memory",
-    "remember_many": "upsert_memory",
-    "capture_many": "create_memory",
-    "propose": "create_memory",
-    "add_record": "create_memory",
-    "consider": "upsert_memory",
-    "learn": "upsert_memory",
-    "import_": "upsert_memory",
-    "correct": "update_memory",
-    "confirm": "update_memory",
-    "archive": "update_memory",
-    "restore": "update_memory",
-    "approve": "update_memory",
-    "reject": "update_memory",
-    "update_record": "update_memory",
-    "forget": "delete_memory",
-    "evict": "delete_memory",
-    "delete_record": "delete_memory",
-    "purge": "delete_memory",
-}
-"""Verbs with a span and their operation names in the conventions. Other verbs call these or only
-read.
-"""
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _ON_SPANS = ("true", "1", "span_only", "span_and_event")
 
 
-def traced(memory: C) -> C:
-    """Wrap the verbs of a class in spans, in place."""
-    for name, operation in OPERATIONS.items():
-        setattr(memory, name, _spanned(getattr(memory, name), operation))
-    return memory
+def traced(operation: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Wrap a verb in a span with the operation name of the conventions.
 
+    Verbs without a span call verbs that have one, or only read.
+    """
 
-def _spanned(verb: Callable[P, R], operation: str) -> Callable[P, R]:
-    @wraps(verb)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        api = sys.modules.get("opentelemetry.trace")
-        if api is None:
-            return verb(*args, **kwargs)
-        provider = api.get_tracer_provider()
-        # The proxy stands for a provider that was never configured: nobody collects spans.
-        if isinstance(provider, api.ProxyTracerProvider):
-            return verb(*args, **kwargs)
-        return _within(api, provider, operation, verb, args, kwargs)
+    def spanned(verb: Callable[P, R]) -> Callable[P, R]:
+        @wraps(verb)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            api = sys.modules.get("opentelemetry.trace")
+            if api is None:
+                return verb(*args, **kwargs)
+            provider = api.get_tracer_provider()
+            # The proxy stands for a provider that was never configured: nobody collects spans.
+            if isinstance(provider, api.ProxyTracerProvider):
+                return verb(*args, **kwargs)
+            return _within(api, provider, operation, verb, args, kwargs)
 
-    return call
+        return call
+
+    return spanned
 
 
 def _within(
@@ -82,7 +56,8 @@ def _within(
     kwargs: Mapping[str, Any],
 ) -> R:
     """Call the verb inside a span and record its outcome."""
-    memory = args[0]
+    # A verb of a namespace acts for the client that it belongs to.
+    memory = getattr(args[0], "client", args[0])
     arguments = args[1:]
     tracer = provider.get_tracer("holdfast")
     attributes = _call_attributes(memory, operation, arguments, kwargs)
