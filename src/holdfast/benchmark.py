@@ -238,7 +238,11 @@ class _Clock:
         return self.now
 
 
-def _capture_pool(hf: Holdfast, pool: Pool, clock: _Clock) -> dict[str, tuple[str, str]]:
+def _capture_pool(
+    hf: Holdfast,
+    pool: Pool,
+    clock: _Clock,
+) -> dict[str, tuple[str, str]]:
     """Capture a pool's turns; return key and session by memory id."""
     clock.now = max(turn["event_time"] for turn in pool.turns)
     keys: dict[str, tuple[str, str]] = {}
@@ -250,13 +254,19 @@ def _capture_pool(hf: Holdfast, pool: Pool, clock: _Clock) -> dict[str, tuple[st
     return keys
 
 
-def _answer(asked: Asked, hits: Sequence[Hit], keys: Mapping[str, tuple[str, str]]) -> Answer:
+def _answer(
+    asked: Asked,
+    hits: Sequence[Hit],
+    keys: Mapping[str, tuple[str, str]],
+) -> Answer:
     found = [(keys[hit.memory.id][0], hit.memory.content) for hit in hits if hit.memory.id in keys]
     return answered(asked, found, dict(keys.values()))
 
 
 def answered(
-    asked: Asked, found: Sequence[tuple[str, str]], session_of: Mapping[str, str]
+    asked: Asked,
+    found: Sequence[tuple[str, str]],
+    session_of: Mapping[str, str],
 ) -> Answer:
     """Score the turns in `found`, pairs of key and text, best first."""
     used = 0

@@ -103,7 +103,9 @@ class Settings:
     )
     recall_limit: int = setting(10, "Default number of memories that recall returns.")
     fusion: str = setting(
-        "learned", "How recall combines its candidate lists.", choices=("learned", "rrf")
+        "learned",
+        "How recall combines its candidate lists.",
+        choices=("learned", "rrf"),
     )
     context_tokens: int = setting(2000, "Default token budget of a context block.")
     max_content_bytes: int = setting(100_000, "Maximum size of one memory's text, in bytes.")
@@ -330,7 +332,12 @@ def agent_store(agent: str) -> Path:
     return default_store().parent / "memory" / f"{agent}.db"
 
 
-def _folder(environ: Mapping[str, str], xdg: str, windows: str, home: str) -> Path:
+def _folder(
+    environ: Mapping[str, str],
+    xdg: str,
+    windows: str,
+    home: str,
+) -> Path:
     if environ.get(xdg):
         return Path(environ[xdg]) / "holdfast"
     if sys.platform == "win32" and environ.get(windows):

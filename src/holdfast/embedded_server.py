@@ -44,7 +44,12 @@ def listen(host: str, port: int, *, advice: str) -> socket.socket:
     return listener
 
 
-def answer(app: Any, listener: socket.socket, stop: threading.Event, **settings: Any) -> None:
+def answer(
+    app: Any,
+    listener: socket.socket,
+    stop: threading.Event,
+    **settings: Any,
+) -> None:
     """Serve an ASGI application until `stop` is set."""
     chosen = uvicorn.Config(
         app,

@@ -171,7 +171,12 @@ def reason(error: Exception) -> str:
     return f"line {mark.line + 1}: {message}" if mark else message
 
 
-def meant(name: str, known: Iterable[str], *, likeness: float = 0.6) -> str:
+def meant(
+    name: str,
+    known: Iterable[str],
+    *,
+    likeness: float = 0.6,
+) -> str:
     """Return a "Did you mean" hint for a misspelt name, with a leading space; empty without a
     match.
 

@@ -28,7 +28,13 @@ class Table:
     CREATE TABLE.
     """
 
-    def __init__(self, store: str | Path, *, name: str, columns: str) -> None:
+    def __init__(
+        self,
+        store: str | Path,
+        *,
+        name: str,
+        columns: str,
+    ) -> None:
         check_place(store)
         self.ephemeral = str(store) == IN_MEMORY
         self._name = name
@@ -60,7 +66,13 @@ class Table:
             if self._connection is not None:
                 self._connection.close()
 
-    def _run(self, sql: str, values: Sequence[Any], *, make: bool) -> Rows:
+    def _run(
+        self,
+        sql: str,
+        values: Sequence[Any],
+        *,
+        make: bool,
+    ) -> Rows:
         if self._closed:
             raise StoreClosed()
         if self._url:
@@ -74,7 +86,11 @@ class Table:
     def _open(self) -> apsw.Connection:
         if self._connection is None:
             if self._file is not None and not self._file.exists():
-                self._file.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+                self._file.parent.mkdir(
+                    parents=True,
+                    mode=0o700,
+                    exist_ok=True,
+                )
                 # Create the file with its final permissions before SQLite opens it.
                 os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
             connection = apsw.Connection(str(self._file or IN_MEMORY))
@@ -85,7 +101,13 @@ class Table:
             self._connection = connection
         return self._connection
 
-    def _run_on_server(self, sql: str, values: Sequence[Any], *, make: bool) -> Rows:
+    def _run_on_server(
+        self,
+        sql: str,
+        values: Sequence[Any],
+        *,
+        make: bool,
+    ) -> Rows:
         with _server(self._url, self.location) as connection:
             if make:
                 self._make_schema(connection)

@@ -79,7 +79,10 @@ def _within(
 
 
 def _call_attributes(
-    memory: Any, operation: str, arguments: Sequence[Any], kwargs: Mapping[str, Any]
+    memory: Any,
+    operation: str,
+    arguments: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> dict[str, str]:
     """Span attributes known before the call."""
     attributes = {

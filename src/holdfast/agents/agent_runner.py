@@ -64,7 +64,11 @@ class RoleAgent:
     """A running agent. Close it when done."""
 
     def __init__(
-        self, role: Role, model: Model, memory: RoleMemory | None, tools: Sequence[Tool[object]]
+        self,
+        role: Role,
+        model: Model,
+        memory: RoleMemory | None,
+        tools: Sequence[Tool[object]],
     ) -> None:
         self.role = role
         self.memory = memory
@@ -163,7 +167,12 @@ class RoleAgent:
         raises `concurrent.futures.CancelledError`.
         """
         timeout = self.role.spec.guardrails.timeout_seconds
-        work = self.turn(prompt, history=history, watcher=watcher, more_tools=more_tools)
+        work = self.turn(
+            prompt,
+            history=history,
+            watcher=watcher,
+            more_tools=more_tools,
+        )
         try:
             return wait_for(work, timeout=timeout, started=self._note_running)
         except (HoldfastError, CancelledError, BrokenPipeError):
@@ -261,5 +270,9 @@ def _limits(role: Role) -> UsageLimits:
     )
 
 
-def _completing(role: Role, model: Model | None, environ: Mapping[str, str]) -> Complete:
+def _completing(
+    role: Role,
+    model: Model | None,
+    environ: Mapping[str, str],
+) -> Complete:
     return completing(model or models.consolidating(role, environ))

@@ -38,7 +38,11 @@ class RunOutcome:
 
 
 def pursue(
-    agent: RoleAgent, task: str, *, most_steps: int | None = None, watcher: Watcher | None = None
+    agent: RoleAgent,
+    task: str,
+    *,
+    most_steps: int | None = None,
+    watcher: Watcher | None = None,
 ) -> RunOutcome:
     """Run the agent on a task. Each call of `finish_task` stores one episode, even if a later step
     fails.
@@ -54,7 +58,11 @@ def pursue(
         """
         finished.append((status, summary))
         if agent.memory is not None and summary.strip():
-            agent.memory.capture(summary, category=CATEGORY, metadata={"status": status})
+            agent.memory.capture(
+                summary,
+                category=CATEGORY,
+                metadata={"status": status},
+            )
         return "The task is ended."
 
     most = most_steps or agent.role.spec.guardrails.max_iterations
@@ -99,4 +107,8 @@ def _ended(agent: RoleAgent, session: str) -> list[str]:
     if agent.memory is None:
         return []
     due = agent.memory.config.consolidation.interval == "after_autonomous"
-    return agent.memory.end_session(session, reason="autonomous run ended", consolidate=due)
+    return agent.memory.end_session(
+        session,
+        reason="autonomous run ended",
+        consolidate=due,
+    )

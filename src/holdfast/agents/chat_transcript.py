@@ -30,7 +30,11 @@ WIDTH = 200
 _HERE = Scope("user", "conversation")
 
 
-def search(memory: RoleMemory | None, said: Sequence[message_history.Body], rest: str) -> str:
+def search(
+    memory: RoleMemory | None,
+    said: Sequence[message_history.Body],
+    rest: str,
+) -> str:
     """Search transcripts, memories or both; the words may start with one of `SORTS`."""
     sort, _, words = rest.partition(" ")
     if sort not in SORTS:
@@ -59,7 +63,9 @@ def _in_memory(memory: RoleMemory | None, words: str) -> list[str]:
 
 
 def _in_history(
-    memory: RoleMemory | None, said: Sequence[message_history.Body], words: str
+    memory: RoleMemory | None,
+    said: Sequence[message_history.Body],
+    words: str,
 ) -> list[str]:
     """Messages with the most matching words, latest first."""
     terms = set(query_terms(words))
@@ -96,7 +102,9 @@ def summary(memory: RoleMemory | None, said: Sequence[message_history.Body]) -> 
     scripted = memory is None or memory.role.spec.model.provider == OFFLINE
     model = None if memory is None or scripted else metered(memory.hf, memory.complete)
     arc = summarise_session(
-        turns, vocabulary(memory.settings.vocabulary if memory else "general"), model
+        turns,
+        vocabulary(memory.settings.vocabulary if memory else "general"),
+        model,
     )
     if arc is None:
         return TOO_LITTLE
@@ -108,7 +116,12 @@ def summary(memory: RoleMemory | None, said: Sequence[message_history.Body]) -> 
     return "\n".join(lines)
 
 
-def export(agent: str, session: str, said: Sequence[message_history.Body], file: str) -> str:
+def export(
+    agent: str,
+    session: str,
+    said: Sequence[message_history.Body],
+    file: str,
+) -> str:
     """Export a conversation as Markdown to a new file, by default named after the session; return a
     message.
 

@@ -118,7 +118,12 @@ def _check_work(compose: Compose, roles: Mapping[str, Role]) -> None:
 class _Composition:
     """Services of one compose file, in start order."""
 
-    def __init__(self, compose: Compose, stop: threading.Event, report: Announce) -> None:
+    def __init__(
+        self,
+        compose: Compose,
+        stop: threading.Event,
+        report: Announce,
+    ) -> None:
         self._compose = compose
         self._stop = stop
         self._report = report
@@ -161,7 +166,11 @@ class _Composition:
                 service.open()
                 started.append(service)
                 # Daemon threads: a second Ctrl-C must end the process at once.
-                worker = threading.Thread(target=service.work, name=f"holdfast-{name}", daemon=True)
+                worker = threading.Thread(
+                    target=service.work,
+                    name=f"holdfast-{name}",
+                    daemon=True,
+                )
                 for thread in (worker, *self._triggers[name]):
                     thread.start()
                     threads.append(thread)

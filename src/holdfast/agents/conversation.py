@@ -52,7 +52,10 @@ class Conversation:
         person = f"cli:{config.login()}"
         stored_memory = None if agent.memory is None or agent.memory.incognito else agent.memory
         self.control = Control(
-            stored_memory, session=self.session, actor=person, forgot=self._drop_reminder
+            stored_memory,
+            session=self.session,
+            actor=person,
+            forgot=self._drop_reminder,
         )
         """Handles what the user says about memory, in plain words or with /memory."""
         self.project = ProjectMemory(agent, Path.cwd(), session=self.session)
@@ -101,7 +104,11 @@ class Conversation:
         if reply is not None and not rest:
             answered()
             return reply
-        turn = self.agent.run(rest or prompt, history=self.history, watcher=watcher)
+        turn = self.agent.run(
+            rest or prompt,
+            history=self.history,
+            watcher=watcher,
+        )
         answered()
         self.history = message_history.trimmed(
             [*self.history, *turn.messages], self.most, opens, answers
@@ -128,13 +135,22 @@ class Conversation:
         """
         match name:
             case "search":
-                return chat_transcript.search(self.agent.memory, self._said, rest)
+                return chat_transcript.search(
+                    self.agent.memory,
+                    self._said,
+                    rest,
+                )
             case "summary":
                 return chat_transcript.summary(self.agent.memory, self._said)
             case "settings":
                 return settings(self, rest)
             case "export":
-                return chat_transcript.export(self.agent.role.name, self.session, self._said, rest)
+                return chat_transcript.export(
+                    self.agent.role.name,
+                    self.session,
+                    self._said,
+                    rest,
+                )
         return None
 
     def about(self, words: str) -> Memories:
@@ -231,7 +247,11 @@ class Conversation:
         if memory is None or not asked.strip() or memory.recall_is_off:
             return ""
         try:
-            found = memory.recall(asked, top_k=REMINDERS, types=["semantic", "episodic"])
+            found = memory.recall(
+                asked,
+                top_k=REMINDERS,
+                types=["semantic", "episodic"],
+            )
         except HoldfastError as error:
             log.warning("recall for the resumed conversation failed: %s", error)
             return ""

@@ -50,7 +50,13 @@ PATIENCE = 3.0
 class ProjectMemory:
     """Project memory of one conversation. Everything is opened lazily."""
 
-    def __init__(self, agent: RoleAgent, folder: Path, *, session: str) -> None:
+    def __init__(
+        self,
+        agent: RoleAgent,
+        folder: Path,
+        *,
+        session: str,
+    ) -> None:
         self._agent = agent
         self._folder = folder
         self._session = session
@@ -130,7 +136,11 @@ class ProjectMemory:
             actor=f"agent:{memory.role.name}",
         )
         scripted = memory.role.spec.model.provider == OFFLINE
-        return project_at(hf, self._folder, session_model=None if scripted else memory.complete)
+        return project_at(
+            hf,
+            self._folder,
+            session_model=None if scripted else memory.complete,
+        )
 
     def _failed(self, error: Exception) -> None:
         self._trouble = str(error) or type(error).__name__
@@ -188,9 +198,16 @@ class ProjectMemory:
             if messages and self._project.is_on:
                 name = self._agent.role.name
                 transcript = transcript_of(
-                    messages, session=self._session, agent=name, folder=self._folder
+                    messages,
+                    session=self._session,
+                    agent=name,
+                    folder=self._folder,
                 )
-                export_session(self._project.memory, self._project.scope, transcript)
+                export_session(
+                    self._project.memory,
+                    self._project.scope,
+                    transcript,
+                )
         except Exception as error:  # errors must not fail a conversation that has ended
             self._failed(error)
 

@@ -109,7 +109,11 @@ class Service:
         try:
             answer = self.agent.run(firing.prompt).text
         except Exception as error:  # a failed run must not stop the next one
-            log.debug("a run of %s failed", self.agent.role.name, exc_info=True)
+            log.debug(
+                "a run of %s failed",
+                self.agent.role.name,
+                exc_info=True,
+            )
             reason = f"the run failed: {str(error) or type(error).__name__}"
             self._report(f"{firing.type}: {reason}")
             self._remember(firing, reason)
@@ -160,7 +164,12 @@ def serve(
     report = one_by_one(report)
     service = Service(agent, stop=stop, report=report)
     threads = triggers.start(
-        agent.role, service.offer, clock=clock, stop=stop, environ=environ, report=report
+        agent.role,
+        service.offer,
+        clock=clock,
+        stop=stop,
+        environ=environ,
+        report=report,
     )
     try:
         for thread in threads:

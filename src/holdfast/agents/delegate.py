@@ -24,7 +24,12 @@ OpenAgent = Callable[[Role, tuple[str, ...]], "RoleAgent"]
 """Opens an agent; `chain` lists its callers, the first one first."""
 
 
-def delegate_tools(role: Role, *, chain: tuple[str, ...], open_agent: OpenAgent) -> list[Tool[Any]]:
+def delegate_tools(
+    role: Role,
+    *,
+    chain: tuple[str, ...],
+    open_agent: OpenAgent,
+) -> list[Tool[Any]]:
     """Create a tool for each agent that a role can delegate to. `chain` lists the callers of this
     one.
 
@@ -39,12 +44,23 @@ def delegate_tools(role: Role, *, chain: tuple[str, ...], open_agent: OpenAgent)
                 raise InvalidInput(
                     f"{role.file} has two agents with the tool name {name!r}. Rename one of them."
                 )
-            task = _Delegation(role, delegate, agent, (*chain, role.name), open_agent)
+            task = _Delegation(
+                role,
+                delegate,
+                agent,
+                (*chain, role.name),
+                open_agent,
+            )
             description = (
                 agent.description
                 or f"Hands a task to the agent {agent.name!r} and returns its answer."
             )
-            tools[name] = Tool(task.call, name=name, description=description, takes_ctx=False)
+            tools[name] = Tool(
+                task.call,
+                name=name,
+                description=description,
+                takes_ctx=False,
+            )
     return list(tools.values())
 
 
@@ -112,7 +128,9 @@ class _Delegation:
         check_place(shared.store_path)
         if is_server(shared.store_path):
             return role.sharing(
-                shared.store_path, shared.max_memories, scope=f"shared:{self._caller.name}"
+                shared.store_path,
+                shared.max_memories,
+                scope=f"shared:{self._caller.name}",
             )
         return role.sharing(str(self._caller.beside(shared.store_path)), shared.max_memories)
 

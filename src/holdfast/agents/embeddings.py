@@ -78,11 +78,19 @@ def _spec(model: str, provider: str, *, named: bool) -> str:
     return model if whole else f"{embedding}:{model}"
 
 
-def tiers(role: Role, environ: Mapping[str, str], clock: Clock) -> Tiers:
+def tiers(
+    role: Role,
+    environ: Mapping[str, str],
+    clock: Clock,
+) -> Tiers:
     """Models of an agent, each loaded on first use."""
     chosen = choose(role)
     return Tiers(
-        chosen.specs, environ=environ, base_url=chosen.base_url, key_env=chosen.key_env, clock=clock
+        chosen.specs,
+        environ=environ,
+        base_url=chosen.base_url,
+        key_env=chosen.key_env,
+        clock=clock,
     )
 
 
@@ -107,7 +115,12 @@ def check_keys(role: Role, environ: Mapping[str, str]) -> None:
             ) from error
 
 
-def check_model(role: Role, store: Store, scope: Scope, using: Tiers) -> None:
+def check_model(
+    role: Role,
+    store: Store,
+    scope: Scope,
+    using: Tiers,
+) -> None:
     """Raise EmbeddingModelChangedError if the memories were embedded by models that the role does
     not use.
 
@@ -124,7 +137,12 @@ def check_model(role: Role, store: Store, scope: Scope, using: Tiers) -> None:
         check_length(role, store, scope, embedder)
 
 
-def check_length(role: Role, store: Store, scope: Scope, embedder: Embedder) -> None:
+def check_length(
+    role: Role,
+    store: Store,
+    scope: Scope,
+    embedder: Embedder,
+) -> None:
     """Raise DimensionMismatchError if a model's vectors now have another length than the stored
     ones.
     """

@@ -176,7 +176,11 @@ class Control:
             case ["forget", ("fact" | "session" | "rule") as one, number] if number.lstrip(
                 "#"
             ).isdecimal():
-                asked = Command("forget_number", number=int(number.lstrip("#")), sort=f"{one}s")
+                asked = Command(
+                    "forget_number",
+                    number=int(number.lstrip("#")),
+                    sort=f"{one}s",
+                )
             case ["clear", ("facts" | "sessions" | "rules" | "all") as sort]:
                 asked = Command("wipe", sort="" if sort == "all" else sort)
             case ["purge-crisis", *days] if len(days) < 2 and all(map(_is_days, days)):
@@ -302,9 +306,18 @@ class Control:
             return None
         at = memory.clock()
         limit = memory.settings.max_content_bytes
-        turn = commit.build(_turn(asked.about), memory.scope, at=at, max_bytes=limit)
+        turn = commit.build(
+            _turn(asked.about),
+            memory.scope,
+            at=at,
+            max_bytes=limit,
+        )
         candidate = _candidate(turn, kind)
-        barred = hard_guard(candidate, turn, vocabulary(memory.settings.vocabulary))
+        barred = hard_guard(
+            candidate,
+            turn,
+            vocabulary(memory.settings.vocabulary),
+        )
         if barred:
             return f"I won't keep that: {barred}."
         draft = Draft(

@@ -41,7 +41,12 @@ class MemoryTools:
         stored = self._memory.remember("semantic", content, category=category)
         return _describe("Remembered", stored)
 
-    def recall(self, query: str, top_k: int = 5, memory_types: list[str] | None = None) -> str:
+    def recall(
+        self,
+        query: str,
+        top_k: int = 5,
+        memory_types: list[str] | None = None,
+    ) -> str:
         """Search long-term memory for what is relevant to a query.
 
         Args:
@@ -55,7 +60,10 @@ class MemoryTools:
         return "\n\n---\n\n".join(map(_found, found)) or NOTHING_RELEVANT
 
     def list_memories(
-        self, category: str | None = None, limit: int = 20, memory_type: str | None = None
+        self,
+        category: str | None = None,
+        limit: int = 20,
+        memory_type: str | None = None,
     ) -> str:
         """List the most recent memories.
 
@@ -66,7 +74,11 @@ class MemoryTools:
         """
         if not self._memory.exists:
             return NOTHING_STORED
-        listed = self._memory.listed(type_=memory_type, category=category, limit=limit)
+        listed = self._memory.listed(
+            type_=memory_type,
+            category=category,
+            limit=limit,
+        )
         return "\n".join(map(_listed, listed)) or NOTHING_LISTED
 
     def learn_procedure(self, content: str, category: str = "general") -> str:
@@ -76,7 +88,11 @@ class MemoryTools:
             content: The procedure, as an instruction that can be understood on its own.
             category: One word that says what it is about, such as deployment.
         """
-        stored = self._memory.remember("procedural", content, category=category)
+        stored = self._memory.remember(
+            "procedural",
+            content,
+            category=category,
+        )
         return _describe("Learned procedure", stored)
 
     def record_episode(self, content: str, category: str = "general") -> str:

@@ -87,7 +87,10 @@ def _guarded_complaint(complaint: Mapping[str, Any]) -> Any:
 
 
 def trimmed(
-    messages: Sequence[T], most: int, opens: Callable[[T], bool], answers: Callable[[T], bool]
+    messages: Sequence[T],
+    most: int,
+    opens: Callable[[T], bool],
+    answers: Callable[[T], bool],
 ) -> list[T]:
     """Return at most `most` last messages, starting with a valid first one.
 
@@ -115,7 +118,11 @@ def answers(message: Body) -> bool:
     return bool(message["kind"] == "response")
 
 
-def of_agent(hf: Holdfast, agent: str, mode: str = INTERACTIVE) -> list[Session]:
+def of_agent(
+    hf: Holdfast,
+    agent: str,
+    mode: str = INTERACTIVE,
+) -> list[Session]:
     """Sessions of an agent, most recently active first."""
     return [
         one

@@ -80,7 +80,10 @@ def resolve(wanted: Model, environ: Mapping[str, str]) -> AnyModel:
 
         return offline_model()
     return chat_model(
-        wanted.provider, wanted.name, base_url=wanted.base_url, key=_key(wanted, environ)
+        wanted.provider,
+        wanted.name,
+        base_url=wanted.base_url,
+        key=_key(wanted, environ),
     )
 
 

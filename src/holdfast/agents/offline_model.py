@@ -64,7 +64,11 @@ Answer = str | ToolCallPart
 
 def offline_model() -> FunctionModel:
     """The scripted agent as a pydantic-ai model."""
-    return FunctionModel(_respond, stream_function=_stream, model_name="offline")
+    return FunctionModel(
+        _respond,
+        stream_function=_stream,
+        model_name="offline",
+    )
 
 
 def _respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
@@ -127,7 +131,11 @@ def _first_call(said: str, tools: set[str]) -> ToolCallPart:
     return ToolCallPart("recall", {"query": said})
 
 
-def _after(said: str, returned: ToolReturnPart, tools: set[str]) -> Answer:
+def _after(
+    said: str,
+    returned: ToolReturnPart,
+    tools: set[str],
+) -> Answer:
     text = _answer(returned)
     if "finish_task" in tools and returned.tool_name != "finish_task":
         summary = text

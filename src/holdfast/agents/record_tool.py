@@ -18,7 +18,9 @@ class RecordTools:
     def __init__(self, memory: RoleMemory, folder: Path) -> None:
         self._memory = memory
         self._places = places_around(
-            folder, config.login(), config.default_store(memory.environ).parent
+            folder,
+            config.login(),
+            config.default_store(memory.environ).parent,
         )
 
     @property
@@ -27,7 +29,11 @@ class RecordTools:
         return not self._memory.incognito and any(place.name == "project" for place in self._places)
 
     def add_record(
-        self, content: str, category: str, title: str = "", scope: str = "project"
+        self,
+        content: str,
+        category: str,
+        title: str = "",
+        scope: str = "project",
     ) -> str:
         """Write down what should be known in every session from now on, as a record that people can
         read and edit.
@@ -55,7 +61,12 @@ class RecordTools:
             background=False,
             places=self._places,
         ) as hf:
-            record = hf.records.add(content, category=category, title=title, place=scope)
+            record = hf.records.add(
+                content,
+                category=category,
+                title=title,
+                place=scope,
+            )
         return f"Recorded (id={record.id}, category={record.category}, scope={scope})"
 
 

@@ -24,7 +24,11 @@ DEFAULT_MEMORIES = 1000
 class Strict(BaseModel):
     """Base model: unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        protected_namespaces=(),
+    )
 
 
 M = TypeVar("M", bound=Strict)
@@ -259,7 +263,12 @@ class Role(Strict):
         changed._file = self._file
         return changed
 
-    def sharing(self, store_path: str, max_memories: int | None, scope: str | None = None) -> Role:
+    def sharing(
+        self,
+        store_path: str,
+        max_memories: int | None,
+        scope: str | None = None,
+    ) -> Role:
         """The same agent with a shared memory, added if it had none. Without a cap it keeps its
         own.
         """

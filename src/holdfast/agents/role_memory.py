@@ -130,11 +130,17 @@ class RoleMemory:
         if self.incognito:
             return InMemoryStore(clock=self.clock)
         try:
-            return open_store(self.place, replica=self.settings.replica, clock=self.clock)
+            return open_store(
+                self.place,
+                replica=self.settings.replica,
+                clock=self.clock,
+            )
         except StoreError as error:
             if not is_server(self.place) and initrunner.is_database(Path(self.place)):
                 message = initrunner.refused(
-                    Path(self.place), self.role.file, named=self.config.store_path is not None
+                    Path(self.place),
+                    self.role.file,
+                    named=self.config.store_path is not None,
                 )
                 raise type(error)(f"{self.place} {message}") from error
             message = str(error).replace(
@@ -198,7 +204,12 @@ class RoleMemory:
             return
         embeddings.check_keys(self.role, self.environ)
         if self.exists:
-            embeddings.check_model(self.role, self.hf.store, self.scope, self.tiers)
+            embeddings.check_model(
+                self.role,
+                self.hf.store,
+                self.scope,
+                self.tiers,
+            )
 
     def close(self) -> None:
         """Close everything. Idempotent."""
@@ -265,10 +276,19 @@ class RoleMemory:
         for embedder in self.tiers:
             if not embed_some(self.hf.store, self.tiers, embedder, limit=_FEW, scopes=[self.scope]):
                 # The log has the reason. An unreachable model comes back; a changed one does not.
-                embeddings.check_length(self.role, self.hf.store, self.scope, embedder)
+                embeddings.check_length(
+                    self.role,
+                    self.hf.store,
+                    self.scope,
+                    embedder,
+                )
 
     def recall(
-        self, query: str, *, top_k: int = 5, types: Sequence[str] | None = None
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        types: Sequence[str] | None = None,
     ) -> list[ScoredMemory]:
         """Recall memories for a query, most similar first, of these types or all."""
         if top_k < 1:
@@ -284,7 +304,11 @@ class RoleMemory:
         return sorted(found, key=lambda one: -one.score)
 
     def listed(
-        self, *, type_: str | None = None, category: str | None = None, limit: int | None = 20
+        self,
+        *,
+        type_: str | None = None,
+        category: str | None = None,
+        limit: int | None = 20,
     ) -> Memories:
         """Active memories, newest first."""
         if limit is not None and limit < 1:
@@ -307,7 +331,11 @@ class RoleMemory:
         try:
             return procedures(self.hf.store, self.scope, self.clock()) if self.exists else ""
         except HoldfastError as error:
-            log.warning("the procedures of %s could not be read: %s", self.role.name, error)
+            log.warning(
+                "the procedures of %s could not be read: %s",
+                self.role.name,
+                error,
+            )
             return ""
 
     @property
@@ -323,7 +351,11 @@ class RoleMemory:
         return len(self.hf.reviews.list()) if self.exists else 0
 
     def capture(
-        self, content: str, *, category: str, metadata: Mapping[str, Any] | None = None
+        self,
+        content: str,
+        *,
+        category: str,
+        metadata: Mapping[str, Any] | None = None,
     ) -> Memory | None:
         """Store an episode for the agent. Never raises: a failure is logged, and None is
         returned.
@@ -331,9 +363,18 @@ class RoleMemory:
         if not self.config.episodic.enabled:
             return None
         try:
-            return self.remember("episodic", content, category=category, metadata=metadata)
+            return self.remember(
+                "episodic",
+                content,
+                category=category,
+                metadata=metadata,
+            )
         except (HoldfastError, OSError) as error:
-            log.warning("an episode of %s was not captured: %s", self.role.name, error)
+            log.warning(
+                "an episode of %s was not captured: %s",
+                self.role.name,
+                error,
+            )
             return None
 
     @property
@@ -410,7 +451,12 @@ class RoleMemory:
             ),
         )
 
-    def _append(self, session: str, messages: Sequence[message_history.Body], mode: str) -> None:
+    def _append(
+        self,
+        session: str,
+        messages: Sequence[message_history.Body],
+        mode: str,
+    ) -> None:
         scope = self.hf.scopes[0]
         at = self.clock()
         name = self.role.name
@@ -444,7 +490,13 @@ class RoleMemory:
         if self.exists:
             self._quietly("the session was not removed", lambda: self.hf.sessions.purge(session))
 
-    def end_session(self, session: str, *, reason: str, consolidate: bool) -> list[str]:
+    def end_session(
+        self,
+        session: str,
+        *,
+        reason: str,
+        consolidate: bool,
+    ) -> list[str]:
         """End a session: mark it, prune old ones, consolidate if due.
 
         Never raises; returns lines for the user.

@@ -39,21 +39,33 @@ OWN_TOOLS = (
 )
 
 
-def export_session(hf: BaseClient, scope: Scope, transcript: Transcript) -> None:
+def export_session(
+    hf: BaseClient,
+    scope: Scope,
+    transcript: Transcript,
+) -> None:
     """Store a conversation as a session of a project, to be read after it has been idle long
     enough.
     """
     at = hf.clock()
     name = f"holdfast run: {transcript.agent}"
     document = session_documents.session_document(
-        transcript, name, scope, at=at, max_bytes=hf.settings.max_content_bytes
+        transcript,
+        name,
+        scope,
+        at=at,
+        max_bytes=hf.settings.max_content_bytes,
     )
     author = Author(hf.actor, new_id("run", at), at, "index")
     hf.store.write(author, lambda tx: session_documents.put(tx, document, at=at))
 
 
 def transcript_of(
-    messages: Sequence[ModelMessage], *, session: str, agent: str, folder: Path
+    messages: Sequence[ModelMessage],
+    *,
+    session: str,
+    agent: str,
+    folder: Path,
 ) -> Transcript:
     """Texts and tool calls of a conversation, in order."""
     transcript = Transcript(session, agent, folder, cwd=str(folder))
@@ -71,7 +83,12 @@ def _entries(messages: Sequence[ModelMessage], talk: Talk) -> Iterator[Entry]:
     yield from talk.rest()
 
 
-def _hear(part: object, talk: Talk, answered: datetime | None, number: int) -> None:
+def _hear(
+    part: object,
+    talk: Talk,
+    answered: datetime | None,
+    number: int,
+) -> None:
     match part:
         case UserPromptPart(content=content, timestamp=at):
             # A prompt with pictures or files is a list; only its texts are exported.
@@ -81,10 +98,19 @@ def _hear(part: object, talk: Talk, answered: datetime | None, number: int) -> N
         case TextPart(content=text):
             talk.say("assistant", text, micros(answered), number)
         case ToolCallPart(tool_name=name) if name not in OWN_TOOLS:
-            talk.call(part.tool_call_id, name, part.args_as_dict(), micros(answered), number)
+            talk.call(
+                part.tool_call_id,
+                name,
+                part.args_as_dict(),
+                micros(answered),
+                number,
+            )
         case ToolReturnPart(tool_name=name) if name not in OWN_TOOLS:
             talk.outcome(
-                part.tool_call_id, part.model_response_str(), micros(part.timestamp), number
+                part.tool_call_id,
+                part.model_response_str(),
+                micros(part.timestamp),
+                number,
             )
         case RetryPromptPart(tool_name=str(name)) if name not in OWN_TOOLS:
             talk.outcome(

@@ -55,7 +55,12 @@ class AuditLog(Protocol):
     location: str
 
     def record(
-        self, *, session: str, level: int, path: Path, owner: str | None = None
+        self,
+        *,
+        session: str,
+        level: int,
+        path: Path,
+        owner: str | None = None,
     ) -> SafetyEvent:
         """Record an event now. The session is stored as a hash; in memory, the owner is omitted."""
 
@@ -96,7 +101,12 @@ class _TableAudit:
         self.location = table.location
 
     def record(
-        self, *, session: str, level: int, path: Path, owner: str | None = None
+        self,
+        *,
+        session: str,
+        level: int,
+        path: Path,
+        owner: str | None = None,
     ) -> SafetyEvent:
         if level not in LEVELS or path not in PATHS:
             raise InvalidInput(
@@ -107,7 +117,14 @@ class _TableAudit:
         # An incognito session leaves nothing that names a person.
         stored_owner = None if self._table.ephemeral else owner
         hashed = hash_session_id(session)
-        event = SafetyEvent(new_id("safety", at), at, hashed, stored_owner, int(level), path)
+        event = SafetyEvent(
+            new_id("safety", at),
+            at,
+            hashed,
+            stored_owner,
+            int(level),
+            path,
+        )
         self._table.write(
             "INSERT INTO audit (id, at, session, owner, level, path) VALUES (?, ?, ?, ?, ?, ?)",
             (event.id, event.at, event.session, event.owner, event.level, event.path),

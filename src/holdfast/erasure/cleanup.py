@@ -24,10 +24,21 @@ def enqueue_cleanup(tx: Transaction, scope: Scope, at: Micros) -> None:
     tx.jobs.enqueue(scope, KIND, KEY, watermark=at)
 
 
-def finish(store: Store, scope: Scope, author: Author, *, wait: float = WAIT) -> Places:
+def finish(
+    store: Store,
+    scope: Scope,
+    author: Author,
+    *,
+    wait: float = WAIT,
+) -> Places:
     """Clean up now and report for each place whether it is clean. Finishes the job if all are."""
     job = store.jobs.claim(
-        [KIND], keys=[KEY], scopes=[scope], worker=worker_name(), now=author.at, lease=LEASE
+        [KIND],
+        keys=[KEY],
+        scopes=[scope],
+        worker=worker_name(),
+        now=author.at,
+        lease=LEASE,
     )
     try:
         places = store.scrub(wait=wait)
@@ -39,7 +50,11 @@ def finish(store: Store, scope: Scope, author: Author, *, wait: float = WAIT) ->
         # The receipt reports the failure, and the next worker retries.
         with suppress(HoldfastError):
             if waiting:
-                store.jobs.fail(job, error=waiting[0].detail, retry_at=author.at + RETRY)
+                store.jobs.fail(
+                    job,
+                    error=waiting[0].detail,
+                    retry_at=author.at + RETRY,
+                )
             else:
                 store.write(author, lambda tx: tx.jobs.finish(job))
     return places

@@ -75,7 +75,11 @@ class _Trail:
         # A memory that was judged as staying may have gone later in the walk.
         staying = [one for id_, one in kept.items() if id_ not in self._going]
         unread = [one for id_, one in self._unread.items() if id_ not in self._going]
-        return Fallout(tuple(self._going.values()), tuple(staying), tuple(unread))
+        return Fallout(
+            tuple(self._going.values()),
+            tuple(staying),
+            tuple(unread),
+        )
 
     def _follow(self, memory: Memory) -> None:
         for edge in self._tx.edges(memory.scope, memory.id):
@@ -132,7 +136,11 @@ class _Trail:
         return kept
 
 
-def repeats(derived: Memory, gone: Sequence[Memory], left: Sequence[Memory]) -> bool:
+def repeats(
+    derived: Memory,
+    gone: Sequence[Memory],
+    left: Sequence[Memory],
+) -> bool:
     """Whether the memory says something that no remaining source says."""
     for quote in (derived.quote, *derived.metadata.get("quotes", ())):
         if not quote:

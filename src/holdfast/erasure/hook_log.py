@@ -22,7 +22,11 @@ Line = dict[str, Any]
 PERSONAL = ("user", "assistant")
 
 
-def erase_from_log(scope: Scope, target: Target, receipt: Receipt) -> ErasureTarget | None:
+def erase_from_log(
+    scope: Scope,
+    target: Target,
+    receipt: Receipt,
+) -> ErasureTarget | None:
     """Remove the target of an erasure from the hook log; None if the log has nothing about it.
 
     Lines about an erased session or project are deleted; in other lines only the ids of erased
@@ -37,7 +41,9 @@ def erase_from_log(scope: Scope, target: Target, receipt: Receipt) -> ErasureTar
         changed = sum(_rewritten(file, is_gone, gone) for file in config.hook_logs())
     except OSError as error:
         return ErasureTarget(
-            "hook log", "pending", f"{config.hook_logs()[0]}: {error.strerror}. Delete it."
+            "hook log",
+            "pending",
+            f"{config.hook_logs()[0]}: {error.strerror}. Delete it.",
         )
     return (
         ErasureTarget("hook log", "clean", f"{counted(changed, 'line')} erased.")
@@ -64,7 +70,11 @@ def _is_gone(scope: Scope, target: Target) -> Callable[[Line], bool]:
     return is_gone
 
 
-def _rewritten(file: Path, is_gone: Callable[[Line], bool], gone: Collection[str]) -> int:
+def _rewritten(
+    file: Path,
+    is_gone: Callable[[Line], bool],
+    gone: Collection[str],
+) -> int:
     """Rewrite a log file without the erased data; return the number of changed lines."""
     try:
         before = file.read_text("utf-8", "replace").splitlines()
@@ -78,7 +88,9 @@ def _rewritten(file: Path, is_gone: Callable[[Line], bool], gone: Collection[str
 
 
 def _kept(
-    lines: list[str], is_gone: Callable[[Line], bool], gone: Collection[str]
+    lines: list[str],
+    is_gone: Callable[[Line], bool],
+    gone: Collection[str],
 ) -> Iterator[str]:
     for text in lines:
         try:

@@ -30,14 +30,23 @@ def rebuild_project_files(
         remove_files(folder)
         detail = "The files built from the project's sessions were deleted."
         return ErasureTarget(PLACE, "clean", detail)
-    kept = stage1_outputs.outputs(store, scope, building.settings.max_raw_memories_for_global)
+    kept = stage1_outputs.outputs(
+        store,
+        scope,
+        building.settings.max_raw_memories_for_global,
+    )
     replace_files(folder, build.file_set(kept, building, scope), author.run)
     build.enqueue(store, scope, author)
     detail = "The files built from the project's sessions were rebuilt."
     return ErasureTarget(PLACE, "clean", detail)
 
 
-def clear_project_memory(store: Store, scope: Scope, building: Building, author: Author) -> int:
+def clear_project_memory(
+    store: Store,
+    scope: Scope,
+    building: Building,
+    author: Author,
+) -> int:
     """Erase everything built for a project, in the store and on disk. Returns the number of
     sessions.
 

@@ -42,7 +42,12 @@ class _Rehearsed(Exception):
         self.erased = erased
 
 
-def plan(store: Store, scopes: Sequence[Scope], target: Target, author: Author) -> Plan:
+def plan(
+    store: Store,
+    scopes: Sequence[Scope],
+    target: Target,
+    author: Author,
+) -> Plan:
     """Return what `erase` would do now."""
 
     def rehearse(tx: Transaction) -> None:
@@ -53,12 +58,23 @@ def plan(store: Store, scopes: Sequence[Scope], target: Target, author: Author) 
     except _Rehearsed as rehearsed:
         done = rehearsed.erased
         kept = (*done.fallout.kept, *same_words(store, done.fallout))
-        return Plan(done.scope, done.counts, done.fallout.going, done.again, kept)
+        return Plan(
+            done.scope,
+            done.counts,
+            done.fallout.going,
+            done.again,
+            kept,
+        )
     raise AssertionError("a rehearsal always ends by an exception")
 
 
 def erase(
-    files: FileBackedStore, scopes: Sequence[Scope], target: Target, author: Author, *, wait: float
+    files: FileBackedStore,
+    scopes: Sequence[Scope],
+    target: Target,
+    author: Author,
+    *,
+    wait: float,
 ) -> Receipt:
     """Erase a target everywhere and return a receipt. Raises NotFound."""
     changes = Changes()
@@ -83,7 +99,12 @@ def erase(
 
 
 def _erase_in_store(
-    store: Store, scopes: Sequence[Scope], target: Target, author: Author, *, wait: float
+    store: Store,
+    scopes: Sequence[Scope],
+    target: Target,
+    author: Author,
+    *,
+    wait: float,
 ) -> Receipt:
     """Erase rows in one transaction, then clean the store's files."""
     nonce = secrets.token_hex(16)

@@ -13,7 +13,11 @@ from ..storage.protocol import ErasureTarget
 from ..types import Scope
 
 
-def delete_record_files(places: Sequence[RecordRoot], scope: Scope, changes: Changes) -> None:
+def delete_record_files(
+    places: Sequence[RecordRoot],
+    scope: Scope,
+    changes: Changes,
+) -> None:
     """Delete all record files of a scope; `changes` can roll it back."""
     place = next((one for one in places if one.scope == scope), None)
     if place is None:

@@ -48,7 +48,12 @@ class ErasedRows:
 
 
 def erase_rows(
-    tx: Transaction, scopes: Sequence[Scope], target: Target, author: Author, *, nonce: str
+    tx: Transaction,
+    scopes: Sequence[Scope],
+    target: Target,
+    author: Author,
+    *,
+    nonce: str,
 ) -> ErasedRows:
     """Erase a target's rows. The order matters: seals and sources are read while the rows exist,
     and quotations are replaced once the quoted rows are gone.
@@ -73,7 +78,12 @@ def erase_rows(
     return ErasedRows(scope, _counts(tx), tuple(items), found, again)
 
 
-def _erase_scope(tx: Transaction, scope: Scope, author: Author, nonce: str) -> ErasedRows:
+def _erase_scope(
+    tx: Transaction,
+    scope: Scope,
+    author: Author,
+    nonce: str,
+) -> ErasedRows:
     items = tuple(
         Item(noun, id_, seal(nonce, text)) for noun, id_, text in tx.erasure.contents(scope)
     )
@@ -107,7 +117,11 @@ def _purge_memories(tx: Transaction, going: Memories) -> None:
             tx.erasure.entity(entity, names)
 
 
-def _only_in(gone: Sequence[Memory], left: Sequence[Memory], entity: Entity) -> list[str]:
+def _only_in(
+    gone: Sequence[Memory],
+    left: Sequence[Memory],
+    entity: Entity,
+) -> list[str]:
     """Names of an entity that occur only in erased memories."""
     erased = _text_of(gone)
     remaining = _text_of(left)
@@ -118,7 +132,12 @@ def _text_of(memories: Sequence[Memory]) -> str:
     return fold_text("\n".join(f"{one.title}\n{one.content}\n{one.author}" for one in memories))
 
 
-def _purge_session(tx: Transaction, scope: Scope, session: str, nonce: str) -> list[Item]:
+def _purge_session(
+    tx: Transaction,
+    scope: Scope,
+    session: str,
+    nonce: str,
+) -> list[Item]:
     items = [Item("session", "", seal(nonce, session))]
     items += [
         Item(noun, id_, seal(nonce, body))

@@ -23,7 +23,11 @@ SAME_WORDS = "says the same words"
 IN_SESSION = "said in the session"
 
 
-def select(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Fallout:
+def select(
+    tx: Transaction,
+    scopes: Sequence[Scope],
+    target: Target,
+) -> Fallout:
     """Selection of a target: named memories, what was derived from them, records elsewhere."""
     if target.session is not None:
         named = list(_of_session(tx, scopes[0], target.session))
@@ -37,7 +41,11 @@ def select(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Fallout:
     return fallout(tx, [*named, *elsewhere])
 
 
-def left_behind(tx: Transaction, scopes: Sequence[Scope], memory: Memory) -> Iterator[Memory]:
+def left_behind(
+    tx: Transaction,
+    scopes: Sequence[Scope],
+    memory: Memory,
+) -> Iterator[Memory]:
     """Journal entries in other scopes about a memory that was moved from there."""
     for scope in scopes:
         if scope == memory.scope or tx.memory(scope, memory.id) is not None:
@@ -64,7 +72,11 @@ def same_words(store: Store, found: Fallout) -> Iterator[Kept]:
                 yield Kept(memory, SAME_WORDS)
 
 
-def _by_ref(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Iterator[Going]:
+def _by_ref(
+    tx: Transaction,
+    scopes: Sequence[Scope],
+    target: Target,
+) -> Iterator[Going]:
     seen: set[str] = set()
     for ref in target.refs:
         memory = _found(tx, scopes, ref)
@@ -77,7 +89,11 @@ def _by_ref(tx: Transaction, scopes: Sequence[Scope], target: Target) -> Iterato
                 yield Going(one, NAMED)
 
 
-def _found(tx: Transaction, scopes: Sequence[Scope], ref: str | int) -> Memory:
+def _found(
+    tx: Transaction,
+    scopes: Sequence[Scope],
+    ref: str | int,
+) -> Memory:
     for scope in scopes:
         memory = tx.memory(scope, ref)
         # A deleted memory is named by its id: its number may belong to another one by now.
@@ -98,7 +114,11 @@ def _all_sources(tx: Transaction, memory: Memory) -> Iterator[Memory]:
             yield from _all_sources(tx, source)
 
 
-def _of_session(tx: Transaction, scope: Scope, session: str) -> Iterator[Going]:
+def _of_session(
+    tx: Transaction,
+    scope: Scope,
+    session: str,
+) -> Iterator[Going]:
     members = tx.sessions.memories(scope, session, named=True)
     if not members and tx.sessions.get(scope, session) is None:
         raise NotFound(f"No session {session!r} in {scope}. Nothing was erased.", id=session)
@@ -111,7 +131,10 @@ def _of_session(tx: Transaction, scope: Scope, session: str) -> Iterator[Going]:
 
 
 def _made_elsewhere(
-    tx: Transaction, scopes: Sequence[Scope], going: Memories, session: str | None
+    tx: Transaction,
+    scopes: Sequence[Scope],
+    going: Memories,
+    session: str | None,
 ) -> Iterator[Going]:
     """Records in other scopes derived from the erased session. No link leads there, but they name
     the session and quote it.

@@ -47,7 +47,12 @@ class FeedbackLog(Protocol):
     location: str
 
     def add(
-        self, *, session: str, label: Label, source: Source = "library", owner: str | None = None
+        self,
+        *,
+        session: str,
+        label: Label,
+        source: Source = "library",
+        owner: str | None = None,
     ) -> Feedback:
         """Record a label for a session now. The session is stored as a hash; an in-memory log omits
         the owner.
@@ -87,7 +92,12 @@ class _TableFeedback:
         self.location = table.location
 
     def add(
-        self, *, session: str, label: Label, source: Source = "library", owner: str | None = None
+        self,
+        *,
+        session: str,
+        label: Label,
+        source: Source = "library",
+        owner: str | None = None,
     ) -> Feedback:
         if label not in LABELS or source not in SOURCES:
             raise InvalidInput(
@@ -98,7 +108,14 @@ class _TableFeedback:
         # An incognito session leaves nothing that names a person.
         stored_owner = None if self._table.ephemeral else owner
         hashed = hash_session_id(session)
-        one = Feedback(new_id("feedback", at), at, hashed, stored_owner, label, source)
+        one = Feedback(
+            new_id("feedback", at),
+            at,
+            hashed,
+            stored_owner,
+            label,
+            source,
+        )
         self._table.write(
             "INSERT INTO feedback (id, at, session, owner, label, source) "
             "VALUES (?, ?, ?, ?, ?, ?)",

@@ -72,7 +72,10 @@ class MemoryFiles:
         if path in files or path == ROOT or _below(path, files):
             raise ToolRefused(f"File {path} already exists")
         draft = commit.Draft(
-            **_fields(path, file_text), kind=_kind(path), category="notes", source=SOURCE
+            **_fields(path, file_text),
+            kind=_kind(path),
+            category="notes",
+            source=SOURCE,
         )
         stored = self._put(draft)
         if stored.status == "proposed":
@@ -81,7 +84,12 @@ class MemoryFiles:
             )
         return f"File created successfully at: {path}"
 
-    def str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
+    def str_replace(
+        self,
+        path: str,
+        old_str: str,
+        new_str: str = "",
+    ) -> str:
         """Replace a text that occurs once."""
         memory = self._file(path)
         text = text_of(memory)
@@ -111,7 +119,12 @@ class MemoryFiles:
             "numbers):\n"
         ) + "\n".join(_numbered(number + 1, lines_now[number]) for number in shown)
 
-    def insert(self, path: str, insert_line: int, insert_text: str) -> str:
+    def insert(
+        self,
+        path: str,
+        insert_line: int,
+        insert_text: str,
+    ) -> str:
         """Insert lines after a line; 0 is the beginning."""
         memory = self._file(path)
         lines = text_of(memory).split("\n")
@@ -187,10 +200,19 @@ class MemoryFiles:
         """
         hf = self._hf
         at = self._hf.clock()
-        memory = commit.build(draft, hf.scopes[0], at=at, max_bytes=hf.settings.max_content_bytes)
+        memory = commit.build(
+            draft,
+            hf.scopes[0],
+            at=at,
+            max_bytes=hf.settings.max_content_bytes,
+        )
 
         def work(tx: Transaction) -> Memory:
-            (admitted,) = permission_checks.admit(tx, [memory], who_of(hf, "remember"))
+            (admitted,) = permission_checks.admit(
+                tx,
+                [memory],
+                who_of(hf, "remember"),
+            )
             stored = admitted if admitted.seq else tx.add(admitted)
             if stored.status == "active":
                 entity_linking.note(tx, [stored], at=at)
@@ -219,7 +241,12 @@ class MemoryFiles:
         new = commit.build(draft, memory.scope, at=at, max_bytes=limit)
 
         def work(tx: Transaction) -> None:
-            corrected = commit.correct(tx, _fresh(tx, memory), new, reason="edited by the model")
+            corrected = commit.correct(
+                tx,
+                _fresh(tx, memory),
+                new,
+                reason="edited by the model",
+            )
             entity_linking.note(tx, [corrected], at=at)
 
         self._hf.admin.write("correct", work)
@@ -320,7 +347,11 @@ def _size(count: int) -> str:
     return f"{size:.0f}{unit}" if size == int(size) else f"{size:.1f}{unit}"
 
 
-def _numbered_file(path: str, text: str, view_range: list[int] | None) -> str:
+def _numbered_file(
+    path: str,
+    text: str,
+    view_range: list[int] | None,
+) -> str:
     lines = text.split("\n")
     if len(lines) > MOST_LINES:
         raise ToolRefused(f"File {path} exceeds maximum line limit of 999,999 lines.")

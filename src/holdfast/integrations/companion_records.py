@@ -42,10 +42,19 @@ def place_of(namespace: Namespace) -> tuple[Scope, Kind]:
     )
 
 
-def record_of(namespace: Namespace, memory: Memory, score: float | None = None) -> Record:
+def record_of(
+    namespace: Namespace,
+    memory: Memory,
+    score: float | None = None,
+) -> Record:
     """Convert a memory to a record: the stored value verbatim, or the fields of other memories."""
     if memory.source == SOURCE and "value" in memory.metadata:
-        return Record(namespace, memory.metadata["record"], dict(memory.metadata["value"]), score)
+        return Record(
+            namespace,
+            memory.metadata["record"],
+            dict(memory.metadata["value"]),
+            score,
+        )
     value = {"text": memory.content, "category": memory.category, "confidence": memory.confidence}
     triple = memory.triple
     fields = (
@@ -54,12 +63,20 @@ def record_of(namespace: Namespace, memory: Memory, score: float | None = None) 
         else {}
     )
     return Record(
-        namespace, memory.id, {**value, **fields, "created_at": iso(memory.created_at)}, score
+        namespace,
+        memory.id,
+        {**value, **fields, "created_at": iso(memory.created_at)},
+        score,
     )
 
 
 def memory_of(
-    namespace: Namespace, key: str, value: Mapping[str, Any], *, at: Micros, max_bytes: int
+    namespace: Namespace,
+    key: str,
+    value: Mapping[str, Any],
+    *,
+    at: Micros,
+    max_bytes: int,
 ) -> Memory:
     """Return the memory for a value; InvalidInput if the value or key is invalid."""
     scope, kind = place_of(namespace)
@@ -67,7 +84,12 @@ def memory_of(
         raise InvalidInput(
             f"A key must be text and a value a JSON object, not {key!r:.40} and {value!r:.40}."
         )
-    memory = commit.build(_draft(kind, key, value), scope, at=at, max_bytes=max_bytes)
+    memory = commit.build(
+        _draft(kind, key, value),
+        scope,
+        at=at,
+        max_bytes=max_bytes,
+    )
     if memory.metadata["record"] != key:
         raise InvalidInput(
             "A key must not contain a secret or characters that no database can store. "
@@ -75,7 +97,11 @@ def memory_of(
         )
     retired = value.get("dormant_at") or value.get("superseded_by")
     if value.get("user_visible") is False or retired:
-        return memory.with_(status="superseded", status_at=at, status_reason=HIDDEN)
+        return memory.with_(
+            status="superseded",
+            status_at=at,
+            status_reason=HIDDEN,
+        )
     return memory
 
 

@@ -85,7 +85,11 @@ class LayeredStore:
         return None if found is None else record_of(namespace, found)
 
     async def asearch(
-        self, namespace: Namespace, query: str | None = None, *, limit: int = 10
+        self,
+        namespace: Namespace,
+        query: str | None = None,
+        *,
+        limit: int = 10,
     ) -> list[Record]:
         """Return the visible records of a namespace in insertion order, or those that a query
         recalls.
@@ -181,7 +185,11 @@ def _put(hf: Holdfast, items: Sequence[Sequence[Any]]) -> None:
 
     def work(tx: Transaction) -> None:
         for first, memory in built:
-            entity_linking.note(tx, [_store(tx, memory, first)], at=memory.created_at)
+            entity_linking.note(
+                tx,
+                [_store(tx, memory, first)],
+                at=memory.created_at,
+            )
 
     hf.scoped(*(memory.scope for _, memory in built)).admin.write("put", work)
 
@@ -194,7 +202,11 @@ def _built(hf: Holdfast, item: Sequence[Any]) -> tuple[str, Memory]:
         )
     namespace, key, value = item[:3]
     memory = memory_of(
-        namespace, key, value, at=hf.clock(), max_bytes=hf.settings.max_content_bytes
+        namespace,
+        key,
+        value,
+        at=hf.clock(),
+        max_bytes=hf.settings.max_content_bytes,
     )
     return _first_id(hf, memory.scope, memory.kind, key), memory
 
@@ -211,9 +223,21 @@ def _store(tx: Transaction, new: Memory, first: str) -> Memory:
             if not (old.protected and name == "confidence")
         }
         metadata = {**old.metadata, **new.metadata}
-        return tx.change(old, **fields, strength=None, metadata=metadata, updated_at=at)
+        return tx.change(
+            old,
+            **fields,
+            strength=None,
+            metadata=metadata,
+            updated_at=at,
+        )
     if old is not None:
-        tx.change(old, status="superseded", status_at=at, status_reason=OVERWRITTEN, updated_at=at)
+        tx.change(
+            old,
+            status="superseded",
+            status_at=at,
+            status_reason=OVERWRITTEN,
+            updated_at=at,
+        )
     if tx.memory(scope, first) is None:
         return tx.add(new.with_(id=first))
     added = tx.add(new)
@@ -267,7 +291,11 @@ def _current(
     return None
 
 
-def _find(hf: Holdfast, namespace: Namespace, key: str) -> Memory | None:
+def _find(
+    hf: Holdfast,
+    namespace: Namespace,
+    key: str,
+) -> Memory | None:
     """Return the memory under a key, or the active one of that layer with that id."""
     scope, kind = place_of(namespace)
 
@@ -285,9 +313,17 @@ def _there(memory: Memory) -> bool:
     return memory.status == "active" or memory.status_reason == HIDDEN
 
 
-def _oldest(hf: Holdfast, namespace: Namespace, limit: int) -> list[Memory]:
+def _oldest(
+    hf: Holdfast,
+    namespace: Namespace,
+    limit: int,
+) -> list[Memory]:
     scope, kind = place_of(namespace)
-    return hf.store.list(Filter((scope,), kinds=(kind,)), limit=max(limit, 0), order="oldest")
+    return hf.store.list(
+        Filter((scope,), kinds=(kind,)),
+        limit=max(limit, 0),
+        order="oldest",
+    )
 
 
 def _counts(hf: Holdfast) -> list[tuple[Namespace, int]]:

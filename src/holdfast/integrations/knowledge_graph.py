@@ -247,10 +247,18 @@ def observation_draft(name: str, text: str) -> Draft:
 def relation_draft(key: Relation) -> Draft:
     """Return a relation between two entities as a memory."""
     start, end, type_ = key
-    return _draft(f"{start} {type_} {end}", _relation(key), triple=Triple(start, type_, end))
+    return _draft(
+        f"{start} {type_} {end}",
+        _relation(key),
+        triple=Triple(start, type_, end),
+    )
 
 
-def _draft(content: str, role: Fields, triple: Triple | None = None) -> Draft:
+def _draft(
+    content: str,
+    role: Fields,
+    triple: Triple | None = None,
+) -> Draft:
     return Draft(
         content=content,
         category=CATEGORY,

@@ -73,7 +73,11 @@ class Items(BaseStore):
     supports_ttl = True
 
     def __init__(
-        self, holdfast: Holdfast, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None
+        self,
+        holdfast: Holdfast,
+        *,
+        index: IndexConfig | None = None,
+        ttl: TTLConfig | None = None,
     ) -> None:
         """`index` may name the searched `fields` (default: all). Vectors are Holdfast's own, so its
         `embed` is ignored. `ttl` configures how long items live.
@@ -174,7 +178,10 @@ class Items(BaseStore):
         shows_expired = not self._omits_expired()
         for limit in (most, MOST):
             hits = view.recall(
-                op.query or "", namespace=op.namespace_prefix, limit=limit, expired=shows_expired
+                op.query or "",
+                namespace=op.namespace_prefix,
+                limit=limit,
+                expired=shows_expired,
             )
             searched = [hit for hit in hits if hit.memory.metadata["searched"]]
             kept = [hit for hit in searched if matches(hit.memory.metadata["value"], op.filter)]
@@ -193,7 +200,12 @@ class Items(BaseStore):
 
     def _where(self, prefix: Namespace) -> Filter:
         shown = self._hf.clock() if self._omits_expired() else None
-        return Filter((self._scope,), kinds=("fact",), namespace=prefix, valid_at=shown)
+        return Filter(
+            (self._scope,),
+            kinds=("fact",),
+            namespace=prefix,
+            valid_at=shown,
+        )
 
     def _items(self, prefix: Namespace, first: int) -> Iterator[Memory]:
         """Return the items below a namespace in insertion order, page by page."""
@@ -251,7 +263,11 @@ class Items(BaseStore):
                 elif old is None:
                     entity_linking.note(tx, [tx.add(memory)], at=at)
                 else:
-                    kept = commit.rewrite(tx, old, memory.with_(created_at=old.created_at))
+                    kept = commit.rewrite(
+                        tx,
+                        old,
+                        memory.with_(created_at=old.created_at),
+                    )
                     entity_linking.note(tx, [kept], at=at)
 
         self._hf.admin.write("put", work)
@@ -272,7 +288,10 @@ class Items(BaseStore):
             until=None if ttl is None else until(at, ttl),
         )
         built = commit.build(
-            draft, self._scope, at=at, max_bytes=self._hf.settings.max_content_bytes
+            draft,
+            self._scope,
+            at=at,
+            max_bytes=self._hf.settings.max_content_bytes,
         )
         return built.with_(id=id_of(op.namespace, op.key))
 
@@ -405,5 +424,9 @@ def _item(memory: Memory) -> Item:
 def _search_item(memory: Memory, score: float | None) -> SearchItem:
     kept = memory.metadata
     return SearchItem(
-        tuple(kept["namespace"]), kept["key"], dict(kept["value"]), **_times(memory), score=score
+        tuple(kept["namespace"]),
+        kept["key"],
+        dict(kept["value"]),
+        **_times(memory),
+        score=score,
     )

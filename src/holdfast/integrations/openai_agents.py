@@ -155,7 +155,11 @@ class HoldfastSession:
             raise
         except StoreError as error:
             kept = otherwise()
-            log.warning("session %s: buffered, not stored: %s", self.session_id, error)
+            log.warning(
+                "session %s: buffered, not stored: %s",
+                self.session_id,
+                error,
+            )
             return kept
         self._held.clear()
         return done
@@ -163,7 +167,13 @@ class HoldfastSession:
     def _append(self, tx: Transaction, items: Sequence[Item]) -> None:
         scope = self._hf.scopes[0]
         at = self._hf.clock()
-        session_log.append(tx, scope, self.session_id, [*self._held, *items], at=at)
+        session_log.append(
+            tx,
+            scope,
+            self.session_id,
+            [*self._held, *items],
+            at=at,
+        )
 
     def _take(self, tx: Transaction) -> Item | None:
         """Pop inside a transaction, so that concurrent pops return different items."""
@@ -240,7 +250,11 @@ class HoldfastMemory(RunHooks[Any]):
         return self._known
 
 
-async def _finished(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def _finished(
+    work: Callable[P, T],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
     """Await work in a thread. A cancellation is raised only after the work has ended: threads
     cannot be stopped, and a caller who reads next must see the result.
     """

@@ -90,7 +90,11 @@ class HoldfastMemory(AbstractCapability[Any]):
     ) -> ModelResponse:
         """Put the turn block before the prompt of this run, in the request only."""
         if self._known.turn:
-            messages = _with_block(request_context.messages, self._known.turn, ctx.run_id)
+            messages = _with_block(
+                request_context.messages,
+                self._known.turn,
+                ctx.run_id,
+            )
             request_context = replace(request_context, messages=messages)
         return await handler(request_context)
 
@@ -99,7 +103,11 @@ class HoldfastMemory(AbstractCapability[Any]):
     ) -> AgentRunResult[Any]:
         """Capture the answer; a deferred run has no answer yet."""
         if not isinstance(result.output, DeferredToolRequests):
-            await self._memory.listen(self._of(ctx), "assistant", spoken(result.output))
+            await self._memory.listen(
+                self._of(ctx),
+                "assistant",
+                spoken(result.output),
+            )
         return result
 
     def _of(self, ctx: RunContext[Any]) -> str:

@@ -39,7 +39,10 @@ class Sweeper:
             future = (self._sweep, minutes * 60, stop, self._done)
             # A daemon thread: sweeping must not keep a process alive.
             self._thread = Thread(
-                target=_sweep_every, args=future, daemon=True, name="holdfast-ttl-sweeper"
+                target=_sweep_every,
+                args=future,
+                daemon=True,
+                name="holdfast-ttl-sweeper",
             )
             self._thread.start()
             return self._done
@@ -57,7 +60,10 @@ class Sweeper:
 
 
 def _sweep_every(
-    sweep: WeakMethod[Callable[[], int]], seconds: float, stop: Event, done: Future[None]
+    sweep: WeakMethod[Callable[[], int]],
+    seconds: float,
+    stop: Event,
+    done: Future[None],
 ) -> None:
     while not stop.wait(seconds):
         now = sweep()

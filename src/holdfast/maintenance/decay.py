@@ -63,7 +63,11 @@ def fades_at(memory: Memory, threshold: float = THRESHOLD) -> Micros | None:
 
 
 def plan(
-    store: Store, scopes: Sequence[Scope], now: Micros, *, threshold: float = THRESHOLD
+    store: Store,
+    scopes: Sequence[Scope],
+    now: Micros,
+    *,
+    threshold: float = THRESHOLD,
 ) -> Iterator[Fading]:
     """All facts that decay, oldest first, with their current confidence. Read-only."""
     where = Filter(tuple(scopes), kinds=("fact",))
@@ -101,18 +105,35 @@ def decay(
     return Decayed(decayed, faded)
 
 
-def _fade_all(store: Store, memories: Memories, now: Micros, actor: str, threshold: float) -> int:
+def _fade_all(
+    store: Store,
+    memories: Memories,
+    now: Micros,
+    actor: str,
+    threshold: float,
+) -> int:
     author = Author(actor, new_id("run", now), now, "decay")
     return store.write(author, lambda tx: _fade(tx, memories, now, threshold)) if memories else 0
 
 
-def _fade(tx: Transaction, memories: Sequence[Memory], now: Micros, threshold: float) -> int:
+def _fade(
+    tx: Transaction,
+    memories: Sequence[Memory],
+    now: Micros,
+    threshold: float,
+) -> int:
     count = 0
     for memory in memories:
         fresh = tx.memory(memory.scope, memory.id)
         # The fact was used or confirmed at this very moment, so it stays.
         if fresh is not None and fresh.status == "active" and retention(fresh, now) < threshold:
-            commit.set_status(tx, fresh, "faded", at=now, reason="not used for long")
+            commit.set_status(
+                tx,
+                fresh,
+                "faded",
+                at=now,
+                reason="not used for long",
+            )
             count += 1
     return count
 
@@ -134,9 +155,17 @@ def _run(task: Task) -> None:
     now = task.worker.clock()
     actor = f"worker:{worker.name}"
     threshold = THRESHOLD if worker.threshold is None else worker.threshold
-    decay(worker.store, [task.job.scope], now, actor=actor, threshold=threshold)
+    decay(
+        worker.store,
+        [task.job.scope],
+        now,
+        actor=actor,
+        threshold=threshold,
+    )
     approval.expire_stale(
-        worker.store, [task.job.scope], Author(actor, new_id("run", now), now, "expire")
+        worker.store,
+        [task.job.scope],
+        Author(actor, new_id("run", now), now, "expire"),
     )
 
 

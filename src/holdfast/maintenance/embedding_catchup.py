@@ -43,20 +43,32 @@ def embed_all(
     """
     last: Memory | None = None
     while tiers.usable(embedder.identity) is not None:
-        waiting = store.vectors.missing(embedder.identity, step, scopes, after=last)
+        waiting = store.vectors.missing(
+            embedder.identity,
+            step,
+            scopes,
+            after=last,
+        )
         if not waiting or not _embed(store, tiers, embedder, waiting):
             return
         last = waiting[-1]
         yield len(waiting)
 
 
-def _embed(store: Store, tiers: Tiers, embedder: Embedder, memories: Sequence[Memory]) -> bool:
+def _embed(
+    store: Store,
+    tiers: Tiers,
+    embedder: Embedder,
+    memories: Sequence[Memory],
+) -> bool:
     """Embed these memories; on a model failure log it and return False."""
     try:
         rows = embedder.embed_documents([embedded_text(memory) for memory in memories])
         vectors = {memory.seq: row for memory, row in zip(memories, rows, strict=True)}
         store.vectors.add(
-            list(dict.fromkeys(memory.scope for memory in memories)), embedder.identity, vectors
+            list(dict.fromkeys(memory.scope for memory in memories)),
+            embedder.identity,
+            vectors,
         )
     except EmbedderError as error:
         tiers.rest(embedder.identity, error)
@@ -72,7 +84,13 @@ def embedded_text(memory: Memory) -> str:
     return indexed_text(memory.title, memory.content, ())
 
 
-def catch_up(store: Store, tiers: Tiers, scopes: Sequence[Scope], *, limit: int) -> None:
+def catch_up(
+    store: Store,
+    tiers: Tiers,
+    scopes: Sequence[Scope],
+    *,
+    limit: int,
+) -> None:
     """Embed memories written since the last recall with the fastest model, if there are only a
     few.
     """

@@ -54,7 +54,13 @@ def _waiting(
         after = page[-1].seq
 
 
-def look_again(tx: Transaction, memory: Memory, found: Sequence[EntityMatch], *, at: Micros) -> int:
+def look_again(
+    tx: Transaction,
+    memory: Memory,
+    found: Sequence[EntityMatch],
+    *,
+    at: Micros,
+) -> int:
     """Link the entities found in a memory and stamp it; return their number."""
     fresh = tx.memory(memory.scope, memory.id)
     if fresh is None:
@@ -94,7 +100,12 @@ def _run(task: Task) -> Output | None:
         found, stopped = _recognised(task, recognition, batch)
         task.write(partial(_look_again_at, found=found, at=task.worker.clock()))
         looked_at += len(found)
-        log.info("%s of %s: %d memories processed so far", task.job.kind, task.job.scope, looked_at)
+        log.info(
+            "%s of %s: %d memories processed so far",
+            task.job.kind,
+            task.job.scope,
+            looked_at,
+        )
         if stopped is not None:
             # The rest follows when the model's token budget allows it.
             raise stopped
@@ -121,7 +132,12 @@ def _recognised(
     return found, None
 
 
-def _look_again_at(tx: Transaction, *, found: _Recognised, at: Micros) -> None:
+def _look_again_at(
+    tx: Transaction,
+    *,
+    found: _Recognised,
+    at: Micros,
+) -> None:
     for memory, named in found:
         look_again(tx, memory, named, at=at)
 

@@ -72,11 +72,21 @@ def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
     return claimable
 
 
-def _planned(worker: Worker, kind: str, due: Due, job: Job | None) -> bool:
+def _planned(
+    worker: Worker,
+    kind: str,
+    due: Due,
+    job: Job | None,
+) -> bool:
     now = worker.clock()
     watermark = due.watermark if job is None else _renewal(due, job, now, KINDS[kind].terms(worker))
     if watermark:
-        worker.store.jobs.enqueue(due.scope, kind, due.key, watermark=watermark)
+        worker.store.jobs.enqueue(
+            due.scope,
+            kind,
+            due.key,
+            watermark=watermark,
+        )
     return bool(watermark) or (job is not None and _claimable(job, now))
 
 
@@ -135,7 +145,12 @@ def _done(task: Task) -> Job:
         task.worker.store.jobs.release(job)
         raise
     except LeaseLost:
-        log.info("lost %s %s of %s to another worker", job.kind, job.key, job.scope)
+        log.info(
+            "lost %s %s of %s to another worker",
+            job.kind,
+            job.key,
+            job.scope,
+        )
         return job
     except CapReached as error:
         return _put_off(task, error)
@@ -173,7 +188,11 @@ def _failed(task: Task, reason: str) -> Job:
     if not task.worker.store.jobs.fail(job, error=reason, retry_at=retry_at):
         return job
     return replace(
-        job, status="error", error=reason, retry_at=retry_at, retries_left=job.retries_left - 1
+        job,
+        status="error",
+        error=reason,
+        retry_at=retry_at,
+        retries_left=job.retries_left - 1,
     )
 
 
@@ -189,7 +208,9 @@ def _put_off(task: Task, error: CapReached) -> Job:
 
 
 def drain(
-    worker: Worker, report: JobListener = lambda job: None, kinds: Sequence[str] = ALWAYS
+    worker: Worker,
+    report: JobListener = lambda job: None,
+    kinds: Sequence[str] = ALWAYS,
 ) -> int:
     """Plan, then run jobs until none is due or the worker is stopped; return their number. `report`
     is called with each.
@@ -206,7 +227,11 @@ def drain(
     return count
 
 
-def once(worker: Worker, tasks: Sequence[str], report: JobListener = lambda job: None) -> int:
+def once(
+    worker: Worker,
+    tasks: Sequence[str],
+    report: JobListener = lambda job: None,
+) -> int:
     """Run the due jobs of these tasks now, regardless of the schedule; return their number."""
     for task in tasks:
         if task not in TASKS:
@@ -214,7 +239,9 @@ def once(worker: Worker, tasks: Sequence[str], report: JobListener = lambda job:
     if "consolidate" in tasks:
         # There is one job per session, forever; its watermark is the session's last activity.
         worker.store.jobs.forget_done(
-            LEARN.name, before=worker.clock() - KEPT_FOR, scopes=worker.scopes
+            LEARN.name,
+            before=worker.clock() - KEPT_FOR,
+            scopes=worker.scopes,
         )
     return drain(worker, report, [TASKS[task] for task in tasks])
 
@@ -227,7 +254,12 @@ class Upgrader:
     """
 
     def __init__(
-        self, store: Store, tiers: Tiers, *, clock: Clock = system_clock, delay: float = DELAY
+        self,
+        store: Store,
+        tiers: Tiers,
+        *,
+        clock: Clock = system_clock,
+        delay: float = DELAY,
     ) -> None:
         self._worker = Worker(store, tiers, clock)
         self._delay = delay
@@ -244,7 +276,9 @@ class Upgrader:
             self._scopes.update(dict.fromkeys(scopes))
             if self._thread is None and not self._stop.is_set():
                 self._thread = threading.Thread(
-                    target=self._work, name="holdfast-embed", daemon=True
+                    target=self._work,
+                    name="holdfast-embed",
+                    daemon=True,
                 )
                 self._thread.start()
         self._wake.set()
@@ -289,6 +323,10 @@ class Upgrader:
                 and (job := work_once(worker, kinds)) is not None
             ):
                 if job.status == "error":
-                    log.warning("background embedding of %s failed: %s", job.scope, job.error)
+                    log.warning(
+                        "background embedding of %s failed: %s",
+                        job.scope,
+                        job.error,
+                    )
         except HoldfastError as error:
             log.warning("background embedding paused: %s", error)

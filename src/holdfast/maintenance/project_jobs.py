@@ -78,19 +78,32 @@ class Standing:
         ]
 
 
-def plan(store: Store, scope: Scope, building: Building, now: Micros) -> Plan:
+def plan(
+    store: Store,
+    scope: Scope,
+    building: Building,
+    now: Micros,
+) -> Plan:
     """Return what `build_memory` would do. Read-only."""
     found = list(candidates(store, scope, building, now))
     to_read = [one for one in found if isinstance(one, Session)]
     build_due = _build_due(store, scope, now)
     passed = [one for one in found if isinstance(one, Passed)]
     return Plan(
-        to_read, passed, build_due, _cost(store, scope, building, to_read, build_due=build_due)
+        to_read,
+        passed,
+        build_due,
+        _cost(store, scope, building, to_read, build_due=build_due),
     )
 
 
 def _cost(
-    store: Store, scope: Scope, building: Building, to_read: list[Session], *, build_due: bool
+    store: Store,
+    scope: Scope,
+    building: Building,
+    to_read: list[Session],
+    *,
+    build_due: bool,
 ) -> Spent:
     """Estimate the model's tokens: each session once, and once for the combined memory."""
     reads = Estimate()
@@ -179,7 +192,11 @@ def _read_all(worker: Worker, note: JobListener) -> None:
             raise
 
 
-def standing(store: Store, scope: Scope, building: Building) -> Standing:
+def standing(
+    store: Store,
+    scope: Scope,
+    building: Building,
+) -> Standing:
     """Return the status of a project's memory."""
     folder = building.folder(scope)
     job = _job(store, scope)
@@ -203,7 +220,12 @@ def standing(store: Store, scope: Scope, building: Building) -> Standing:
     )
 
 
-def diagnose(store: Store, scope: Scope, building: Building, now: Micros) -> list[str]:
+def diagnose(
+    store: Store,
+    scope: Scope,
+    building: Building,
+    now: Micros,
+) -> list[str]:
     """Explain in sentences why a project has no current memory; empty if all is well."""
     stands = standing(store, scope, building)
     planned = plan(store, scope, building, now)

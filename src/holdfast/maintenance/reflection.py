@@ -60,8 +60,17 @@ def week(store: Store, scope: Scope, now: Micros) -> Week:
     return Week(_recent(store, scope, now, "fact"), _recent(store, scope, now, "turn", "episode"))
 
 
-def _recent(store: Store, scope: Scope, now: Micros, *kinds: MemoryKind) -> Memories:
-    found = store.list(Filter((scope,), kinds=kinds), limit=MOST, order="latest")
+def _recent(
+    store: Store,
+    scope: Scope,
+    now: Micros,
+    *kinds: MemoryKind,
+) -> Memories:
+    found = store.list(
+        Filter((scope,), kinds=kinds),
+        limit=MOST,
+        order="latest",
+    )
     return [memory for memory in found if now - WEEK <= memory.created_at <= now]
 
 
@@ -69,13 +78,22 @@ def due(store: Store, scope: Scope, now: Micros) -> bool:
     """Whether a reflection is due: six days since the last one, and three facts in the last
     seven.
     """
-    latest = store.list(Filter((scope,), kinds=("reflection",)), limit=1, order="latest")
+    latest = store.list(
+        Filter((scope,), kinds=("reflection",)),
+        limit=1,
+        order="latest",
+    )
     if latest and now - latest[0].created_at < COOL_DOWN:
         return False
     return len(_recent(store, scope, now, "fact")) >= FEWEST
 
 
-def reflection(store: Store, scope: Scope, seen: Week, complete: Complete | None) -> str:
+def reflection(
+    store: Store,
+    scope: Scope,
+    seen: Week,
+    complete: Complete | None,
+) -> str:
     """Write the reflection with a model or as a digest. Raises ModelFailed if the answer is
     empty.
     """
@@ -125,7 +143,11 @@ def _telling(text: str) -> Iterator[str]:
             yield bare
 
 
-def _people(store: Store, scope: Scope, memories: Sequence[Memory]) -> list[str]:
+def _people(
+    store: Store,
+    scope: Scope,
+    memories: Sequence[Memory],
+) -> list[str]:
     mentioned = store.entities.mentions_of(scope, [memory.id for memory in memories])
     counts = Counter[str]()
     for entities in mentioned.values():

@@ -72,8 +72,16 @@ def maintain(
         try:
             drain(worker, report, ALWAYS)
             if due:
-                once(worker, list(dict.fromkeys(entry.task for entry in due)), report)
+                once(
+                    worker,
+                    list(dict.fromkeys(entry.task for entry in due)),
+                    report,
+                )
         except StoreClosed:
             raise
         except HoldfastError as error:
-            log.warning("maintenance failed, retrying in %g seconds: %s", interval, error)
+            log.warning(
+                "maintenance failed, retrying in %g seconds: %s",
+                interval,
+                error,
+            )

@@ -52,7 +52,9 @@ def _run(task: Task) -> Output:
         raise NotFound("This worker does not build project memories.")
     building = worker.building
     kept = stage1_outputs.outputs(
-        worker.store, scope, building.settings.max_raw_memories_for_global
+        worker.store,
+        scope,
+        building.settings.max_raw_memories_for_global,
     )
     with task.beating(building.settings.phase2_heartbeat_seconds):
         files = file_set(kept, building, scope)
@@ -67,7 +69,11 @@ def _run(task: Task) -> Output:
     return write
 
 
-def file_set(kept: Sequence[Kept], building: Building, scope: Scope) -> FileSet:
+def file_set(
+    kept: Sequence[Kept],
+    building: Building,
+    scope: Scope,
+) -> FileSet:
     """Build the files, with the user's regions carried over."""
     if not kept:
         return laid_out(None, kept)
@@ -119,7 +125,9 @@ def _terms(worker: Worker) -> Terms:
         return Terms(revival=None)
     settings = worker.building.settings
     return Terms(
-        _seconds(settings.phase2_lease_seconds), _seconds(settings.phase2_retry_delay_seconds), None
+        _seconds(settings.phase2_lease_seconds),
+        _seconds(settings.phase2_retry_delay_seconds),
+        None,
     )
 
 

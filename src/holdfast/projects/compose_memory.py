@@ -88,7 +88,11 @@ def compose(kept: Sequence[Output]) -> Composed:
     names = short_names([output.session for output in kept])
     skills = dict(_skills(known["procedures"], names))
     named = {one: skill.name for one, skill in skills.items()}
-    return Composed(_memory(known, kept, names), _summary(known, named), tuple(skills.values()))
+    return Composed(
+        _memory(known, kept, names),
+        _summary(known, named),
+        tuple(skills.values()),
+    )
 
 
 def short_names(sessions: Sequence[str]) -> dict[str, str]:
@@ -133,7 +137,9 @@ def _notes(output: Output, category: Category) -> Iterator[Note]:
 
 
 def _memory(
-    known: dict[Category, list[_Known]], kept: Sequence[Output], names: Mapping[str, str]
+    known: dict[Category, list[_Known]],
+    kept: Sequence[Output],
+    names: Mapping[str, str],
 ) -> str:
     parts = [
         "# Memory",
@@ -237,7 +243,13 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def _playbook(name: str, known: _Known, names: Mapping[str, str], *, has_script: bool) -> str:
+def _playbook(
+    name: str,
+    known: _Known,
+    names: Mapping[str, str],
+    *,
+    has_script: bool,
+) -> str:
     title = known.note.title.rstrip(".:")
     about, is_how = _INFINITIVE.subn("How to ", title)
     described = (f"{about} in this project" if is_how else about).replace('"', "'")

@@ -98,7 +98,11 @@ def _sorted(sessions: Iterable[DiscoveredSessions | OSError]) -> Survey:
     found = sorted(
         projects.values(), key=lambda project: (-project.changed_at, str(project.place.scope))
     )
-    return Survey([project for project in found if project.sessions], homeless, unreadable)
+    return Survey(
+        [project for project in found if project.sessions],
+        homeless,
+        unreadable,
+    )
 
 
 @cache
@@ -124,7 +128,11 @@ def take_in(
     sources = sources_of(project.place, data)
     scope = project.place.scope
     indexer = Indexer(
-        store, scope, author, max_bytes=max_bytes, belongs=partial(belongs, scope=scope)
+        store,
+        scope,
+        author,
+        max_bytes=max_bytes,
+        belongs=partial(belongs, scope=scope),
     )
     for path in project.files:
         if project.named:
@@ -149,7 +157,11 @@ def take_in_file(
     With `homeless`, only sessions without a recorded folder.
     """
     indexer = Indexer(
-        store, scope, author, max_bytes=max_bytes, belongs=lambda transcript: not transcript.cwd
+        store,
+        scope,
+        author,
+        max_bytes=max_bytes,
+        belongs=lambda transcript: not transcript.cwd,
     )
     indexer.unlearn(str(file))
     indexer.index(Source(file, str(file), named=not homeless))

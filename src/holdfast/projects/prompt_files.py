@@ -14,7 +14,13 @@ PROMPTS = Path(__file__).with_name("prompts")
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
 
-def asked(folder: Path | None, *, template: str, system: str = "", **slots: str) -> str:
+def asked(
+    folder: Path | None,
+    *,
+    template: str,
+    system: str = "",
+    **slots: str,
+) -> str:
     """Render a prompt with its slots filled, after its system prompt.
 
     A file of the same name in `folder` replaces ours. Raises InvalidInput for an unknown slot.

@@ -84,7 +84,11 @@ def candidates(
 
 
 def _reason(
-    session: Session, mark: Progress | None, job: Job | None, building: Building, now: Micros
+    session: Session,
+    mark: Progress | None,
+    job: Job | None,
+    building: Building,
+    now: Micros,
 ) -> str:
     """Reason why a session is not read now; empty if it is."""
     settings = building.settings
@@ -151,11 +155,20 @@ class ProjectSink:
         """
         return not covers(marks.get(PROJECTS), session)
 
-    def extract(self, session: Session, turns: Memories, marks: Marks) -> Lesson:
+    def extract(
+        self,
+        session: Session,
+        turns: Memories,
+        marks: Marks,
+    ) -> Lesson:
         """Extract what a session teaches, and find its previous output."""
         del marks
         lesson = teaches(session, turns, self.building)
-        known = stage1_outputs.outputs_of(self.worker.store, session.scope, session.id)
+        known = stage1_outputs.outputs_of(
+            self.worker.store,
+            session.scope,
+            session.id,
+        )
         return Lesson(lesson, known)
 
     def is_current(self, read: Session, now: Session) -> bool:
@@ -164,7 +177,12 @@ class ProjectSink:
         return True
 
     def apply(
-        self, tx: Transaction, session: Session, extraction: Extraction[Lesson], *, at: Micros
+        self,
+        tx: Transaction,
+        session: Session,
+        extraction: Extraction[Lesson],
+        *,
+        at: Micros,
     ) -> None:
         """Replace the previous output and request a rebuild of the files."""
         del (
@@ -172,7 +190,12 @@ class ProjectSink:
         )  # not needed: the session may have grown meanwhile, and the mark must match what was read
         worker, lesson, read = self.worker, extraction.found, extraction.session
         stage1_outputs.save_outputs(
-            tx, read, lesson.taught, lesson.known, at=at, limit=worker.max_bytes
+            tx,
+            read,
+            lesson.taught,
+            lesson.known,
+            at=at,
+            limit=worker.max_bytes,
         )
         if lesson.known or not lesson.taught.is_empty:
             dirty(tx, worker.store, read.scope, at)
@@ -204,14 +227,28 @@ def _building(worker: Worker) -> Building:
     return worker.building
 
 
-def dirty(tx: Transaction, store: Store, scope: Scope, at: Micros) -> None:
+def dirty(
+    tx: Transaction,
+    store: Store,
+    scope: Scope,
+    at: Micros,
+) -> None:
     """Request a rebuild of a project's memory, whatever the schedule."""
     kind, key = NEXT
     known = [job.watermark for job in store.jobs.list([scope]) if (job.kind, job.key) == NEXT]
-    tx.jobs.enqueue(scope, kind, key, watermark=max(at, *(mark + 1 for mark in known), 0))
+    tx.jobs.enqueue(
+        scope,
+        kind,
+        key,
+        watermark=max(at, *(mark + 1 for mark in known), 0),
+    )
 
 
-def teaches(session: Session, turns: Memories, building: Building) -> Taught:
+def teaches(
+    session: Session,
+    turns: Memories,
+    building: Building,
+) -> Taught:
     """Extract what a session teaches its project, by model or by rules, without secrets."""
     if building.default is None:
         return by_rules(session, turns)
@@ -246,7 +283,12 @@ def by_rules(session: Session, turns: Memories) -> Taught:
     title = (
         str(session.metadata.get("title") or "").strip() or _first_words(turns) or notes[0].title
     )
-    return Taught(_render(notes), _summary(title, notes), slug_of(title), tuple(notes))
+    return Taught(
+        _render(notes),
+        _summary(title, notes),
+        slug_of(title),
+        tuple(notes),
+    )
 
 
 def _render(notes: Sequence[Note]) -> str:
@@ -287,7 +329,9 @@ def _terms(worker: Worker) -> Terms:
     if settings is None:
         return Terms(revival=None)
     return Terms(
-        settings.stage1_lease_seconds * SECOND, settings.stage1_retry_delay_seconds * SECOND, None
+        settings.stage1_lease_seconds * SECOND,
+        settings.stage1_retry_delay_seconds * SECOND,
+        None,
     )
 
 

@@ -45,7 +45,11 @@ class Output:
     taught: Taught
 
 
-def outputs(store: Store, scope: Scope, limit: int | None = None) -> list[Output]:
+def outputs(
+    store: Store,
+    scope: Scope,
+    limit: int | None = None,
+) -> list[Output]:
     """Outputs of a project, most recent sessions first."""
     found = [_output(memory) for memory in kept_as(store, scope)]
     return sorted(found, key=lambda one: (-one.updated_at, one.session))[:limit]
@@ -81,7 +85,11 @@ def save_outputs(
         tx.link(Edge(session.scope, stored.id, turn, "derived_from", at))
 
 
-def outputs_of(store: Store, scope: Scope, session: str) -> list[Memory]:
+def outputs_of(
+    store: Store,
+    scope: Scope,
+    session: str,
+) -> list[Memory]:
     """Memories that hold the output of a session."""
     return [memory for memory in kept_as(store, scope) if memory.metadata["session"] == session]
 

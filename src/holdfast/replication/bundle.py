@@ -42,7 +42,11 @@ class Imported:
 
 
 def export(
-    store: Store, scopes: Sequence[Scope], *, history: bool = True, vectors: bool = False
+    store: Store,
+    scopes: Sequence[Scope],
+    *,
+    history: bool = True,
+    vectors: bool = False,
 ) -> Iterator[str]:
     """Lines of a bundle with their line ends, all from one snapshot."""
     nouns = [noun for noun in TABLES if noun != "event" or history]
@@ -64,7 +68,9 @@ def comparable(lines: Iterable[str]) -> list[str]:
 
 
 def _lines(
-    rows: Callable[[str, Scope], Iterator[dict[str, Any]]], nouns: Sequence[str], scope: Scope
+    rows: Callable[[str, Scope], Iterator[dict[str, Any]]],
+    nouns: Sequence[str],
+    scope: Scope,
 ) -> Iterator[str]:
     for noun in nouns:
         for row in rows(noun, scope):
@@ -119,10 +125,22 @@ def import_bundle(
                 "The connection was lost during the import. Nothing was imported; import it again."
             )
         begun = True
-        return _take_truth(tx, source, header_line, header, into, kept, progress)
+        return _take_truth(
+            tx,
+            source,
+            header_line,
+            header,
+            into,
+            kept,
+            progress,
+        )
 
     taken = store.write(author, work)
-    return Imported(taken.added, taken.skipped, _take_vectors(store, source, into, progress))
+    return Imported(
+        taken.added,
+        taken.skipped,
+        _take_vectors(store, source, into, progress),
+    )
 
 
 def _header(source: Iterator[tuple[int, str]]) -> tuple[str, dict[str, Any]]:
@@ -179,7 +197,12 @@ def _take_truth(
 
 
 def _restore(
-    tx: Transaction, number: int, noun: str, row: dict[str, Any], *, journal: bool
+    tx: Transaction,
+    number: int,
+    noun: str,
+    row: dict[str, Any],
+    *,
+    journal: bool,
 ) -> bool:
     if "its_type" in row:
         row["type"] = row.pop("its_type")
@@ -205,7 +228,10 @@ def _parsed(number: int, line: str) -> dict[str, Any]:
 
 
 def _take_vectors(
-    store: Store, source: Iterator[tuple[int, str]], into: Scope | None, progress: Progress
+    store: Store,
+    source: Iterator[tuple[int, str]],
+    into: Scope | None,
+    progress: Progress,
 ) -> int:
     waiting: dict[str, Any] = {}
     place = None
@@ -224,7 +250,11 @@ RowKey = tuple[Scope, str]
 """Scope and model of a group of vectors."""
 
 
-def _vector(number: int, line: str, into: Scope | None) -> tuple[RowKey, str, Any]:
+def _vector(
+    number: int,
+    line: str,
+    into: Scope | None,
+) -> tuple[RowKey, str, Any]:
     """Parse one vector. The memories are already imported, so an error here costs only vectors."""
     try:
         row = _parsed(number, line)
@@ -239,7 +269,11 @@ def _vector(number: int, line: str, into: Scope | None) -> tuple[RowKey, str, An
         ) from error
 
 
-def _store_vectors(store: Store, place: RowKey | None, vectors: Mapping[str, Any]) -> int:
+def _store_vectors(
+    store: Store,
+    place: RowKey | None,
+    vectors: Mapping[str, Any],
+) -> int:
     if place is None:
         return 0
     scope, model = place

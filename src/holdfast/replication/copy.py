@@ -157,7 +157,12 @@ def _vector_line(row: Row) -> tuple[str, str]:
     return f"vectors of {row['model']}", f"{row['model']} {row['memory']} {row[VECTOR]}"
 
 
-def _skip(stream: _Lines, target: Store, noun: str, scope: Scope) -> int:
+def _skip(
+    stream: _Lines,
+    target: Store,
+    noun: str,
+    scope: Scope,
+) -> int:
     """Skip the source's rows that the target already has; return their number. Raises Conflict for
     other rows.
     """
@@ -186,7 +191,12 @@ def _named(noun: str, row: Row) -> str:
     return " ".join([noun, *(str(row[key]) for key in keys)])
 
 
-def _write(target: Store, noun: str, scope: Scope, rows: Sequence[Row]) -> None:
+def _write(
+    target: Store,
+    noun: str,
+    scope: Scope,
+    rows: Sequence[Row],
+) -> None:
     if noun != VECTOR:
         target.write(_COPIER, lambda tx: tx.restore_many(noun, scope, rows))
         return
@@ -194,7 +204,9 @@ def _write(target: Store, noun: str, scope: Scope, rows: Sequence[Row]) -> None:
         packed = {row["memory"]: base64.b64decode(row[VECTOR]) for row in of_model}
         known = target.get([scope], list(packed))
         target.vectors.add(
-            [scope], model, {one.seq: np.frombuffer(packed[one.id], np.float32) for one in known}
+            [scope],
+            model,
+            {one.seq: np.frombuffer(packed[one.id], np.float32) for one in known},
         )
 
 

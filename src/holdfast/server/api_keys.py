@@ -111,7 +111,11 @@ class KeyFile:
         line = (json.dumps(entry) + "\n").encode()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            file = os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
+            file = os.open(
+                self.path,
+                os.O_CREAT | os.O_WRONLY | os.O_APPEND,
+                0o600,
+            )
             try:
                 # One write, so that lines of two programs never interleave.
                 os.write(file, line)

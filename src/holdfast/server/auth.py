@@ -101,7 +101,9 @@ async def owner(
 
 
 async def memory(
-    request: Request, scope: Annotated[Scope, Depends(owner)], memory_mode: ModeName = None
+    request: Request,
+    scope: Annotated[Scope, Depends(owner)],
+    memory_mode: ModeName = None,
 ) -> AsyncIterator[Holdfast]:
     """Return the owner's view of the memory for this request; for a guest an empty one."""
     hf = serving(request).hf

@@ -48,7 +48,12 @@ def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
     return (list(run) for _, run in groupby(kept, key=lambda event: event.run))
 
 
-def _listed_run(hf: Holdfast, run: Sequence[Event], *, undone: bool) -> schemas.RunOfChanges:
+def _listed_run(
+    hf: Holdfast,
+    run: Sequence[Event],
+    *,
+    undone: bool,
+) -> schemas.RunOfChanges:
     targets = list(dict.fromkeys(event.target for event in run))
     return schemas.RunOfChanges(
         run=run[0].run,

@@ -74,7 +74,9 @@ def create_app(
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, responses=_problems())
     app.add_middleware(
-        Gate, keys=keys, largest=max(SMALLEST_LIMIT, 2 * hf.settings.max_content_bytes)
+        Gate,
+        keys=keys,
+        largest=max(SMALLEST_LIMIT, 2 * hf.settings.max_content_bytes),
     )
     app.add_middleware(Envelope)
     _add_page(app)
@@ -103,8 +105,17 @@ def _complete_schema(app: FastAPI) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    app.add_api_route("/", _page, include_in_schema=False, response_class=FileResponse)
-    app.mount("/static", StaticFiles(directory=WEB, check_dir=False), name="static")
+    app.add_api_route(
+        "/",
+        _page,
+        include_in_schema=False,
+        response_class=FileResponse,
+    )
+    app.mount(
+        "/static",
+        StaticFiles(directory=WEB, check_dir=False),
+        name="static",
+    )
 
 
 async def _page() -> FileResponse:

@@ -28,7 +28,11 @@ def delete(hf: Holdfast, kind: Kind, ref: str) -> schemas.Deleted:
     return schemas.Deleted(deleted=True, detail=detail, run=hf.last_run)
 
 
-def _chosen(listed: list[tuple[int, Memory]], ref: str, word: str) -> tuple[int, Memory]:
+def _chosen(
+    listed: list[tuple[int, Memory]],
+    ref: str,
+    word: str,
+) -> tuple[int, Memory]:
     by_number = ref.isascii() and ref.isdigit()
     for index, memory in listed:
         if by_number and len(ref) < 10 and index == int(ref):

@@ -23,7 +23,11 @@ def owner_id(scope: Scope) -> str:
     return scope.key if scope.kind == "user" else str(scope)
 
 
-def status(hf: Holdfast, audit: AuditLog, feedback: FeedbackLog) -> schemas.Standing:
+def status(
+    hf: Holdfast,
+    audit: AuditLog,
+    feedback: FeedbackLog,
+) -> schemas.Standing:
     """Figures of the Memory page, for this owner only."""
     scope = hf.scopes[0]
     counts = hf.store.counts(hf.scopes)
@@ -49,7 +53,12 @@ def switch(hf: Holdfast, enabled: bool) -> schemas.Switched:
     )
 
 
-def timeline(hf: Holdfast, *, before: str | None, limit: int) -> schemas.Timeline:
+def timeline(
+    hf: Holdfast,
+    *,
+    before: str | None,
+    limit: int,
+) -> schemas.Timeline:
     """Page of the timeline, in the order in which memories were stored."""
     page = hf.list(kinds=LIFE, limit=limit, after=seq_of(hf, before))
     return schemas.Timeline(
@@ -59,7 +68,11 @@ def timeline(hf: Holdfast, *, before: str | None, limit: int) -> schemas.Timelin
 
 def _happening(memory: Memory) -> schemas.Happening:
     what: Literal["happened", "learned"] = "happened" if memory.layer == "episodic" else "learned"
-    return schemas.Happening(at=iso(memory.created_at), what=what, memory=schemas.Record.of(memory))
+    return schemas.Happening(
+        at=iso(memory.created_at),
+        what=what,
+        memory=schemas.Record.of(memory),
+    )
 
 
 def next_after(page: list[Memory], limit: int) -> str | None:

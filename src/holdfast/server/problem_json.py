@@ -73,7 +73,12 @@ def problem(
         "detail": detail,
         "request_id": request_id,
     }
-    return JSONResponse({**body, **more}, status, dict(headers or {}), "application/problem+json")
+    return JSONResponse(
+        {**body, **more},
+        status,
+        dict(headers or {}),
+        "application/problem+json",
+    )
 
 
 def status_of(error: HoldfastError) -> int:
@@ -86,7 +91,12 @@ async def tell_ours(request: Request, error: HoldfastError) -> JSONResponse:
     status = status_of(error)
     if status == 500:
         return tell_unknown(request_id(request), error)
-    return problem(status, str(error), request_id=request_id(request), headers=_retry(status))
+    return problem(
+        status,
+        str(error),
+        request_id=request_id(request),
+        headers=_retry(status),
+    )
 
 
 async def tell_http(request: Request, error: HTTPException) -> JSONResponse:
@@ -99,7 +109,12 @@ async def tell_http(request: Request, error: HTTPException) -> JSONResponse:
         detail = "Invalid request: the body is not JSON in UTF-8."
     if error.status_code == 405 and (methods := _methods(request)):
         detail, headers["Allow"] = f"This path accepts {methods}, not {request.method}.", methods
-    return problem(error.status_code, detail, request_id=request_id(request), headers=headers)
+    return problem(
+        error.status_code,
+        detail,
+        request_id=request_id(request),
+        headers=headers,
+    )
 
 
 def _methods(request: Request) -> str:

@@ -28,7 +28,11 @@ def listening(host: str, port: int, keys: KeyFile) -> socket.socket:
             f"Without keys, anyone who can reach {host} could read and change every memory. "
             "Create one with `holdfast serve keys add OWNER`, or listen on 127.0.0.1."
         )
-    return listen(host, port, advice="Choose another --port, or 0 for any free one.")
+    return listen(
+        host,
+        port,
+        advice="Choose another --port, or 0 for any free one.",
+    )
 
 
 def is_loopback(host: str) -> bool:
@@ -48,12 +52,19 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 
 
-def run(app: FastAPI, listener: socket.socket, stop: threading.Event) -> None:
+def run(
+    app: FastAPI,
+    listener: socket.socket,
+    stop: threading.Event,
+) -> None:
     """Serve requests until `stop` is set, then end the sessions of this server."""
     conversations: Conversations = app.state.serving.conversations
     # A daemon thread: it must not delay the shutdown.
     sweeper = threading.Thread(
-        target=_sweep, args=(conversations, stop), name="holdfast-idle", daemon=True
+        target=_sweep,
+        args=(conversations, stop),
+        name="holdfast-idle",
+        daemon=True,
     )
     sweeper.start()
     try:

@@ -23,14 +23,23 @@ class Gate:
     """Middleware that admits a request or rejects it with the reason."""
 
     def __init__(
-        self, app: ASGIApp, keys: KeyFile, largest: int, patience: float = BODY_SECONDS
+        self,
+        app: ASGIApp,
+        keys: KeyFile,
+        largest: int,
+        patience: float = BODY_SECONDS,
     ) -> None:
         self._app = app
         self._keys = keys
         self._largest = largest
         self._patience = patience
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -42,7 +51,10 @@ class Gate:
         except HTTPException as refusal:
             name = scope.get("state", {}).get("request_id", "")
             response = problem(
-                refusal.status_code, refusal.detail, request_id=name, headers=refusal.headers
+                refusal.status_code,
+                refusal.detail,
+                request_id=name,
+                headers=refusal.headers,
             )
             await response(scope, receive, send)
         except ClientDisconnect:

@@ -49,7 +49,12 @@ class Envelope:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -104,4 +109,12 @@ def _note(scope: Scope, status: int, seconds: float, name: str) -> None:
     """
     route = getattr(scope.get("route"), "path", "-")
     caller = scope.get("state", {}).get("caller", "-")
-    log.info("%s %s %d %.1f ms %s %s", scope["method"], route, status, seconds * 1000, name, caller)
+    log.info(
+        "%s %s %d %.1f ms %s %s",
+        scope["method"],
+        route,
+        status,
+        seconds * 1000,
+        name,
+        caller,
+    )

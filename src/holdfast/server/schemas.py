@@ -143,7 +143,10 @@ class Found(Record):
         """A hit of recall."""
         signals = {signal.name: round(signal.share, 4) for signal in hit.why.signals}
         why = Reasons(
-            summary=str(hit.why), arms=dict(hit.why.arms), signals=signals, model=hit.why.model
+            summary=str(hit.why),
+            arms=dict(hit.why.arms),
+            signals=signals,
+            model=hit.why.model,
         )
         return cls.of(hit.memory, score=round(hit.score, 4), why=why)
 
@@ -165,7 +168,9 @@ class Statement(Request):
     """A memory to store."""
 
     content: str = Field(
-        min_length=1, max_length=MOST_TEXT, examples=["Prefers green tea to coffee"]
+        min_length=1,
+        max_length=MOST_TEXT,
+        examples=["Prefers green tea to coffee"],
     )
     kind: Kind = "fact"
     category: Name = "general"
@@ -183,7 +188,9 @@ class Correction(Request):
     """New text of a memory."""
 
     content: str = Field(
-        min_length=1, max_length=MOST_TEXT, examples=["Prefers white tea to coffee"]
+        min_length=1,
+        max_length=MOST_TEXT,
+        examples=["Prefers white tea to coffee"],
     )
     reason: str = Field("", max_length=1000, examples=["misheard"])
 

@@ -61,7 +61,10 @@ class Conversations:
             log.exception("extraction after a reply failed")
 
     def end(
-        self, hf: Holdfast, session: str, led: dict[str, Any] | None = None
+        self,
+        hf: Holdfast,
+        session: str,
+        led: dict[str, Any] | None = None,
     ) -> tuple[bool, int | None]:
         """End a session and extract from it; return whether it was open, and the number of new
         memories.
@@ -133,7 +136,12 @@ def _ended(hf: Holdfast, session: str) -> bool:
         return False
 
 
-def _learned(hf: Holdfast, session: str, *, tries: int = TRIES) -> int | None:
+def _learned(
+    hf: Holdfast,
+    session: str,
+    *,
+    tries: int = TRIES,
+) -> int | None:
     try:
         outcome = hf.sessions.learn(session)
     except Conflict:

@@ -33,7 +33,12 @@ class Ending(Request):
     approach_context: dict[str, str] | None = Field(
         None, max_length=12, examples=[{"thought_record": "the boss"}]
     )
-    crisis_level_max: int | None = Field(None, ge=0, le=3, description="Severity, from 0 to 3.")
+    crisis_level_max: int | None = Field(
+        None,
+        ge=0,
+        le=3,
+        description="Severity, from 0 to 3.",
+    )
 
 
 class Ended(BaseModel):

@@ -29,7 +29,14 @@ def start(
     report: Announce,
 ) -> list[TriggerThread]:
     """Start every trigger of a role, or none; InvalidInput names the one that cannot work."""
-    threads = prepare(role, fire, clock=clock, stop=stop, environ=environ, report=report)
+    threads = prepare(
+        role,
+        fire,
+        clock=clock,
+        stop=stop,
+        environ=environ,
+        report=report,
+    )
     for thread in threads:
         thread.start()
     return threads

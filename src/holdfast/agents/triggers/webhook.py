@@ -38,20 +38,34 @@ class WebhookThread(TriggerThread):
 
     def attend(self) -> None:
         """Serve requests until stopped."""
-        answer(self._answer, self._socket, self._wiring.stop, interface="asgi3")
+        answer(
+            self._answer,
+            self._socket,
+            self._wiring.stop,
+            interface="asgi3",
+        )
 
     def release(self) -> None:
         """Release the port."""
         self._socket.close()
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         request = Request(scope, receive)
         try:
             self._check_address(request)
             self._take(request, await _body(request))
             response = JSONResponse({"status": "accepted"}, 202)
         except HTTPException as refusal:
-            response = JSONResponse({"error": refusal.detail}, refusal.status_code, refusal.headers)
+            response = JSONResponse(
+                {"error": refusal.detail},
+                refusal.status_code,
+                refusal.headers,
+            )
         except ClientDisconnect:
             return
         await response(scope, receive, send)
@@ -60,7 +74,11 @@ class WebhookThread(TriggerThread):
         if request.scope["path"] != self._trigger.path:
             raise HTTPException(404, "there is nothing here")
         if request.method != self._trigger.method:
-            raise HTTPException(405, f"use {self._trigger.method}", {"Allow": self._trigger.method})
+            raise HTTPException(
+                405,
+                f"use {self._trigger.method}",
+                {"Allow": self._trigger.method},
+            )
 
     def _take(self, request: Request, body: bytes) -> None:
         self._check_sender(request, body)
@@ -71,7 +89,9 @@ class WebhookThread(TriggerThread):
             Firing("webhook", prompt, {"path": self._trigger.path, "trust": "external"})
         ):
             raise HTTPException(
-                503, "too much is waiting already, try again later", {"Retry-After": "60"}
+                503,
+                "too much is waiting already, try again later",
+                {"Retry-After": "60"},
             )
         self._accepted.append(self._wiring.clock())
 

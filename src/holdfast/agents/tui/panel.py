@@ -43,7 +43,12 @@ class Row:
         """Create the row of a memory."""
         head = plain(f"#{memory.seq} {memory.layer}:{memory.category}")
         content = plain(memory.content)
-        return cls(memory.layer, head, shortened(content, LONGEST), f"{head}\n{content}".casefold())
+        return cls(
+            memory.layer,
+            head,
+            shortened(content, LONGEST),
+            f"{head}\n{content}".casefold(),
+        )
 
     def has(self, wanted: Sequence[str]) -> bool:
         """Whether it contains all of these words or parts of words."""
@@ -74,7 +79,11 @@ class MemoryPanel(Vertical):
             yield Static(NO_MEMORY, id="counts")
             return
         yield Static("", id="counts")
-        yield Input(placeholder="Filter by words, type or category", id="filter", compact=True)
+        yield Input(
+            placeholder="Filter by words, type or category",
+            id="filter",
+            compact=True,
+        )
         with VerticalScroll():
             yield Static("", id="memories")
 

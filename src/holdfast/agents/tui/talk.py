@@ -39,7 +39,11 @@ class Answer(Markdown):
     """The agent's text. Links and HTML are shown as written and do nothing."""
 
     def __init__(self, text: str = "") -> None:
-        super().__init__(plain(text), parser_factory=_harmless_markdown, open_links=False)
+        super().__init__(
+            plain(text),
+            parser_factory=_harmless_markdown,
+            open_links=False,
+        )
 
 
 def _harmless_markdown() -> MarkdownIt:
@@ -77,7 +81,13 @@ class Exchange(Vertical):
         self._tell(kind, text, last=True)
         self.post_message(self.Ended())
 
-    def _tell(self, kind: str, text: str, *, last: bool = False) -> None:
+    def _tell(
+        self,
+        kind: str,
+        text: str,
+        *,
+        last: bool = False,
+    ) -> None:
         with self._telling:
             if text and not self._over:
                 self._news.append((kind, text))

@@ -25,7 +25,11 @@ class Talker:
         self.hf = hf
 
     def search_memory(
-        self, query: str, kind: str | None = None, tag: str | None = None, limit: int = 10
+        self,
+        query: str,
+        kind: str | None = None,
+        tag: str | None = None,
+        limit: int = 10,
     ) -> dict[str, Any]:
         """Search long-term memory.
 
@@ -94,7 +98,10 @@ class Talker:
             return {"success": False, "new_memory_id": None, "message": message}
         try:
             new = self.hf.correct(
-                old.id, new_content, confidence=commit.said(old), decay_rate=old.decay_rate
+                old.id,
+                new_content,
+                confidence=commit.said(old),
+                decay_rate=old.decay_rate,
             )
         except HoldfastError as error:
             return {"success": False, "new_memory_id": None, "message": str(error)}

@@ -121,7 +121,10 @@ class Reader:
         return {"session_id": session_id, "consolidated": read}
 
     def detect_conflicts(
-        self, new_fact_id: str, new_fact_content: str = "", session_id: str = ""
+        self,
+        new_fact_id: str,
+        new_fact_content: str = "",
+        session_id: str = "",
     ) -> dict[str, Any]:
         """Find facts that may contradict one; those of the same conversation are left out.
 
@@ -133,14 +136,24 @@ class Reader:
         fact = active(self.hf, new_fact_id)
         content = new_fact_content or (fact.content if fact else "")
         session = session_id or (fact.metadata.get("session") if fact else None)
-        hits = self.hf.recall(content, limit=CONFLICTS + 1, kinds=["fact"], exclude_session=session)
+        hits = self.hf.recall(
+            content,
+            limit=CONFLICTS + 1,
+            kinds=["fact"],
+            exclude_session=session,
+        )
         others = [hit.memory for hit in hits if hit.memory.id != new_fact_id][:CONFLICTS]
         candidates = [
             {"id": one.id, "content": one.content, "confidence": one.confidence} for one in others
         ]
         return {"candidates": candidates, "has_candidates": bool(candidates)}
 
-    def resolve_conflict(self, new_fact_id: str, old_fact_id: str, reason: str) -> dict[str, Any]:
+    def resolve_conflict(
+        self,
+        new_fact_id: str,
+        old_fact_id: str,
+        reason: str,
+    ) -> dict[str, Any]:
         """Let a new fact take the place of an old one, which fades quickly.
 
         Args:
@@ -175,7 +188,14 @@ class Reader:
         )
 
 
-def _resolve(tx: Transaction, *, old: Memory, new: Memory, at: Micros, reason: str) -> None:
+def _resolve(
+    tx: Transaction,
+    *,
+    old: Memory,
+    new: Memory,
+    at: Micros,
+    reason: str,
+) -> None:
     demote(tx, old, new, at=at, reason=reason)
     fresh = tx.memory(new.scope, new.id) or new
     marked = {**fresh.metadata, "supersedes": old.id, "conflict_reason": reason}

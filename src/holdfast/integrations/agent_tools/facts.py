@@ -45,13 +45,20 @@ def plan(
 
 
 def _planned(
-    hf: Holdfast, session: str, fact: Mapping[str, Any], before: Sequence[Memory]
+    hf: Holdfast,
+    session: str,
+    fact: Mapping[str, Any],
+    before: Sequence[Memory],
 ) -> Planned:
     content = fact["content"]
     if not isinstance(content, str):
         raise InvalidInput(f"content must be text, not {content!r}.")
     sure = fact.get("confidence", DEFAULT_CONFIDENCE)
-    candidate = Candidate(content, "", confidence=float(SURENESS.get(str(sure).casefold(), sure)))
+    candidate = Candidate(
+        content,
+        "",
+        confidence=float(SURENESS.get(str(sure).casefold(), sure)),
+    )
     known = first_duplicate(candidate, [*before, *near(hf.store, hf.scopes[0], candidate)])
     if known is not None:
         return Planned(known[0], True)
@@ -74,7 +81,12 @@ def _texts(value: Any) -> tuple[str, ...]:
 def build(hf: Holdfast, draft: Draft) -> Memory:
     """Build the fact of a draft; it decays when unused."""
     draft.decay_rate = DECAY_RATE
-    return commit.build(draft, hf.scopes[0], at=hf.clock(), max_bytes=hf.settings.max_content_bytes)
+    return commit.build(
+        draft,
+        hf.scopes[0],
+        at=hf.clock(),
+        max_bytes=hf.settings.max_content_bytes,
+    )
 
 
 def save_fact(tx: Transaction, fact: Memory, who: Who, sources: Sequence[str] = ()) -> Memory:
@@ -86,5 +98,10 @@ def save_fact(tx: Transaction, fact: Memory, who: Who, sources: Sequence[str] = 
     for source in sources:
         if tx.memory(memory.scope, source) is not None:
             tx.link(Edge(memory.scope, memory.id, source, "derived_from", at))
-    entity_linking.link(tx, memory, recognition().recognise(memory.content, "local"), at=at)
+    entity_linking.link(
+        tx,
+        memory,
+        recognition().recognise(memory.content, "local"),
+        at=at,
+    )
     return memory

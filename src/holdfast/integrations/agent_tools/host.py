@@ -73,7 +73,11 @@ class Keeper:
         return stored
 
     def agent_response(
-        self, text: str, *, agent_id: str = "orchestrator", session_id: str | None = None
+        self,
+        text: str,
+        *,
+        agent_id: str = "orchestrator",
+        session_id: str | None = None,
     ) -> Memory | None:
         """Store an agent's answer in its session, or in the open one."""
         session = session_id or self.session
@@ -83,7 +87,12 @@ class Keeper:
         """Return the text for a prompt: relevant facts of other sessions and the latest reflection;
         None if empty.
         """
-        found = self.hf.context(prompt, session=self.session, kinds=["fact"], limit=FACTS_TOLD)
+        found = self.hf.context(
+            prompt,
+            session=self.session,
+            kinds=["fact"],
+            limit=FACTS_TOLD,
+        )
         return join_blocks(found.turn, found.stable) or None
 
     def get_pending_consolidations(self, exclude_session_id: str | None = None) -> list[str]:
@@ -101,7 +110,11 @@ class Keeper:
         """
         session = self.hf.store.sessions.get(self.hf.scopes[0], session_id)
         if session is None or not is_unread(self.hf.store, session):
-            return _consolidated(session_id, skipped=True, summary="It has no unprocessed turns.")
+            return _consolidated(
+                session_id,
+                skipped=True,
+                summary="It has no unprocessed turns.",
+            )
         before = self._replaced_by(session_id)
         try:
             new = self.hf.sessions.learn(session_id, complete=self._complete).new
@@ -109,7 +122,12 @@ class Keeper:
             return _consolidated(session_id, success=False, summary=str(error))
         replaced = len(self._replaced_by(session_id) - before)
         summary = f"Learned: {new}. Took the place of what was known: {replaced}."
-        return _consolidated(session_id, facts=new, conflicts=replaced, summary=summary)
+        return _consolidated(
+            session_id,
+            facts=new,
+            conflicts=replaced,
+            summary=summary,
+        )
 
     def _replaced_by(self, session_id: str) -> set[str]:
         """Return the ids that facts of a session superseded."""
@@ -143,7 +161,11 @@ class Keeper:
         ours = tuple(one for kind in kinds for one in kinds_of(kind))
         scope = self.hf.scopes[0]
         return entity_jobs.candidates(
-            self.hf.store, scope, kinds=ours, max_entity_count=max_entity_count, limit=limit
+            self.hf.store,
+            scope,
+            kinds=ours,
+            max_entity_count=max_entity_count,
+            limit=limit,
         )
 
     def enrich_memory_entities(self, memory_id: str, content: str | None = None) -> int:

@@ -57,7 +57,10 @@ class Given:
     def turn(self, said: Said, session: str) -> Draft:
         """Convert a message to a turn of a conversation."""
         turn = capture.turn(
-            session=session, role=said.role, text=said.text, event_time=self.said_at
+            session=session,
+            role=said.role,
+            text=said.text,
+            event_time=self.said_at,
         )
         turn.author, turn.metadata = said.name or "", self.note(said)
         return turn
@@ -66,7 +69,11 @@ class Given:
 def said_of(message: Mapping[str, Any]) -> Said:
     role = str(message.get("role") or "user")
     name = str(message.get("name") or "").strip()
-    return Said(role, said_in(message.get("content")).strip(), normalise_id(ACTOR, name or None))
+    return Said(
+        role,
+        said_in(message.get("content")).strip(),
+        normalise_id(ACTOR, name or None),
+    )
 
 
 def procedure(given: Given) -> Draft:
@@ -119,7 +126,11 @@ def _replaced(tx: Transaction, new: Memory) -> Memories:
     ]
 
 
-def result_of(memory: Memory, event: str, said: Said | None = None) -> Item:
+def result_of(
+    memory: Memory,
+    event: str,
+    said: Said | None = None,
+) -> Item:
     more = {"actor_id": said.name, "role": said.role} if said else {}
     return {"id": memory.id, "memory": memory.content, "event": event, **more}
 

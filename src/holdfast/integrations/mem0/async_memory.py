@@ -42,7 +42,12 @@ class AsyncMem0:
         """As `Mem0.get_all`."""
         return await to_thread(self._mem0.get_all, **given)
 
-    async def update(self, memory_id: str, text: str | None = None, **given: Any) -> dict[str, str]:
+    async def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        **given: Any,
+    ) -> dict[str, str]:
         """As `Mem0.update`."""
         return await to_thread(self._mem0.update, memory_id, text, **given)
 

@@ -101,7 +101,11 @@ def item_of(memory: Memory) -> dict[str, Any]:
     return item
 
 
-def note_of(owner: Owner, metadata: Mapping[str, Any] | None, **said: str | None) -> dict[str, Any]:
+def note_of(
+    owner: Owner,
+    metadata: Mapping[str, Any] | None,
+    **said: str | None,
+) -> dict[str, Any]:
     """Return the metadata that makes a memory an item of its owner; `said` may contain its role and
     actor_id.
     """
@@ -174,7 +178,12 @@ def _rewritten(events: Events, run: str) -> str | None:
 
 
 def _entry(
-    memory: Memory, number: int, at: Micros, event: str, old: str | None, new: str | None
+    memory: Memory,
+    number: int,
+    at: Micros,
+    event: str,
+    old: str | None,
+    new: str | None,
 ) -> dict[str, Any]:
     ids = ids_of(memory)
     return {

@@ -153,7 +153,12 @@ class Mem0:
         if not scopes:
             return {"results": []}
         limit = top_k if set(wanted) == {"user_id"} else MOST
-        hits = _recalled(self._hf.scoped(*scopes), query, limit=limit, show_expired=show_expired)
+        hits = _recalled(
+            self._hf.scoped(*scopes),
+            query,
+            limit=limit,
+            show_expired=show_expired,
+        )
         passed = [
             hit
             for hit in hits
@@ -215,7 +220,10 @@ class Mem0:
         return {"message": "Memory deleted successfully!"}
 
     def delete_all(
-        self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
     ) -> dict[str, str]:
         """Forget all items of a user, an agent or a run, and their source conversations."""
         self._forget(self._matching(Owner.of(user_id, agent_id, run_id).filters, ()))
@@ -345,7 +353,11 @@ class Mem0:
         return view.admin.write("learn", work)
 
     def _update(
-        self, old: Memory, text: str | None, metadata: Mapping[str, Any], ends: Micros | None
+        self,
+        old: Memory,
+        text: str | None,
+        metadata: Mapping[str, Any],
+        ends: Micros | None,
     ) -> None:
         view = self._hf.scoped(old.scope)
         at = self._hf.clock()
@@ -371,7 +383,11 @@ class Mem0:
             if changed is None:
                 tx.change(fresh, **fields)
                 return
-            new = commit.rewrite(tx, fresh, fresh.with_(content=changed.content, **fields))
+            new = commit.rewrite(
+                tx,
+                fresh,
+                fresh.with_(content=changed.content, **fields),
+            )
             entity_linking.note(tx, [new], at=at)
 
         view.admin.write("update", work)
@@ -401,7 +417,13 @@ def _found(hit: Hit, *, explain: bool) -> Item:
     }
 
 
-def _recalled(view: Holdfast, query: str, *, limit: int, show_expired: bool) -> Hits:
+def _recalled(
+    view: Holdfast,
+    query: str,
+    *,
+    limit: int,
+    show_expired: bool,
+) -> Hits:
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("Invalid query: cannot be empty or whitespace-only.")
     return view.recall(query, kinds=KINDS, limit=limit, expired=show_expired)
@@ -417,7 +439,11 @@ def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return guard_data(metadata or {}, name="metadata")  # type: ignore[no-any-return]
 
 
-def _wanted(filters: Filters | None, ids: Mapping[str, Any], top_k: int) -> tuple[Filters, int]:
+def _wanted(
+    filters: Filters | None,
+    ids: Mapping[str, Any],
+    top_k: int,
+) -> tuple[Filters, int]:
     """Return filters and limit, which earlier versions of mem0 accepted as keywords."""
     named = {name: value for name, value in ids.items() if value is not None}
     top_k = named.pop("limit", top_k)

@@ -49,7 +49,12 @@ CACHED: dict[str, tuple[int, str]] = {
 class Rejected(Exception):
     """An invalid request, with its error code and data."""
 
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        data: Any = None,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.data = data
@@ -85,7 +90,12 @@ class Methods:
         return iter(self._answers)
 
     def answer(
-        self, method: str, params: Mapping[str, Any], *, client: str, hf: Holdfast | None = None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        client: str,
+        hf: Holdfast | None = None,
     ) -> dict[str, Any]:
         """Return the result of a method for a client; `hf` overrides the server's own memory.
 
@@ -120,7 +130,12 @@ class Methods:
     ) -> dict[str, Any]:
         return {"resources": self._refusing(lambda: resources.listed(self.view(hf, client)))}
 
-    def _read(self, hf: Holdfast | None, params: Mapping[str, Any], client: str) -> dict[str, Any]:
+    def _read(
+        self,
+        hf: Holdfast | None,
+        params: Mapping[str, Any],
+        client: str,
+    ) -> dict[str, Any]:
         uri = str(params.get("uri", ""))
         return {
             "contents": [
@@ -129,7 +144,10 @@ class Methods:
         }
 
     def _prompt(
-        self, hf: Holdfast | None, params: Mapping[str, Any], client: str
+        self,
+        hf: Holdfast | None,
+        params: Mapping[str, Any],
+        client: str,
     ) -> dict[str, Any]:
         name = str(params.get("name", ""))
         arguments = params.get("arguments") or {}
@@ -138,7 +156,12 @@ class Methods:
         )
         return result
 
-    def _call(self, hf: Holdfast | None, params: Mapping[str, Any], client: str) -> dict[str, Any]:
+    def _call(
+        self,
+        hf: Holdfast | None,
+        params: Mapping[str, Any],
+        client: str,
+    ) -> dict[str, Any]:
         tool = self._tools.get(str(params.get("name", "")))
         if tool is None:
             raise Rejected(
@@ -168,7 +191,11 @@ class Methods:
         try:
             return work()
         except HoldfastError as error:
-            raise Rejected(INVALID_PARAMS, plain(str(error)), data or None) from error
+            raise Rejected(
+                INVALID_PARAMS,
+                plain(str(error)),
+                data or None,
+            ) from error
 
 
 def client_name(name: object) -> str:

@@ -105,11 +105,32 @@ def _adding(
     return Tool(name, title, about, work, shape(takes), shape(gives))
 
 
-def _deleting(name: str, title: str, about: str, work: Work, takes: dict[str, Schema]) -> Tool:
-    return Tool(name, title, about, work, shape(takes), DELETED, destroys=True, repeatable=True)
+def _deleting(
+    name: str,
+    title: str,
+    about: str,
+    work: Work,
+    takes: dict[str, Schema],
+) -> Tool:
+    return Tool(
+        name,
+        title,
+        about,
+        work,
+        shape(takes),
+        DELETED,
+        destroys=True,
+        repeatable=True,
+    )
 
 
-def _reading(name: str, title: str, about: str, work: Work, takes: dict[str, Schema]) -> Tool:
+def _reading(
+    name: str,
+    title: str,
+    about: str,
+    work: Work,
+    takes: dict[str, Schema],
+) -> Tool:
     return Tool(name, title, about, work, shape(takes), GRAPH, reads=True)
 
 

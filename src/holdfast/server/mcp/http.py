@@ -38,7 +38,12 @@ PARAMS: dict[str, type[BaseModel]] = {
 
 
 def create_app(
-    hf: Holdfast, methods: Methods, keys: KeyFile, *, host: str, buckets: Buckets | None = None
+    hf: Holdfast,
+    methods: Methods,
+    keys: KeyFile,
+    *,
+    host: str,
+    buckets: Buckets | None = None,
 ) -> ASGIApp:
     """Return the application over an open memory; the caller closes it."""
     inner = _server(hf, methods).streamable_http_app(
@@ -50,12 +55,22 @@ def create_app(
 class Door:
     """Requires a key if there are any, and records whose memory it opens."""
 
-    def __init__(self, app: ASGIApp, keys: KeyFile, buckets: Buckets) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        keys: KeyFile,
+        buckets: Buckets,
+    ) -> None:
         self._app = app
         self._keys = keys
         self._buckets = buckets
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -64,9 +79,23 @@ class Door:
         key = self._keys.find(_shown(Headers(scope=scope))) if needed else None
         if wait := self._buckets.take(key.id if key else (scope.get("client") or ("-",))[0]):
             message = f"Too many requests. Try again in {counted(wait, 'second')}."
-            await _refused(429, message, {"Retry-After": str(wait)}, scope, receive, send)
+            await _refused(
+                429,
+                message,
+                {"Retry-After": str(wait)},
+                scope,
+                receive,
+                send,
+            )
         elif needed and key is None:
-            await _refused(401, ASK_FOR_KEY, {"WWW-Authenticate": "Bearer"}, scope, receive, send)
+            await _refused(
+                401,
+                ASK_FOR_KEY,
+                {"WWW-Authenticate": "Bearer"},
+                scope,
+                receive,
+                send,
+            )
         else:
             state.update({"caller": key.id, "owner": key.scope} if key else {})
             await self._app(scope, receive, send)
@@ -78,10 +107,19 @@ def _shown(headers: Headers) -> str:
 
 
 async def _refused(
-    status: int, message: str, headers: dict[str, str], scope: Scope, receive: Receive, send: Send
+    status: int,
+    message: str,
+    headers: dict[str, str],
+    scope: Scope,
+    receive: Receive,
+    send: Send,
 ) -> None:
     name = scope["state"].get("request_id", "")
-    await problem(status, message, request_id=name, headers=headers)(scope, receive, send)
+    await problem(status, message, request_id=name, headers=headers)(
+        scope,
+        receive,
+        send,
+    )
 
 
 def _server(hf: Holdfast, methods: Methods) -> Server[Any]:
@@ -98,7 +136,11 @@ def _server(hf: Holdfast, methods: Methods) -> Server[Any]:
     )
     for method in methods:
         params = PARAMS.get(method, types.PaginatedRequestParams)
-        server.add_request_handler(method, params, partial(_answered, hf, methods))
+        server.add_request_handler(
+            method,
+            params,
+            partial(_answered, hf, methods),
+        )
     return server
 
 
@@ -121,4 +163,8 @@ async def _answered(
     try:
         return {"resultType": "complete", **await anyio.to_thread.run_sync(work)}
     except Rejected as error:
-        raise MCPError(code=error.code, message=str(error), data=error.data) from error
+        raise MCPError(
+            code=error.code,
+            message=str(error),
+            data=error.data,
+        ) from error

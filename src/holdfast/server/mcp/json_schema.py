@@ -40,10 +40,19 @@ def several(items: Schema, about: str = "", **more: Any) -> Schema:
     return {"type": "array", "items": items, **({"description": about} if about else {}), **more}
 
 
-def texts(about: str, *, among: Iterable[str] = (), **more: Any) -> Schema:
+def texts(
+    about: str,
+    *,
+    among: Iterable[str] = (),
+    **more: Any,
+) -> Schema:
     """Return the schema of a list of texts, or of given words."""
     words = list(among)
-    return several({"type": "string", **({"enum": words} if words else {})}, about, **more)
+    return several(
+        {"type": "string", **({"enum": words} if words else {})},
+        about,
+        **more,
+    )
 
 
 def shape(
@@ -78,7 +87,11 @@ def check(value: Any, schema: Schema, name: str = "") -> None:
         raise InvalidInput(f"{name} must be from {schema['minimum']} to {schema['maximum']}.")
 
 
-def _check_object(value: dict[str, Any], schema: Schema, name: str) -> None:
+def _check_object(
+    value: dict[str, Any],
+    schema: Schema,
+    name: str,
+) -> None:
     known = schema["properties"]
     under = f"{name}." if name else ""
     if missing := [one for one in schema["required"] if one not in value]:
@@ -106,7 +119,12 @@ def _called(schema: Schema) -> str:
     return f"{article} {schema['type']}"
 
 
-def time_argument(arguments: Arguments, name: str, *, end: bool = False) -> Micros | None:
+def time_argument(
+    arguments: Arguments,
+    name: str,
+    *,
+    end: bool = False,
+) -> Micros | None:
     """Parse a time argument: ISO 8601; a day alone means its beginning, or its `end`."""
     value = arguments.get(name)
     if not value:

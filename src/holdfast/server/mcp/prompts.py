@@ -44,7 +44,11 @@ PROMPTS: list[dict[str, Any]] = [
 WORDING = Path(__file__).parent / "wording"
 
 
-def got(hf: Holdfast, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+def got(
+    hf: Holdfast,
+    name: str,
+    arguments: Mapping[str, str],
+) -> dict[str, Any]:
     """Return a prompt with its arguments; InvalidInput if it is unknown or lacks an argument."""
     prompt = next((one for one in PROMPTS if one["name"] == name), None)
     if prompt is None:
@@ -61,7 +65,11 @@ def got(hf: Holdfast, name: str, arguments: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _filled(hf: Holdfast, name: str, arguments: Mapping[str, str]) -> str:
+def _filled(
+    hf: Holdfast,
+    name: str,
+    arguments: Mapping[str, str],
+) -> str:
     if name == "remember":
         return _wording(name).format(what=arguments["what"])
     if name == "handoff":

@@ -42,7 +42,12 @@ def recall(hf: Holdfast, arguments: Arguments) -> Answer:
 
 
 def _hit(hit: Hit, state: str | None) -> dict[str, Any]:
-    return as_data(hit.memory, score=round(hit.score, 4), why=str(hit.why), freshness=state)
+    return as_data(
+        hit.memory,
+        score=round(hit.score, 4),
+        why=str(hit.why),
+        freshness=state,
+    )
 
 
 def _remarks(hit: Hit, state: str | None) -> list[str]:
@@ -65,7 +70,11 @@ def list_memories(hf: Holdfast, arguments: Arguments) -> Answer:
         after=hf.get(arguments["after"]).seq if arguments.get("after") else None,
     )
     rest = {"next": page[-1].id} if len(page) == limit else {}
-    text = fenced([line(one) for one in page], "memories", empty="No memories.")
+    text = fenced(
+        [line(one) for one in page],
+        "memories",
+        empty="No memories.",
+    )
     more = f"\nMore: memory_list with after={page[-1].id}" if rest else ""
     return text + more, {"memories": [as_data(one) for one in page], **rest}
 
@@ -101,12 +110,20 @@ def entity(hf: Holdfast, arguments: Arguments) -> Answer:
     if not arguments.get("name"):
         known = hf.entities.list(limit=limit)
         lines = [f"- {noted({one.name: _type_and_mentions(one)})}" for one in known]
-        text = fenced(lines, "entities", empty="Nobody and nothing is mentioned by name yet.")
+        text = fenced(
+            lines,
+            "entities",
+            empty="Nobody and nothing is mentioned by name yet.",
+        )
         return text, {"entities": [entity_data(one) for one in known], "memories": []}
     about = hf.entities.get(arguments["name"], limit=limit)
     names = ", ".join((about.entity.name, *about.entity.aliases))
     head = noted({about.entity.type: names, "summary": about.entity.summary})
-    text = fenced([head, *(line(one) for one in about.memories)], "entity", empty="")
+    text = fenced(
+        [head, *(line(one) for one in about.memories)],
+        "entity",
+        empty="",
+    )
     return text, {
         "entities": [entity_data(about.entity)],
         "memories": [as_data(one) for one in about.memories],

@@ -88,7 +88,12 @@ def entity_data(entity: Entity) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in ("", [])}
 
 
-def line(memory: Memory, remarks: Iterable[str] = (), *, whole: bool = False) -> str:
+def line(
+    memory: Memory,
+    remarks: Iterable[str] = (),
+    *,
+    whole: bool = False,
+) -> str:
     """Render a memory on one line: its id, what it is, and what it says."""
     said = text_of(memory) if whole else shorten(text_of(memory), LINE)
     labels = (memory.scope.kind, memory.category, *remarks)

@@ -93,13 +93,20 @@ class Conversation:
         }
 
     def _modern(
-        self, method: str, params: Mapping[str, Any], meta: Mapping[str, Any]
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        meta: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Answer a request that carries its client and version, as all do from 2026 on."""
         version = meta[f"{META}protocolVersion"]
         if version not in MODERN:
             supported = {"supported": list(MODERN), "requested": str(version)}
-            raise Rejected(UNSUPPORTED_VERSION, f"Version {version} is not supported.", supported)
+            raise Rejected(
+                UNSUPPORTED_VERSION,
+                f"Version {version} is not supported.",
+                supported,
+            )
         if method == "server/discover":
             known: dict[str, Any] = {
                 "supportedVersions": list(MODERN),
@@ -108,7 +115,9 @@ class Conversation:
             }
         else:
             known = self._methods.answer(
-                method, params, client=_name(meta.get(f"{META}clientInfo"))
+                method,
+                params,
+                client=_name(meta.get(f"{META}clientInfo")),
             )
         if method in CACHED:
             known = {**known, "ttlMs": CACHED[method][0], "cacheScope": CACHED[method][1]}

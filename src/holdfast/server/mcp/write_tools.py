@@ -23,7 +23,11 @@ def remember(hf: Holdfast, arguments: Arguments) -> Answer:
     return _changed(hf, "Remembered", [stored])
 
 
-def _memory(view: Holdfast, hf: Holdfast, arguments: Arguments) -> Memory:
+def _memory(
+    view: Holdfast,
+    hf: Holdfast,
+    arguments: Arguments,
+) -> Memory:
     view.actor = hf.actor
     stored = view.remember(
         arguments["content"],
@@ -39,7 +43,11 @@ def _memory(view: Holdfast, hf: Holdfast, arguments: Arguments) -> Memory:
     return stored
 
 
-def _record(hf: Holdfast, place: RecordRoot, arguments: Arguments) -> Memory:
+def _record(
+    hf: Holdfast,
+    place: RecordRoot,
+    arguments: Arguments,
+) -> Memory:
     if arguments.get("category") not in CATEGORIES:
         raise InvalidInput(
             f"In {place.scope} a memory is a record. Give a category: {', '.join(CATEGORIES)}."
@@ -57,7 +65,11 @@ def _record(hf: Holdfast, place: RecordRoot, arguments: Arguments) -> Memory:
 
 def correct(hf: Holdfast, arguments: Arguments) -> Answer:
     """Correct a memory; the old text is retired and linked, not lost."""
-    new = hf.correct(arguments["id"], arguments["content"], reason=arguments.get("reason", ""))
+    new = hf.correct(
+        arguments["id"],
+        arguments["content"],
+        reason=arguments.get("reason", ""),
+    )
     if new.status == "proposed":
         return _proposed(hf, new, instead_of=arguments["id"])
     return _changed(hf, f"Corrected {arguments['id']}; it is now", [new])
@@ -87,7 +99,12 @@ def _undone(hf: Holdfast, run: str) -> Answer:
     return _changed(hf, f"Took back {run};", hf.store.get(hf.scopes, touched))
 
 
-def _proposed(hf: Holdfast, memory: Memory, *, instead_of: str = "") -> Answer:
+def _proposed(
+    hf: Holdfast,
+    memory: Memory,
+    *,
+    instead_of: str = "",
+) -> Answer:
     """Answer for a change that needs approval."""
     new = any(
         event.target == memory.id for event in hf.store.events((memory.scope,), run=hf.last_run)
@@ -103,7 +120,11 @@ def _proposed(hf: Holdfast, memory: Memory, *, instead_of: str = "") -> Answer:
 
 def _changed(hf: Holdfast, done: str, memories: list[Memory]) -> Answer:
     data: dict[str, Any] = {"run": hf.last_run, "memories": [as_data(one) for one in memories]}
-    text = fenced([line(one) for one in memories], "changed memory", empty="nothing is left of it.")
+    text = fenced(
+        [line(one) for one in memories],
+        "changed memory",
+        empty="nothing is left of it.",
+    )
     return f"{done}\n{text}\nTo take this back: memory_forget with undo={hf.last_run}", data
 
 

@@ -15,7 +15,10 @@ SessionId = Annotated[str, Path(min_length=1, max_length=200, description="Id of
 
 @router.post("/capture", status_code=201)
 def capture(
-    body: turn_context.Turn, hf: Mine, server: Server, later: BackgroundTasks
+    body: turn_context.Turn,
+    hf: Mine,
+    server: Server,
+    later: BackgroundTasks,
 ) -> turn_context.Captured:
     """Store one turn of a conversation, verbatim and at once; extraction follows after a reply."""
     kept = server.conversations.capture(hf, body.model_dump())
@@ -25,7 +28,10 @@ def capture(
 
 @router.post("/sessions/{session:path}/end")
 def end_session(
-    session: SessionId, hf: Mine, server: Server, body: turn_context.Ending | None = None
+    session: SessionId,
+    hf: Mine,
+    server: Server,
+    body: turn_context.Ending | None = None,
 ) -> turn_context.Ended:
     """End a session and extract from it. Idempotent."""
     led = body.model_dump(exclude_none=True) if body else None
@@ -37,7 +43,11 @@ def end_session(
 def context(body: turn_context.ContextRequest, hf: Mine) -> turn_context.ContextBlocks:
     """Return context for a model: a block for the whole session, and one for this prompt."""
     found = hf.context(body.prompt, session=body.session, tokens=body.tokens)
-    return turn_context.ContextBlocks(stable=found.stable, turn=found.turn, ids=list(found.ids))
+    return turn_context.ContextBlocks(
+        stable=found.stable,
+        turn=found.turn,
+        ids=list(found.ids),
+    )
 
 
 @router.post("/recall")

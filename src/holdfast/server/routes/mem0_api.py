@@ -96,7 +96,11 @@ def mem0_list(
 
 @router.delete("/memories")
 def mem0_delete_all(
-    hf: Mine, server: Server, user_id: Ids = None, agent_id: Ids = None, run_id: Ids = None
+    hf: Mine,
+    server: Server,
+    user_id: Ids = None,
+    agent_id: Ids = None,
+    run_id: Ids = None,
 ) -> Answer:
     """Forget the items of a user, an agent or a run."""
     return {**_memory(hf, server).delete_all(**_ids(hf, server, user_id, agent_id, run_id))}
@@ -109,7 +113,12 @@ def mem0_get(id: Id, hf: Mine, server: Server) -> Answer:
 
 
 @router.put("/memories/{id}")
-def mem0_update(id: Id, body: Update, hf: Mine, server: Server) -> Answer:
+def mem0_update(
+    id: Id,
+    body: Update,
+    hf: Mine,
+    server: Server,
+) -> Answer:
     """Update the text of an item under the same id."""
     memory = _memory(hf, server)
     _there(memory, id)
@@ -170,7 +179,11 @@ def _memory(hf: Holdfast, server: Serving) -> Mem0:
 
 
 def _ids(
-    hf: Holdfast, server: Serving, user_id: Given, agent_id: Given, run_id: Given
+    hf: Holdfast,
+    server: Serving,
+    user_id: Given,
+    agent_id: Given,
+    run_id: Given,
 ) -> dict[str, Any]:
     """Owner of the requested items; a key implies its owner."""
     requested = zip(OWNERS, (user_id, agent_id, run_id), strict=True)

@@ -40,7 +40,13 @@ def list_memories(
 ) -> schemas.Page:
     """List memories, newest first; with `q`, recall active ones with scores and reasons."""
     if q and q.strip():
-        hits = hf.recall(q, kinds=kind, categories=category, since=since, limit=limit)
+        hits = hf.recall(
+            q,
+            kinds=kind,
+            categories=category,
+            since=since,
+            limit=limit,
+        )
         return schemas.Page(
             items=[schemas.Found.by(hit) for hit in hits],
             next=None,
@@ -77,7 +83,11 @@ def show(id: Id, hf: Mine) -> schemas.Record:
 
 
 @router.patch("/{id}")
-def correct(id: Id, body: schemas.Correction, hf: Mine) -> schemas.Changed:
+def correct(
+    id: Id,
+    body: schemas.Correction,
+    hf: Mine,
+) -> schemas.Changed:
     """Correct a memory: returns the new one; the old one is retired and linked, not lost."""
     return schemas.Changed.of(hf.correct(id, body.content, reason=body.reason), run=hf.last_run)
 

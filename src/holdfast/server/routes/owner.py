@@ -37,7 +37,10 @@ def undo(hf: Mine, body: schemas.UndoRequest | None = None) -> schemas.Undone:
     """Undo everything that one run did, exactly; by default the latest run."""
     events = hf.undo(body.run if body else None)
     return schemas.Undone(
-        run=hf.last_run, undone=events[0].run, verb=events[0].verb, changes=len(events)
+        run=hf.last_run,
+        undone=events[0].run,
+        verb=events[0].verb,
+        changes=len(events),
     )
 
 
@@ -67,5 +70,7 @@ def health(hf: Mine, server: Server) -> schemas.Health:
 def export(hf: Mine) -> StreamingResponse:
     """Export everything of this owner as a lossless bundle; `holdfast import` reads it."""
     return StreamingResponse(
-        owner_view.bundle(hf), headers=DOWNLOAD, media_type="application/x-ndjson"
+        owner_view.bundle(hf),
+        headers=DOWNLOAD,
+        media_type="application/x-ndjson",
     )

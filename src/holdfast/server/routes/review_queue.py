@@ -20,7 +20,11 @@ def list_proposals(hf: Mine) -> list[schemas.Proposal]:
 
 
 @router.post("/{id}/approve")
-def approve(id: Id, hf: Mine, body: schemas.Approval | None = None) -> schemas.Changed:
+def approve(
+    id: Id,
+    hf: Mine,
+    body: schemas.Approval | None = None,
+) -> schemas.Changed:
     """Approve a proposal, optionally reworded; returns the active memory."""
     return schemas.Changed.of(
         hf.reviews.approve(id, body.content if body else None), run=hf.last_run
@@ -28,6 +32,10 @@ def approve(id: Id, hf: Mine, body: schemas.Approval | None = None) -> schemas.C
 
 
 @router.post("/{id}/reject")
-def reject(id: Id, hf: Mine, body: schemas.Rejection | None = None) -> schemas.Changed:
+def reject(
+    id: Id,
+    hf: Mine,
+    body: schemas.Rejection | None = None,
+) -> schemas.Changed:
     """Reject a proposal: it is archived and not proposed again in the same words."""
     return schemas.Changed.of(hf.reviews.reject(id, body.reason if body else ""), run=hf.last_run)
