@@ -138,7 +138,7 @@ def _unknown(words: list[str], command: Any) -> list[str]:
             return missing
         command = command.commands[names[0]]
         options |= _options(command)
-    given = words[: words.projects.index("--")] if "--" in words else words
+    given = words[: words.index("--")] if "--" in words else words
     return [
         word
         for word in re.findall(r"(?<![\w\"'])--[a-z][a-z-]*", " ".join(given))

@@ -124,7 +124,7 @@ def test_another_model_is_refused_and_reembedding_is_the_way_out(write_role, mem
     )
     with pytest.raises(EmbeddingModelChangedError, match=r"holdfast memory reembed \S+role\.yaml"):
         moved.check()
-    assert sum(moved.admin.reembed().values()) == 1
+    assert sum(moved.reembed().values()) == 1
     moved.check()
     assert list(moved.hf.store.vectors.dimensions([moved.scope])) == [
         next(iter(moved.tiers)).identity
@@ -167,7 +167,7 @@ def test_a_server_that_changes_its_vectors_length_is_told_and_the_text_is_kept(
     ):
         again.remember("semantic", "likes cake")
     assert [one.content for one in again.listed()] == ["likes cake", "likes tea"]
-    assert again.admin.reembed() == {next(iter(again.tiers)).identity: 2}
+    assert again.reembed() == {next(iter(again.tiers)).identity: 2}
     again.check()
 
 

@@ -422,7 +422,7 @@ def test_oc_23_so_do_they_from_two_processes(opened, place):
             [*command, "remember", "Be direct", "--kind", "rule", *where], stdout=subprocess.DEVNULL
         ),
         subprocess.Popen(
-            [*command, "profile", "--recall", "on", *where], stdout=subprocess.DEVNULL
+            [*command, "settings", "profile", "--recall", "on", *where], stdout=subprocess.DEVNULL
         ),
     ]
     assert [one.wait(PATIENCE) for one in running] == [0, 0]
