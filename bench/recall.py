@@ -21,6 +21,7 @@ import numpy as np
 
 from common import finish, median, quantile, questions, resident_megabytes, texts
 from holdfast import Holdfast, Settings
+from holdfast.base_client import engine_of, filter_of
 from holdfast.models.embeddings.static import StaticEmbedder
 from holdfast.retrieval import candidates
 from holdfast.retrieval import recall as recall_
@@ -106,7 +107,7 @@ def stages(hf: Holdfast, question: str) -> dict[str, float]:
         now = time.perf_counter()
         times[name], mark = now - mark, now
 
-    engine, where = hf._engine(), hf._filter()
+    engine, where = engine_of(hf), filter_of(hf)
     lap("prepare")
     query = recall_.parse_query(engine, recall_.Question(question, where))
     lap("analyse")

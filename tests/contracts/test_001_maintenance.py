@@ -142,7 +142,7 @@ def test_the_four_schedules_are_those_of_the_document_and_can_be_set(monkeypatch
         Entry("reflect", "0 3 * * 0"),
     ]
     assert schedule("decay */5 * * * *") == [Entry("decay", "*/5 * * * *")]
-    with pytest.raises(InvalidInput, match="five fields"):
+    with pytest.raises(InvalidInput, match="five cron fields"):
         schedule("decay every day")
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast import Holdfast, Settings
+from holdfast.base_client import write_uses
 from holdfast.extraction.apply import DECAY_RATE
 from holdfast.extraction.approval import PROPOSAL_DAYS
 from holdfast.extraction.job_types import Due, Task, Worker
@@ -93,7 +94,7 @@ def test_use_in_between_starts_it_anew_whenever_else_it_was_worked_out(steps, su
                 decay(hf.store, hf.scopes, now, threshold=0.0)
             elif what == "use":
                 hf.recall("tea")
-                hf._write_uses()
+                write_uses(hf)
             elif what == "say":
                 hf.remember("Likes tea", confidence=sure)
             used = now if what in ("use", "say") else used
@@ -124,7 +125,7 @@ def test_use_brings_a_fact_back_to_what_it_was(hf, clock):
         clock.forward(days=9)
         decay(hf.store, hf.scopes, clock.now)
         assert hf.recall("tea")
-        hf._write_uses()
+        write_uses(hf)
     assert hf.get(fact.id).status == "active"
     decay(hf.store, hf.scopes, clock.now)
     assert confidence(hf, fact) == pytest.approx(0.8)
