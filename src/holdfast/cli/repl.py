@@ -33,7 +33,8 @@ HELP = """\
 /memory status, list, recall, forget, clear facts
                see and change it: /memory forget says how
 /memory view, clear, enqueue, stats, diagnose
-               what past sessions of this project taught; /memory alone is view where that is enabled
+               what past sessions of this project taught; where that is enabled,
+               /memory alone is view
 /search WORDS  what was said and what is remembered about WORDS;
                /search history WORDS, /search memory WORDS: one of the two
 /summary       what this conversation was about so far
@@ -42,10 +43,12 @@ HELP = """\
 /end           end the session (so does Ctrl-D); /end new [ID] begins another
 /help          this list
 
-In plain words: what do you know about me? · forget about … · remember that I … · don't remember this ·
-don't save any of this conversation · stop remembering · you can remember again
+In plain words: what do you know about me? · forget about … · remember that I … ·
+don't remember this · don't save any of this conversation · stop remembering ·
+you can remember again
 
-Enter sends. Alt-Enter, or a backslash at the end of a line, starts a new line. Ctrl-C stops an answer."""
+Enter sends. Alt-Enter, or a backslash at the end of a line, starts a new line.
+Ctrl-C stops an answer."""
 
 Read = Callable[[], str]
 # "/etc/hosts is important" is something to say, not a command.

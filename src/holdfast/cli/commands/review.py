@@ -38,9 +38,9 @@ r  reject: it is put away, and not proposed again in these words
 s  skip: it waits on; after 30 days without a decision it is put away
 q  quit: the rest waits on"""
 SHEET = """\
-Memories that wait for you. Before each stands what is to become of it: write approve or reject instead of keep.
-What you change in its text is what is remembered. A block that you delete waits on, and so does one that says keep.
-Lines that begin with ;; are there to help you decide, and change nothing.
+Memories that wait for your decision. Above each is an action: replace keep by approve or reject.
+If you edit the text, the edited text is stored. A block that says keep, or that you delete, keeps
+waiting. Lines that begin with ;; only help you decide.
 """
 NOTHING = "Nothing waits for you."
 UNDECIDED = "Nothing was decided."

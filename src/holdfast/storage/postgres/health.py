@@ -19,7 +19,8 @@ from .transaction import marked
 
 _POSTINGS = """
 SELECT m.scope, m.seq, m.id, m.status = 'active', m.title, m.content, m.tags,
-       array_agg(p.term ORDER BY p.term), array_agg(p.times ORDER BY p.term), min(p.length), max(p.length)
+       array_agg(p.term ORDER BY p.term), array_agg(p.times ORDER BY p.term),
+       min(p.length), max(p.length)
 FROM memories m LEFT JOIN memory_terms p ON p.scope = m.scope AND p.seq = m.seq
 GROUP BY m.scope, m.seq ORDER BY m.scope, m.seq
 """
