@@ -1,9 +1,9 @@
-"""The sink for records: compare what a project's sessions teach with its records, and write it down.
+"""The sink for records: compare what sessions of a project teach with its records.
 
-What follows from one session (records and their files, links, what was renewed or replaced, the mark
-of progress) is one transaction. A session that was read is not read again until it goes on, and what
-was noted of it is not noted again, however its record was edited, moved or deleted since. A failure
-concerns one session only: it is reported, and the session is read the next time.
+All that follows from one session (records and their files, links, renewed or replaced records,
+the progress mark) is one transaction. A session that was read is not read again until it goes
+on, and what was noted of it is not noted again, however its record was edited, moved or deleted
+since. A failure concerns one session only: it is reported, and the session is read next time.
 """
 
 from __future__ import annotations
