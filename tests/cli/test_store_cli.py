@@ -408,7 +408,7 @@ def test_without_the_driver_it_says_how_to_install_it(command):
 def test_every_command_explains_itself(cli):
     overview = cli("store")
     assert overview.code == 2
-    for command in ("init", "migrate", "status", "copy", "tend", "distribute"):
+    for command in ("init", "migrate", "status", "copy", "optimize", "distribute"):
         assert command in overview.out
         done = cli("store", command, "--help")
         assert (
@@ -445,7 +445,7 @@ def test_the_commands_of_the_how_to_work_on_a_server(
         for line in page.splitlines()
         if line.startswith("holdfast store ")
     ]
-    assert {command[1] for command in commands} == {"init", "migrate", "status", "copy", "tend"}
+    assert {command[1] for command in commands} == {"init", "migrate", "status", "copy", "optimize"}
     monkeypatch.chdir(tmp_path)
     for command in commands:
         words = [

@@ -173,7 +173,7 @@ def test_an_import_that_is_interrupted_leaves_nothing_by_half_and_can_be_run_aga
     bundle = cli("export").out
     monkeypatch.setattr("sys.stdin", Interrupted(bundle))
     assert run(["import", "-", "--store", "other.db"]) == 130
-    assert "run it again to resume" in capsys.readouterr().err
+    assert "run it again to go on" in capsys.readouterr().err
     again = cli("import", "-", "--store", "other.db", stdin=bundle)
     assert (again.code, again.out) == (0, "Imported 1 memory; 0 rows were already there.\n")
 
