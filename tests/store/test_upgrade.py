@@ -209,9 +209,14 @@ def test_an_episode_that_was_consolidated_is_not_read_again(hf):
 def test_records_are_made_of_what_was_not_read_for_them(shop, tmp_path):
     root = RecordRoot("project", shop.scopes[0], tmp_path)
     extractor = Extractor(
-        shop.store, shop.clock, "test", shop.admin.write, {"project": root}, Policy(vocabulary("general"))
+        shop.store,
+        shop.clock,
+        "test",
+        shop.admin.write,
+        {"project": root},
+        Policy(vocabulary("general")),
     )
-    sessions = sorted(shop.sessions(), key=lambda one: one.id)
+    sessions = sorted(shop.sessions.list(), key=lambda one: one.id)
     done = extractor.run(sessions, plan=False, progress=lambda number, total: None)
     assert done.skipped == 2, "extracted and indexed"
     assert {one.session for one in done.notes} == {"built", "built-later", "extracted-continued"}
