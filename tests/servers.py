@@ -274,7 +274,7 @@ def _new_folder(owner: int) -> Iterator[Path]:
     # Not pytest's folders: another user can't enter them, and their names are too long for a
     # socket.
     folder = Path(tempfile.mkdtemp(prefix="holdfast-postgres-", dir="/tmp"))
-    _detach([sys.executable, "-P", __file__, folder, owner], Path(os.devnull), cwd="/")
+    _detach([sys.executable, __file__, folder, owner], Path(os.devnull), cwd="/")
     try:
         _give(folder)
         yield folder
