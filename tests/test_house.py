@@ -87,7 +87,7 @@ def test_modules_are_small_enough_to_be_one_thing():
     long = {
         str(path.relative_to(SOURCE))
         for path in MODULES
-        if len(path.read_text("utf-8").splitlines()) > 650
+        if len(path.read_text("utf-8").splitlines()) > 700
     }
     assert long <= {"storage/protocol.py", "async_client.py"}
 

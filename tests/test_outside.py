@@ -152,7 +152,8 @@ def test_a_worker_reaches_nothing_and_writes_only_into_its_own_folder(watched):
 def test_the_server_reaches_nothing_and_writes_only_into_its_own_folders(watched):
     command = [*HOLDFAST, "serve", "--port", "0"]
     watched.run(*HOLDFAST, "remember", "My sister Ines lives in Lisbon")
-    watched.run(*HOLDFAST, "store", "reembed")  # so that the server asks the model that would report
+    # So that the server asks the model that would report.
+    watched.run(*HOLDFAST, "store", "reembed")
     options = {"env": watched.environ, "cwd": watched.work, "text": True, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **options) as process:
         try:

@@ -40,7 +40,12 @@ def _awaitable(
     name = verb.__name__
 
     @wraps(verb)
-    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(
+        self: Any,
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R:
         result: R = await to_thread(getattr(self.blocking, name), *args, **kwargs)
         return result
 
@@ -54,7 +59,12 @@ def _opening(
 
     # The plain function, whose signature begins with the class as that of `call` does.
     @wraps(getattr(verb, "__func__", verb))
-    async def call(cls: type[AsyncHoldfast], /, *args: P.args, **kwargs: P.kwargs) -> AsyncHoldfast:
+    async def call(
+        cls: type[AsyncHoldfast],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> AsyncHoldfast:
         return cls(await to_thread(verb, *args, **kwargs))
 
     return call
@@ -208,11 +218,21 @@ class AsyncHoldfast:
     async def explain(self, ref: Ref) -> Stored: ...
 
     @overload
-    async def explain(self, ref: Ref, question: str, *, limit: int | None = None) -> Why: ...
+    async def explain(
+        self,
+        ref: Ref,
+        question: str,
+        *,
+        limit: int | None = None,
+    ) -> Why: ...
 
     @wraps(Holdfast.explain)
     async def explain(
-        self, ref: Ref, question: str | None = None, *, limit: int | None = None
+        self,
+        ref: Ref,
+        question: str | None = None,
+        *,
+        limit: int | None = None,
     ) -> Stored | Why:
         if question is None:
             return await to_thread(self.blocking.explain, ref)

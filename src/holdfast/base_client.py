@@ -217,7 +217,11 @@ class Namespace:
         self.client = client
 
 
-def write(client: BaseClient, verb: str, work: Callable[[Transaction], T]) -> T:
+def write(
+    client: BaseClient,
+    verb: str,
+    work: Callable[[Transaction], T],
+) -> T:
     """Runs `work` in one transaction, journalled under `verb`; see `Admin.write`."""
     author = author_of(client, verb)
     result = client._files.write(
@@ -254,7 +258,11 @@ def find(client: BaseClient, ref: Ref) -> Memory:
     raise NotFound(f"No memory {ref!r} in {', '.join(map(str, client.scopes))}.", id=ref)
 
 
-def check_permission(client: BaseClient, verb: Verb, memory: Memory) -> Ruling:
+def check_permission(
+    client: BaseClient,
+    verb: Verb,
+    memory: Memory,
+) -> Ruling:
     """What becomes of a verb of this actor on a memory; NeedsPerson where a person has to do
     it.
     """
@@ -263,7 +271,11 @@ def check_permission(client: BaseClient, verb: Verb, memory: Memory) -> Ruling:
     )
 
 
-def events_of(client: BaseClient, scope: Scope, id: str) -> Events:
+def events_of(
+    client: BaseClient,
+    scope: Scope,
+    id: str,
+) -> Events:
     """What the journal says of a memory, oldest first."""
     return client.store.events((scope,), target=id)[::-1]
 
@@ -330,7 +342,10 @@ def engine_of(client: BaseClient) -> retrieval.recall.Engine:
 
 
 def change(
-    client: BaseClient, verb: str, ref: Ref, work: Callable[[Transaction, Memory], Memory]
+    client: BaseClient,
+    verb: str,
+    ref: Ref,
+    work: Callable[[Transaction, Memory], Memory],
 ) -> Memory:
     """Changes one memory in a run of its own, as it is inside that transaction."""
     memory = find(client, ref)
@@ -364,7 +379,11 @@ def write_uses(client: BaseClient, *, hurry: bool = False) -> None:
         logging.getLogger(__name__).info("what was recalled is not counted: %s", error)
 
 
-def who_of(client: BaseClient, verb: str, run: str = "") -> Who:
+def who_of(
+    client: BaseClient,
+    verb: str,
+    run: str = "",
+) -> Who:
     """Who acts through this memory, as what may be done is decided by."""
     approval = client.settings.approval
     return extraction.permission_checks.Who(
@@ -414,7 +433,10 @@ def warnings_of(client: BaseClient, *, commands: bool = True) -> Names:
 
 
 def embedding_problems_of(
-    client: BaseClient, *, ask: bool = False, commands: bool = True
+    client: BaseClient,
+    *,
+    ask: bool = False,
+    commands: bool = True,
 ) -> dict[str, str]:
     """Why embedding models cannot serve a recall here; see `Admin.embedding_problems`."""
     remedy = client.remedy or command_for(client, "store", "reembed", "--fresh")
@@ -423,7 +445,11 @@ def embedding_problems_of(
     )
 
 
-def _tiers(settings: config.Settings, clock: Clock, mode: retention_mode.Mode) -> Tiers:
+def _tiers(
+    settings: config.Settings,
+    clock: Clock,
+    mode: retention_mode.Mode,
+) -> Tiers:
     # A guest's words are for nobody else, neither for a server that embeds them nor for a model
     # that may cache them.
     wanted = "" if mode == "incognito" else settings.embedding_models

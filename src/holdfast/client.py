@@ -171,7 +171,13 @@ class Holdfast(BaseClient):
         return write(self, "remember", work)
 
     def capture(
-        self, session: str, role: str, text: str, *, author: str = "", event_time: Moment = None
+        self,
+        session: str,
+        role: str,
+        text: str,
+        *,
+        author: str = "",
+        event_time: Moment = None,
     ) -> Memory | None:
         """Stores one turn of a conversation, verbatim and at once; None when there is nothing in
         it.
@@ -218,7 +224,12 @@ class Holdfast(BaseClient):
 
     @traced("update_memory")
     def correct(
-        self, ref: Ref, content: str, *, reason: str = "", **fields: Unpack[AllFields]
+        self,
+        ref: Ref,
+        content: str,
+        *,
+        reason: str = "",
+        **fields: Unpack[AllFields],
     ) -> Memory:
         """Replaces what a memory says: the old text is retired and linked to the new one, not lost.
 
@@ -408,10 +419,20 @@ class Holdfast(BaseClient):
     def explain(self, ref: Ref) -> Stored: ...
 
     @overload
-    def explain(self, ref: Ref, question: str, *, limit: int | None = None) -> Why: ...
+    def explain(
+        self,
+        ref: Ref,
+        question: str,
+        *,
+        limit: int | None = None,
+    ) -> Why: ...
 
     def explain(
-        self, ref: Ref, question: str | None = None, *, limit: int | None = None
+        self,
+        ref: Ref,
+        question: str | None = None,
+        *,
+        limit: int | None = None,
     ) -> Stored | Why:
         """Explain why a memory was stored, or with `question` why a recall finds it or not.
 
@@ -522,7 +543,13 @@ class Holdfast(BaseClient):
         return self.settings.recall_limit if limit is None else check_limit(limit)
 
 
-def _set_status(client: BaseClient, verb: str, ref: Ref, status: str, reason: str) -> Memory:
+def _set_status(
+    client: BaseClient,
+    verb: str,
+    ref: Ref,
+    status: str,
+    reason: str,
+) -> Memory:
     at = client.clock()
     return change(
         client,

@@ -25,7 +25,12 @@ PREFIX = "HOLDFAST_"
 VENDOR_TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1"}
 
 
-def setting(default: Any, help_: str, *, choices: tuple[str, ...] = ()) -> Any:
+def setting(
+    default: Any,
+    help_: str,
+    *,
+    choices: tuple[str, ...] = (),
+) -> Any:
     """Declare a setting: default, help text and permitted values."""
     return field(default=default, metadata={"help": help_, "choices": choices})
 
@@ -203,7 +208,11 @@ def _check_name(name: str, where: str) -> None:
         )
 
 
-def checked(name: str, value: Any, source: str) -> Any:
+def checked(
+    name: str,
+    value: Any,
+    source: str,
+) -> Any:
     """Return `value` converted to the setting's type; raises InvalidInput that names `source`."""
     known = next(known for known in fields(Settings) if known.name == name)
     if isinstance(known.default, int):
@@ -226,7 +235,11 @@ def checked(name: str, value: Any, source: str) -> Any:
     return value
 
 
-def _share(name: str, value: Any, source: str) -> float:
+def _share(
+    name: str,
+    value: Any,
+    source: str,
+) -> float:
     try:
         share = float(value)
     except (TypeError, ValueError):

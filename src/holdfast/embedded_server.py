@@ -17,7 +17,12 @@ GRACE = 2
 WAITING = 100
 
 
-def listen(host: str, port: int, *, advice: str) -> socket.socket:
+def listen(
+    host: str,
+    port: int,
+    *,
+    advice: str,
+) -> socket.socket:
     """Bind a listening socket. From here on the port is ours, and requests wait for the server.
 
     Raises InvalidInput with the caller's advice if the port cannot be bound.

@@ -101,7 +101,9 @@ def _call_attributes(
 
 
 def _result_attributes(
-    result: object, operation: str, arguments: Sequence[Any]
+    result: object,
+    operation: str,
+    arguments: Sequence[Any],
 ) -> Iterator[tuple[str, str | int]]:
     """Span attributes known after the call: ids and number of memories."""
     found = list(_memories(result))

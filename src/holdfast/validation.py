@@ -115,7 +115,11 @@ def str_tuple(names: Iterable[str], what: str) -> tuple[str, ...]:
     return several
 
 
-def ensure_list(given: Iterable[Any], what: str, one: str) -> Iterable[Any]:
+def ensure_list(
+    given: Iterable[Any],
+    what: str,
+    one: str,
+) -> Iterable[Any]:
     """`given` itself, unless it is a single thing, which Python would take apart."""
     if isinstance(given, str | bytes | Mapping):
         raise InvalidInput(

@@ -142,7 +142,12 @@ def _twin(cls: type) -> Any:
     return dataclasses.dataclass(frozen="__setattr__" in vars(cls))(type(cls.__name__, (), said))
 
 
-def _init(self: Any, /, *values: Any, **named: Any) -> None:
+def _init(
+    self: Any,
+    /,
+    *values: Any,
+    **named: Any,
+) -> None:
     made: _Made = self.__values__
     given = dict(zip(made.fields, values, strict=False)) | named
     if len(given) != len(values) + len(named) or not made.needed <= given.keys() <= made.known:

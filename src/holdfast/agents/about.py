@@ -45,7 +45,11 @@ def mentioning(hf: Holdfast, words: str) -> Memories:
     return list(found.values())
 
 
-def _by_words(hf: Holdfast, where: Filter, about: str) -> Memories:
+def _by_words(
+    hf: Holdfast,
+    where: Filter,
+    about: str,
+) -> Memories:
     terms = set(query_terms(about))
     ranked = hf.store.by_text(where, list(terms), FOUND)
     found = hf.store.get(hf.scopes, [seq for seq, _ in ranked])
@@ -59,6 +63,10 @@ def _by_words(hf: Holdfast, where: Filter, about: str) -> Memories:
     ]
 
 
-def _by_name(hf: Holdfast, where: Filter, about: str) -> Memories:
+def _by_name(
+    hf: Holdfast,
+    where: Filter,
+    about: str,
+) -> Memories:
     ranked = hf.store.by_entity(where, [fold(about.lstrip("@#"))], FOUND)
     return hf.store.get(hf.scopes, [seq for seq, _ in ranked])

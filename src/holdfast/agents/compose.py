@@ -207,7 +207,12 @@ class _Composition:
         sinks = [service.sink for service in self._compose.spec.services.values() if service.sink]
         return max((sink.queue_size for sink in sinks if name in sink.targets), default=ROOM)
 
-    def _hand_on(self, name: str, firing: Firing, answer: str) -> None:
+    def _hand_on(
+        self,
+        name: str,
+        firing: Firing,
+        answer: str,
+    ) -> None:
         sink = self._compose.spec.services[name].sink
         if sink is None or not answer.strip():
             return

@@ -68,7 +68,12 @@ def choose(role: Role) -> Chosen:
     return Chosen((spec,), wanted.base_url, wanted.api_key_env)
 
 
-def _spec(model: str, provider: str, *, named: bool) -> str:
+def _spec(
+    model: str,
+    provider: str,
+    *,
+    named: bool,
+) -> str:
     """A model with its provider. The part before a colon is a provider or part of the name:
     nomic-embed-text:v1.5.
     """

@@ -39,7 +39,12 @@ def command(database: Path, role_file: Path) -> str:
     return shlex.join(["holdfast", "memory", "import-db", str(database), str(role_file)])
 
 
-def refused(database: Path, role_file: Path, *, named: bool) -> str:
+def refused(
+    database: Path,
+    role_file: Path,
+    *,
+    named: bool,
+) -> str:
     """Explain why a database cannot be the store of a role; `named` if the role names it as
     such.
     """

@@ -131,7 +131,11 @@ def of_agent(
     ]
 
 
-def latest(hf: Holdfast, agent: str, most: int) -> list[Body] | None:
+def latest(
+    hf: Holdfast,
+    agent: str,
+    most: int,
+) -> list[Body] | None:
     """Return the end of the agent's latest resumable conversation, or None."""
     for session in of_agent(hf, agent):
         window = [message.body for message in hf.sessions.messages(session.id, last=most)]
@@ -143,7 +147,11 @@ def latest(hf: Holdfast, agent: str, most: int) -> list[Body] | None:
     return None
 
 
-def prune(hf: Holdfast, agent: str, keep: int) -> int:
+def prune(
+    hf: Holdfast,
+    agent: str,
+    keep: int,
+) -> int:
     """Delete an agent's oldest sessions beyond `keep` per mode; return their number."""
     sessions = [one for one in hf.sessions.list() if one.agent == agent]
     modes = {one.metadata.get("mode", INTERACTIVE) for one in sessions}

@@ -408,7 +408,11 @@ def _explained(error: ValidationError, kind: type[BaseModel]) -> str:
     return message
 
 
-def _unknown(where: str, key: str, known: Sequence[str]) -> str:
+def _unknown(
+    where: str,
+    key: str,
+    known: Sequence[str],
+) -> str:
     hint = meant(key, known) or (f" Known here: {', '.join(known)}." if known else "")
     return f"there is no key {where!r}.{hint}"
 

@@ -310,7 +310,10 @@ def output_file(path: str) -> Path:
 
 
 def write_lines(
-    file: Path, lines: Iterable[str], *, progress: Callable[[], None] = lambda: None
+    file: Path,
+    lines: Iterable[str],
+    *,
+    progress: Callable[[], None] = lambda: None,
 ) -> int:
     """Writes a file all at once, for its owner only, because it holds memories; how many lines."""
     from ..records.atomic_files import write_whole

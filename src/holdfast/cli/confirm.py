@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from ..coding_agents.programs import Target
 
 
-def install(target: Target, feature: Feature, question: str, *, after: str, yes: bool) -> bool:
+def install(
+    target: Target,
+    feature: Feature,
+    question: str,
+    *,
+    after: str,
+    yes: bool,
+) -> bool:
     """Install a feature into one file; whether that was done now."""
     from ..coding_agents import installer
 
@@ -35,7 +42,12 @@ def install(target: Target, feature: Feature, question: str, *, after: str, yes:
 
 
 def uninstall(
-    targets: Iterable[Target], feature: Feature, question: str, *, missing: str, yes: bool
+    targets: Iterable[Target],
+    feature: Feature,
+    question: str,
+    *,
+    missing: str,
+    yes: bool,
 ) -> None:
     """Remove a feature from several files; NotFound with `missing` if it is in none.
 
@@ -55,7 +67,12 @@ def uninstall(
     plan.raise_problems()
 
 
-def _agreed(changes: Sequence[Change], question: str, *, yes: bool) -> bool:
+def _agreed(
+    changes: Sequence[Change],
+    question: str,
+    *,
+    yes: bool,
+) -> bool:
     """Show the changes and ask; whether they are to be made."""
     for change in changes:
         print(_difference(change))

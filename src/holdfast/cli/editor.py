@@ -28,7 +28,12 @@ def edit(file: Path, *, untouched: str) -> None:
         raise InvalidInput(f"{editor} ended with code {ended}. {untouched}")
 
 
-def edited(text: str, *, untouched: str, ending: str = ".txt") -> str:
+def edited(
+    text: str,
+    *,
+    untouched: str,
+    ending: str = ".txt",
+) -> str:
     """What comes of a text in the person's editor. The file is for nobody else, and gone
     afterwards.
     """

@@ -200,7 +200,11 @@ def _clients() -> Iterator[Note]:
     yield _given("mcp clients", servers, "mcp")
 
 
-def _given(topic: str, found: list[tuple[str, str]], command: str) -> Note:
+def _given(
+    topic: str,
+    found: list[tuple[str, str]],
+    command: str,
+) -> Note:
     if not found:
         install = f"holdfast {command} install claude-code"
         return Note(topic, "missing", "no coding agent on this machine has this memory", install)

@@ -22,7 +22,12 @@ BY_HAND = (
 )
 
 
-def mcp(*, store: str | None = None, scope: list[str] | None = None, graph: bool = False) -> None:
+def mcp(
+    *,
+    store: str | None = None,
+    scope: list[str] | None = None,
+    graph: bool = False,
+) -> None:
     """Answers a client over standard input and output until it closes them."""
     from ..server.mcp.dispatch import Methods
     from ..server.mcp.stdio import own_pipes, serve

@@ -17,7 +17,13 @@ WIDTH = 60
 DAYS = 90
 
 
-def show_forecast(hf: Holdfast, memory: Memory, *, days: int, as_json: bool) -> None:
+def show_forecast(
+    hf: Holdfast,
+    memory: Memory,
+    *,
+    days: int,
+    as_json: bool,
+) -> None:
     """Print how the confidence of `memory` falls over the next `days` if nobody uses it."""
     from ..maintenance.decay import fades_at, retention
     from ..types import DAY

@@ -20,7 +20,12 @@ MOST_NAMED = 5
 MOST_LOOKED_AT = 1_000
 
 
-def tell_why(hf: Holdfast, *, asked: str = "?", tokens: int | None = None) -> None:
+def tell_why(
+    hf: Holdfast,
+    *,
+    asked: str = "?",
+    tokens: int | None = None,
+) -> None:
     """Says on standard error what to look at, when nothing was found for another reason than that
     nothing fits.
     """

@@ -108,7 +108,11 @@ def edge_json(edge: Edge) -> dict[str, Any]:
 
 
 def table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str, headed: bool = False
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    empty: str,
+    headed: bool = False,
 ) -> None:
     """A table on a terminal; the same cells separated by tabs when piped, below their names if they
     are `headed`.
@@ -150,7 +154,10 @@ def _rich_table(columns: Sequence[str], rows: list[list[str]]) -> None:
 
 
 def _stacked(
-    console: Console, columns: Sequence[str], widths: Sequence[int], rows: list[list[str]]
+    console: Console,
+    columns: Sequence[str],
+    widths: Sequence[int],
+    rows: list[list[str]],
 ) -> None:
     """The same where it is narrow: what is long goes below the other cells, so that an id stays
     whole for copying.

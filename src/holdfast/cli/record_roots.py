@@ -104,7 +104,11 @@ def headline(record: Memory) -> str:
     return shorten(record.title or record.content, 60)
 
 
-def record_json(hf: Holdfast, record: Memory, **more: Any) -> dict[str, Any]:
+def record_json(
+    hf: Holdfast,
+    record: Memory,
+    **more: Any,
+) -> dict[str, Any]:
     """A record for scripts: a memory like all others, with its file and the words it is found
     by.
     """

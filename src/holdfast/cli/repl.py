@@ -139,7 +139,12 @@ def _end(number: int, frame: object) -> None:  # noqa: ARG001
     raise _Hangup
 
 
-def _say_goodbye(conversation: Conversation, reason: str, *, hurry: bool) -> None:
+def _say_goodbye(
+    conversation: Conversation,
+    reason: str,
+    *,
+    hurry: bool,
+) -> None:
     memory = conversation.agent.memory
     if memory is not None and memory.waiting and not hurry and sys.stderr.isatty():
         print("Consolidating… (Ctrl-C leaves the episodes for the next time)", file=sys.stderr)
@@ -200,7 +205,11 @@ def _called(name: str, arguments: str) -> None:
         )
 
 
-def _command(conversation: Conversation, name: str, rest: str) -> None:
+def _command(
+    conversation: Conversation,
+    name: str,
+    rest: str,
+) -> None:
     if name == "memory":
         _tell_memory(conversation, rest)
     elif name == "help":
@@ -209,7 +218,11 @@ def _command(conversation: Conversation, name: str, rest: str) -> None:
         _tell(conversation, name, rest)
 
 
-def _tell(conversation: Conversation, name: str, rest: str) -> None:
+def _tell(
+    conversation: Conversation,
+    name: str,
+    rest: str,
+) -> None:
     try:
         reply = conversation.command(name, rest)
     except HoldfastError as error:

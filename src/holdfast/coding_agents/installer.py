@@ -116,7 +116,11 @@ def installed(target: Target, feature: Feature) -> Entries:
     return found(read(target.file), target, feature)
 
 
-def found(text: str | None, target: Target, feature: Feature) -> Entries:
+def found(
+    text: str | None,
+    target: Target,
+    feature: Feature,
+) -> Entries:
     """Our entries in the text of a file; InvalidInput if it is broken."""
     if text is None or not text.strip():
         return {}
@@ -129,7 +133,11 @@ def found(text: str | None, target: Target, feature: Feature) -> Entries:
     return feature.found(settings, target)
 
 
-def _parse(text: str, target: Target, feature: Feature) -> Any:
+def _parse(
+    text: str,
+    target: Target,
+    feature: Feature,
+) -> Any:
     file = str(target.file)
     if target.is_toml:
         return parse_toml(text, file)
@@ -139,7 +147,11 @@ def _parse(text: str, target: Target, feature: Feature) -> Any:
         raise InvalidInput(f"{error} {feature.json_advice(target)}".rstrip()) from error
 
 
-def with_ours(text: str | None, target: Target, feature: Feature) -> str | None:
+def with_ours(
+    text: str | None,
+    target: Target,
+    feature: Feature,
+) -> str | None:
     """The text of a file with our entries, replacing those of other versions."""
     wanted = feature.wanted(target)
     if found(text, target, feature) == wanted:
@@ -152,7 +164,11 @@ def with_ours(text: str | None, target: Target, feature: Feature) -> str | None:
     return longer
 
 
-def _with_tables(text: str, target: Target, feature: Feature) -> str:
+def _with_tables(
+    text: str,
+    target: Target,
+    feature: Feature,
+) -> str:
     wanted = feature.wanted(target)
     tables = [table for _, _, table in _tables(wanted, target, feature)]
     longer = f"{text}\n{feature.toml_comment}\n{''.join(tables)}"
@@ -165,7 +181,11 @@ def _with_tables(text: str, target: Target, feature: Feature) -> str:
     )
 
 
-def without_ours(text: str | None, target: Target, feature: Feature) -> str | None:
+def without_ours(
+    text: str | None,
+    target: Target,
+    feature: Feature,
+) -> str | None:
     """The text of a file without our entries; None if nothing else was in it and we created it."""
     entries = found(text, target, feature)
     if text is None or not entries:
@@ -180,7 +200,12 @@ def without_ours(text: str | None, target: Target, feature: Feature) -> str | No
     return None if created_by_us and text == "{}\n" else text
 
 
-def _without_tables(text: str, entries: Entries, target: Target, feature: Feature) -> str:
+def _without_tables(
+    text: str,
+    entries: Entries,
+    target: Target,
+    feature: Feature,
+) -> str:
     for name, values, table in _tables(entries, target, feature):
         # Only what stands there as we wrote it; a table may have been given other keys since.
         if table not in text:
@@ -194,7 +219,9 @@ def _without_tables(text: str, entries: Entries, target: Target, feature: Featur
 
 
 def _tables(
-    entries: Entries, target: Target, feature: Feature
+    entries: Entries,
+    target: Target,
+    feature: Feature,
 ) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Each entry with its name, its values, and its text in a TOML file."""
     for name, several in entries.items():

@@ -100,7 +100,11 @@ def is_compact(text: str, at: int) -> bool:
     return text[at + 1] not in " \t\r\n"
 
 
-def _number(text: str, at: int, step: str | int) -> int:
+def _number(
+    text: str,
+    at: int,
+    step: str | int,
+) -> int:
     """Which entry of the object or array at `at` a step of a path means."""
     if isinstance(step, int):
         return step
@@ -109,13 +113,22 @@ def _number(text: str, at: int, step: str | int) -> int:
     return len(keys) - 1 - keys[::-1].index(step)
 
 
-def _member(text: str, at: int, key: str) -> int | None:
+def _member(
+    text: str,
+    at: int,
+    key: str,
+) -> int | None:
     """Where the value of `key` begins in the object at `at`; of equal keys the last one counts."""
     found = [entry.value for entry in entries(text, at) if entry.key == key]
     return found[-1] if found else None
 
 
-def _add(text: str, at: int, value: Any, key: str) -> str:
+def _add(
+    text: str,
+    at: int,
+    value: Any,
+    key: str,
+) -> str:
     """`text` with one more entry behind those of the object or array at `at`."""
     there = entries(text, at)
     around = _indent_of(text, at)
@@ -135,7 +148,11 @@ def _add(text: str, at: int, value: Any, key: str) -> str:
     return text[:place] + new + text[place:]
 
 
-def _take_out(text: str, at: int, number: int) -> str:
+def _take_out(
+    text: str,
+    at: int,
+    number: int,
+) -> str:
     """`text` without one entry of the object or array at `at`."""
     there = entries(text, at)
     if number > 0:
@@ -150,7 +167,11 @@ def _take_out(text: str, at: int, number: int) -> str:
     return text[:start] + text[end:]
 
 
-def _shown(value: Any, indent: str, step: str) -> str:
+def _shown(
+    value: Any,
+    indent: str,
+    step: str,
+) -> str:
     return json.dumps(value, indent=step, ensure_ascii=False).replace("\n", f"\n{indent}")
 
 

@@ -104,7 +104,11 @@ class Target(NamedTuple):
         return self.file.suffix == ".toml"
 
 
-def hook_target(name: str, level: Level, project: Path) -> Target:
+def hook_target(
+    name: str,
+    level: Level,
+    project: Path,
+) -> Target:
     """The file for hooks of a program: the user's, or that of the project in a folder."""
     usual, *others = hook_files(name, level, project)
     if usual.exists():
@@ -113,7 +117,11 @@ def hook_target(name: str, level: Level, project: Path) -> Target:
     return Target(name, level, next((other for other in others if _has_hooks(other)), usual))
 
 
-def hook_files(name: str, level: Level, project: Path) -> list[Path]:
+def hook_files(
+    name: str,
+    level: Level,
+    project: Path,
+) -> list[Path]:
     """Every file in which a program looks for hooks of that level, the usual one first."""
     hooks = PROGRAMS[name].hooks if name in PROGRAMS else None
     if hooks is None:
@@ -140,7 +148,11 @@ def runs_our_hooks(name: str) -> bool:
     return False
 
 
-def server_target(name: str, level: Level, project: Path) -> Target:
+def server_target(
+    name: str,
+    level: Level,
+    project: Path,
+) -> Target:
     """The file for MCP servers of a program: the user's, or that of the project in a folder."""
     if name not in PROGRAMS:
         raise InvalidInput(f"There is no client {name!r}. Use one of: {', '.join(PROGRAMS)}.")
@@ -157,7 +169,11 @@ def server_levels(name: str) -> tuple[Level, ...]:
     return LEVELS if PROGRAMS[name].servers.project else ("user",)
 
 
-def _paths(files: Files, level: Level, project: Path) -> list[Path]:
+def _paths(
+    files: Files,
+    level: Level,
+    project: Path,
+) -> list[Path]:
     if level == "project":
         return [project / name for name in files.project]
     moved = config.environment().get(files.variable) if files.variable else ""

@@ -222,7 +222,12 @@ class Entry(NamedTuple):
     heading: str
 
 
-def fit(entries: Iterable[Entry], budget: Budget, *, skip_long: bool = False) -> list[Entry]:
+def fit(
+    entries: Iterable[Entry],
+    budget: Budget,
+    *,
+    skip_long: bool = False,
+) -> list[Entry]:
     """The entries that fit; the first one of a heading pays for the heading too.
 
     The first entry that does not fit ends it. With `skip_long` it makes room for shorter ones.
@@ -283,7 +288,12 @@ def cut_middle_within(text: str, tokens: int) -> str:
 # Blocks
 
 
-def fence_block(text: str, *, label: str, block_id: str | None = None) -> str:
+def fence_block(
+    text: str,
+    *,
+    label: str,
+    block_id: str | None = None,
+) -> str:
     """`text` between fences. Its id comes from the text, so that the same memories give the same
     bytes and a provider's prompt cache holds.
     """

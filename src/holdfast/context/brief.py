@@ -129,7 +129,11 @@ def state_of(verdicts: Sequence[Verdict]) -> State | None:
     return next((state for state in WORST_FIRST if state in states), None)
 
 
-def _entry(hit: Hit, freshness: Freshness, roots: Roots) -> dict[str, Any]:
+def _entry(
+    hit: Hit,
+    freshness: Freshness,
+    roots: Roots,
+) -> dict[str, Any]:
     """A hit as JSON can hold it."""
     memory = hit.memory
     verdicts = freshness.get(hit.memory.id, ())
@@ -148,7 +152,11 @@ def _entry(hit: Hit, freshness: Freshness, roots: Roots) -> dict[str, Any]:
     }
 
 
-def _snippet(hit: Hit, freshness: Freshness, roots: Roots) -> str:
+def _snippet(
+    hit: Hit,
+    freshness: Freshness,
+    roots: Roots,
+) -> str:
     memory = hit.memory
     cells = (
         f"{hit.score:.3f}",
@@ -162,7 +170,12 @@ def _snippet(hit: Hit, freshness: Freshness, roots: Roots) -> str:
     return "\t".join(" ".join(plain(cell).split()) for cell in cells)
 
 
-def _doubts(verdicts: Sequence[Verdict], *, before: str, after: str) -> str:
+def _doubts(
+    verdicts: Sequence[Verdict],
+    *,
+    before: str,
+    after: str,
+) -> str:
     """What is not fresh any more among what a memory cites; empty where all of it is."""
     doubts = "; ".join(str(verdict) for verdict in verdicts if verdict.state != "FRESH")
     if doubts:
@@ -208,7 +221,11 @@ def _left_out(count: int) -> str:
     return f"({count} more {'was' if count == 1 else 'were'} left out: the budget is used up.)"
 
 
-def _line(hit: Hit, freshness: Freshness, roots: Roots) -> Line:
+def _line(
+    hit: Hit,
+    freshness: Freshness,
+    roots: Roots,
+) -> Line:
     memory = hit.memory
     doubts = _doubts(freshness.get(memory.id, ()), before="; ", after="")
     source = source_of(memory, roots) + doubts

@@ -95,7 +95,11 @@ def _reflections(engine: Engine, where: Filter) -> list[Memory]:
     return engine.store.list(replace(where, kinds=("reflection",)), limit=1, order="latest")
 
 
-def _began(engine: Engine, where: Filter, session: str | None) -> Micros | None:
+def _began(
+    engine: Engine,
+    where: Filter,
+    session: str | None,
+) -> Micros | None:
     """When the first turn of the session was stored, or None for a session that has not been heard
     of.
 
@@ -109,7 +113,11 @@ def _began(engine: Engine, where: Filter, session: str | None) -> Micros | None:
     )
 
 
-def procedures(store: Store, scope: Scope, now: Micros) -> str:
+def procedures(
+    store: Store,
+    scope: Scope,
+    now: Micros,
+) -> str:
     """A block of the newest rules of a scope, all of each; empty when there are none."""
     where = Filter((scope,), kinds=("rule",), valid_at=now)
     rules = store.list(where, limit=MOST_RULES, order="latest")

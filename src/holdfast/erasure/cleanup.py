@@ -19,7 +19,11 @@ KEY = "files"
 RETRY = 60_000_000
 
 
-def enqueue_cleanup(tx: Transaction, scope: Scope, at: Micros) -> None:
+def enqueue_cleanup(
+    tx: Transaction,
+    scope: Scope,
+    at: Micros,
+) -> None:
     """Enqueue the cleanup job, in the erasing transaction."""
     tx.jobs.enqueue(scope, KIND, KEY, watermark=at)
 

@@ -15,7 +15,10 @@ PLACE = "built memory"
 
 
 def rebuild_project_files(
-    store: Store, scope: Scope, target: Target, author: Author
+    store: Store,
+    scope: Scope,
+    target: Target,
+    author: Author,
 ) -> ErasureTarget | None:
     """Rebuild a project's files, or delete them with their owner; None if there are none.
 

@@ -16,7 +16,10 @@ SHORTEST = 12
 
 
 def redact_quotations(
-    tx: Transaction, scope: Scope, memories: Iterable[Memory] = (), sessions: Iterable[str] = ()
+    tx: Transaction,
+    scope: Scope,
+    memories: Iterable[Memory] = (),
+    sessions: Iterable[str] = (),
 ) -> None:
     """Replace the text of these memories and the names of these sessions throughout a scope."""
     replacements = _memory_replacements(memories)

@@ -64,7 +64,11 @@ def found_in(turns: Sequence[Memory], extractor: Extractor) -> list[Candidate]:
     return merge_batch(sound)
 
 
-def near(store: Store, scope: Scope, candidate: Candidate) -> Memories:
+def near(
+    store: Store,
+    scope: Scope,
+    candidate: Candidate,
+) -> Memories:
     """The active memories of the candidate's kind that share most words with it."""
     return sharing_words(store, Filter((scope,), kinds=(candidate.kind,)), candidate.content)
 
@@ -121,7 +125,12 @@ class DecisionWriter:
     actor: str
     max_bytes: int
 
-    def commit(self, decision: Decision, verdict: Verdict, timing: str) -> bool:
+    def commit(
+        self,
+        decision: Decision,
+        verdict: Verdict,
+        timing: str,
+    ) -> bool:
         """Carries out what was decided about a candidate; whether there is a new memory."""
         candidate = decision.candidate
         if isinstance(decision, Ignore):
@@ -225,7 +234,12 @@ class DecisionWriter:
             reason=reason,
         )
 
-    def note(self, turn: str, verdict: Verdict, candidate: Candidate | None = None) -> None:
+    def note(
+        self,
+        turn: str,
+        verdict: Verdict,
+        candidate: Candidate | None = None,
+    ) -> None:
         """Keeps on a turn that something of it was dropped, and why; not what."""
         fresh = self.tx.memory(self.session.scope, turn)
         if fresh is None:
@@ -276,7 +290,12 @@ class DecisionWriter:
             gone += 1
         return gone
 
-    def _is_turned_down(self, memory: Memory, verdict: Verdict, candidate: Candidate) -> bool:
+    def _is_turned_down(
+        self,
+        memory: Memory,
+        verdict: Verdict,
+        candidate: Candidate,
+    ) -> bool:
         """Whether a person has turned the same words down; then that is noted on the turn."""
         if not permission_checks.is_turned_down(self.tx, memory, "model"):
             return False
@@ -304,7 +323,12 @@ class DecisionWriter:
             return fresh
         return None
 
-    def _renew(self, known: Memory, confidence: float, turns: Iterable[str]) -> None:
+    def _renew(
+        self,
+        known: Memory,
+        confidence: float,
+        turns: Iterable[str],
+    ) -> None:
         commit.renew(self.tx, known, confidence=confidence, at=self.at)
         self._link(known, turns)
 
@@ -359,7 +383,12 @@ class DecisionWriter:
             case Add() | Bump() | Ignore():
                 pass
 
-    def _built(self, candidate: Candidate, verdict: Verdict, timing: str) -> Memory | None:
+    def _built(
+        self,
+        candidate: Candidate,
+        verdict: Verdict,
+        timing: str,
+    ) -> Memory | None:
         """The memory of a candidate; None when nothing is left of it without secrets, or it is no
         statement.
         """

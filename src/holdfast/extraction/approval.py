@@ -112,7 +112,12 @@ def grounds(memory: Memory) -> str:
 # Proposing
 
 
-def proposal(memory: Memory, *, by: str, reason: str = "") -> Memory:
+def proposal(
+    memory: Memory,
+    *,
+    by: str,
+    reason: str = "",
+) -> Memory:
     """A new memory as a proposal of somebody."""
     known = memory.metadata.get("policy")
     policy = (
@@ -158,12 +163,22 @@ def waiting(store: Store, scopes: Sequence[Scope]) -> Memories:
 # Deciding
 
 
-def weigh(engine: recall_.Engine, memory: Memory, *, at: Micros) -> Weighed:
+def weigh(
+    engine: recall_.Engine,
+    memory: Memory,
+    *,
+    at: Micros,
+) -> Weighed:
     """What approving a proposal at this time would do; nothing is written."""
     return Weighed(decided(engine.store, memory, at=at), _nearest(engine, memory))
 
 
-def decided(store: Store, memory: Memory, *, at: Micros) -> Decision:
+def decided(
+    store: Store,
+    memory: Memory,
+    *,
+    at: Micros,
+) -> Decision:
     """What to do with a memory that a person stands behind, given what is known."""
     if replaced := _replaced(store, memory):
         return Supersede(as_candidate(memory), replaced, "it was proposed in its place")
@@ -267,7 +282,11 @@ def check_waiting(memory: Memory) -> None:
         )
 
 
-def _known(tx: Transaction, memory: Memory, decision: Decision) -> Memory | None:
+def _known(
+    tx: Transaction,
+    memory: Memory,
+    decision: Decision,
+) -> Memory | None:
     """What says the same, as it is inside this transaction; None when nothing does any more."""
     if isinstance(decision, Bump):
         fresh = tx.memory(decision.known.scope, decision.known.id)
@@ -389,7 +408,11 @@ def reject(
     )
 
 
-def stale(memories: Sequence[Memory], now: Micros, days: int = PROPOSAL_DAYS) -> Memories:
+def stale(
+    memories: Sequence[Memory],
+    now: Micros,
+    days: int = PROPOSAL_DAYS,
+) -> Memories:
     """The proposals that have waited longer than these days."""
     return [
         memory for memory in memories if now - (memory.status_at or memory.created_at) > days * DAY

@@ -22,7 +22,9 @@ Reread = Callable[[Memory], Iterable[Candidate]]
 
 
 def settled(
-    found: Sequence[Candidate], turns: Mapping[str, Memory], reread: Reread
+    found: Sequence[Candidate],
+    turns: Mapping[str, Memory],
+    reread: Reread,
 ) -> list[Candidate]:
     """The candidates of a page with its corrections carried out; `turns` are its turns by their
     ids.

@@ -106,13 +106,21 @@ def consolidate(
         raise
 
 
-def unread(store: Store, scope: Scope, limit: int) -> Memories:
+def unread(
+    store: Store,
+    scope: Scope,
+    limit: int,
+) -> Memories:
     """Episodes that no consolidation has read yet, oldest first."""
     where = Filter((scope,), kinds=("episode",), consolidated=False)
     return store.list(where, limit=limit, order="earliest")
 
 
-def _claim(store: Store, scope: Scope, clock: Clock) -> Job | None:
+def _claim(
+    store: Store,
+    scope: Scope,
+    clock: Clock,
+) -> Job | None:
     known = [
         job.watermark for job in store.jobs.list([scope]) if (job.kind, job.key) == (KIND, KEY)
     ]

@@ -94,7 +94,11 @@ def _is_given(sentence: str, found: re.Match[str]) -> bool:
     )
 
 
-def _is_title(language: Language, sentence: str, found: re.Match[str]) -> bool:
+def _is_title(
+    language: Language,
+    sentence: str,
+    found: re.Match[str],
+) -> bool:
     """Whether all of it is one name: "My Neighbor Totoro"."""
     inside = sentence[: found.start()].strip() and found[0][0].isupper()
     written_as_a_name = (

@@ -31,7 +31,10 @@ class LLMExtractor:
     """Asks a model for what is worth remembering of a page of turns."""
 
     def __init__(
-        self, complete: Complete, words: Vocabulary | None = None, history: Sequence[Memory] = ()
+        self,
+        complete: Complete,
+        words: Vocabulary | None = None,
+        history: Sequence[Memory] = (),
     ) -> None:
         """`words` are those to remember in; `history` is what was said before, shown but not
         read.

@@ -54,7 +54,11 @@ class Who:
 # In what state a memory is
 
 
-def state_of(memory: Memory, events: Events, actor: str = "") -> State:
+def state_of(
+    memory: Memory,
+    events: Events,
+    actor: str = "",
+) -> State:
     """What people have done to a memory so far, given its journal; seen by an actor."""
     if memory.status in approval.WAITING:
         return "own" if actor and approval.proposer(memory) == actor else "waiting"
@@ -127,7 +131,11 @@ def check(
     return ruling
 
 
-def refused(verb: Verb, state: State, id: str) -> NeedsPerson:
+def refused(
+    verb: Verb,
+    state: State,
+    id: str,
+) -> NeedsPerson:
     """The error for what only a person may do."""
     return NeedsPerson(permissions.refusal(verb, state, id), id=id)
 
@@ -135,7 +143,11 @@ def refused(verb: Verb, state: State, id: str) -> NeedsPerson:
 # Storing what is new
 
 
-def remember(tx: Transaction, memories: Sequence[Memory], who: Who) -> Memories:
+def remember(
+    tx: Transaction,
+    memories: Sequence[Memory],
+    who: Who,
+) -> Memories:
     """Stores memories as the table has it, in order: at once, as a proposal, or not a second time
     while one waits.
 
@@ -151,7 +163,11 @@ def remember(tx: Transaction, memories: Sequence[Memory], who: Who) -> Memories:
     ]
 
 
-def admit(tx: Transaction, memories: Sequence[Memory], who: Who) -> Memories:
+def admit(
+    tx: Transaction,
+    memories: Sequence[Memory],
+    who: Who,
+) -> Memories:
     """New memories as they may be stored: as they are, as proposals, or the proposals that wait
     already.
     """
@@ -176,7 +192,11 @@ def propose(tx: Transaction, proposed: Memory) -> Memory:
     return tx.add(proposed)
 
 
-def _admitted(memory: Memory, twins: Memories, who: Who) -> Memory:
+def _admitted(
+    memory: Memory,
+    twins: Memories,
+    who: Who,
+) -> Memory:
     if memory.kind not in STATED or memory.status != "active":
         return memory
     state, twin = said_before(twins)
@@ -192,7 +212,11 @@ def _admitted(memory: Memory, twins: Memories, who: Who) -> Memory:
     return approval.proposal(memory, by=who.actor, reason=ruling.reason)
 
 
-def is_turned_down(tx: Transaction, memory: Memory, actor: Actor) -> bool:
+def is_turned_down(
+    tx: Transaction,
+    memory: Memory,
+    actor: Actor,
+) -> bool:
     """Whether the words of a new memory are such that this kind of actor may not store them."""
     twins = tx.same_words([memory]).get(memory.id, [])
     state, _ = said_before([one for one in twins if one.id != memory.id])

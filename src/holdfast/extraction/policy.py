@@ -192,7 +192,11 @@ def policy_of(settings: Settings) -> Policy:
     return Policy(vocabulary(settings.vocabulary), settings.write_timing, settings.approval)
 
 
-def hard_guard(candidate: Candidate, turn: Memory, words: Vocabulary) -> str:
+def hard_guard(
+    candidate: Candidate,
+    turn: Memory,
+    words: Vocabulary,
+) -> str:
     """Why a candidate must never be kept, whatever a model thinks of it; empty where nothing
     forbids it.
     """
@@ -281,7 +285,12 @@ def _advised(advice: Advice) -> Verdict:
     return Verdict(action, f"llm_policy: {advice.reason}", MODEL)
 
 
-def withdrawn(turns: Sequence[Memory], words: Vocabulary, *, since: int = -1) -> dict[str, str]:
+def withdrawn(
+    turns: Sequence[Memory],
+    words: Vocabulary,
+    *,
+    since: int = -1,
+) -> dict[str, str]:
     """Which turns of a session, in order, somebody asked not to be remembered: their ids, with what
     was asked.
 
@@ -339,7 +348,11 @@ def _forgets_a_topic(turn: Memory, words: Vocabulary) -> str:
     return ""
 
 
-def _new_request(turn: Memory, words: Vocabulary, since: int) -> Request | None:
+def _new_request(
+    turn: Memory,
+    words: Vocabulary,
+    since: int,
+) -> Request | None:
     if turn.role in PEOPLE and (turn.position or 0) > since:
         return words.request(turn.content)
     return None
@@ -353,7 +366,12 @@ def asks_to_forget_all(turn: Memory, words: Vocabulary) -> bool:
     return request is not None and request.reach != "this" and not request.paused
 
 
-def private_after(turn: Memory, words: Vocabulary, *, private: bool) -> bool:
+def private_after(
+    turn: Memory,
+    words: Vocabulary,
+    *,
+    private: bool,
+) -> bool:
     """Whether nothing that follows a turn is to be remembered, given whether that held before
     it.
     """

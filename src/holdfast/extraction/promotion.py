@@ -154,7 +154,11 @@ def _same(one: Held, other: Held) -> bool:
     )
 
 
-def _weighed(cluster: Sequence[Held], transcript: Mapping[str, str], arc: str) -> Promotion | str:
+def _weighed(
+    cluster: Sequence[Held],
+    transcript: Mapping[str, str],
+    arc: str,
+) -> Promotion | str:
     """The promotion of a cluster, or why there is none."""
     first = cluster[0]
     said = {turn for one in cluster for turn in one.turns if turn in transcript}
@@ -196,7 +200,11 @@ def _enough(
     return ""
 
 
-def _why_not(one: Held, support: int, told: int) -> str:
+def _why_not(
+    one: Held,
+    support: int,
+    told: int,
+) -> str:
     if support < 1:
         reason = "nothing that it rests on is left"
     elif one.repetition:
@@ -238,7 +246,11 @@ def arc_score(one: Held, text: str) -> int:
     return min(MOST_ARC, len(shared))
 
 
-def _is_guidance(fact: Held, rule: Held, guides: Callable[[str], bool]) -> bool:
+def _is_guidance(
+    fact: Held,
+    rule: Held,
+    guides: Callable[[str], bool],
+) -> bool:
     """Whether a fact says how to answer, and a rule says the same."""
     if fact.kind != "fact" or not guides(fact.quote):
         return False

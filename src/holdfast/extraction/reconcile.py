@@ -86,7 +86,11 @@ class Ignore:
 Decision = Add | Bump | Supersede | Coexist | Ignore
 
 
-def decide(candidate: Candidate, near: Sequence[Memory], said_at: Micros) -> Decision:
+def decide(
+    candidate: Candidate,
+    near: Sequence[Memory],
+    said_at: Micros,
+) -> Decision:
     """What becomes of a candidate that was said at a time, among the memories that are about the
     same.
     """

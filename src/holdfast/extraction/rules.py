@@ -111,7 +111,11 @@ def _may_stay(candidate: Candidate, text: str) -> bool:
     )
 
 
-def _in_language(language: Language, words: str, turn: Memory) -> Iterator[Candidate]:
+def _in_language(
+    language: Language,
+    words: str,
+    turn: Memory,
+) -> Iterator[Candidate]:
     plain = straight(words)
     if language.warns("private", plain) or language.warns("joke_turn", plain):
         return
@@ -413,7 +417,12 @@ class _Told:
             return _dated(told, self.turn.event_time)
         return told
 
-    def _triple(self, statement: Statement, opening: re.Match[str], clause: str) -> Triple | None:
+    def _triple(
+        self,
+        statement: Statement,
+        opening: re.Match[str],
+        clause: str,
+    ) -> Triple | None:
         """The clause as a triple, where it is clear: none when a "no" in it would be lost."""
         predicate = statement.predicate
         stated = ""
@@ -435,7 +444,12 @@ class _Told:
             return next((name for name in found.groups() if name), "")
         return ""
 
-    def _stated_of(self, predicate: str, opening: re.Match[str], clause: str) -> str:
+    def _stated_of(
+        self,
+        predicate: str,
+        opening: re.Match[str],
+        clause: str,
+    ) -> str:
         """What is said: after the opening, or after the speaker where the verb is part of it."""
         speaker = self.language.spoken_by.match(clause) if predicate in _DOINGS else None
         start = 0 if predicate in _DOINGS else opening.end()

@@ -64,14 +64,24 @@ class Sink(Protocol[Found, Applied_co]):
     def wants(self, session: Session, marks: Marks) -> bool:
         """Whether there may be something unread for it in a session."""
 
-    def extract(self, session: Session, turns: Memories, marks: Marks) -> Found | None:
+    def extract(
+        self,
+        session: Session,
+        turns: Memories,
+        marks: Marks,
+    ) -> Found | None:
         """What it finds in turns it has not read; None if there are none. Writes nothing."""
 
     def is_current(self, read: Session, now: Session) -> bool:
         """Whether a session that was read is still as it was."""
 
     def apply(
-        self, tx: Transaction, session: Session, extraction: Extraction[Found], *, at: Micros
+        self,
+        tx: Transaction,
+        session: Session,
+        extraction: Extraction[Found],
+        *,
+        at: Micros,
     ) -> Applied_co:
         """Writes what was found, inside the transaction that records the progress."""
 
@@ -90,7 +100,11 @@ def turns_of(store: Store, session: Session) -> Memories:
     return sorted(held, key=lambda turn: (turn.position or 0, turn.seq))
 
 
-def read(store: Store, session: Session, sink: Sink[Found, Done]) -> Extraction[Found] | None:
+def read(
+    store: Store,
+    session: Session,
+    sink: Sink[Found, Done],
+) -> Extraction[Found] | None:
     """Reads what is new in a session for a sink; None if there is nothing. Nothing is written."""
     marks = marks_of(store, session)
     if not sink.wants(session, marks):
@@ -101,7 +115,11 @@ def read(store: Store, session: Session, sink: Sink[Found, Done]) -> Extraction[
 
 
 def save(
-    tx: Transaction, sink: Sink[Found, Done], extraction: Extraction[Found], *, at: Micros
+    tx: Transaction,
+    sink: Sink[Found, Done],
+    extraction: Extraction[Found],
+    *,
+    at: Micros,
 ) -> Done | None:
     """Writes what was found and records the progress. None when somebody else has read the same
     since: then nothing is written.
@@ -125,7 +143,12 @@ def save(
     return done
 
 
-def extract(store: Store, session: Session, sink: Sink[Found, Done], author: Author) -> Done | None:
+def extract(
+    store: Store,
+    session: Session,
+    sink: Sink[Found, Done],
+    author: Author,
+) -> Done | None:
     """Reads a session for a sink now and saves what it finds; None if there is nothing to do."""
     extraction = read(store, session, sink)
     if extraction is None:

@@ -104,7 +104,12 @@ class SummarySink:
         """Sessions that have ended, and went on since they were last read."""
         return session.ended_at is not None and not covers(marks.get(SUMMARY), session)
 
-    def extract(self, session: Session, turns: Memories, marks: Marks) -> Learned:
+    def extract(
+        self,
+        session: Session,
+        turns: Memories,
+        marks: Marks,
+    ) -> Learned:
         """What is unread of a session, and what to do with all that waited for its end."""
         store, reading = self.store, self.reading
         read_to = marks[SUMMARY].position if SUMMARY in marks else -1
@@ -188,7 +193,11 @@ class _Waiting:
     sure: bool
 
 
-def _pool(store: Store, session: Session, found: TurnExtraction) -> list[_Waiting]:
+def _pool(
+    store: Store,
+    session: Session,
+    found: TurnExtraction,
+) -> list[_Waiting]:
     """All that waits: what was held, by id, and what of the last turns is to be held, by its
     place.
     """
@@ -273,7 +282,11 @@ def _held(
     )
 
 
-def _prior(store: Store, session: Session, candidate: Candidate) -> tuple[str, ...]:
+def _prior(
+    store: Store,
+    session: Session,
+    candidate: Candidate,
+) -> tuple[str, ...]:
     """What other sessions told about the same matter: their arcs, and what was said in them too
     seldom to be kept.
     """
@@ -350,7 +363,11 @@ def _write_learned(scribe: DecisionWriter, learned: Learned) -> int:
     return new
 
 
-def _promote(scribe: DecisionWriter, kept: PromotedFact, waiting: Mapping[str, Memory]) -> bool:
+def _promote(
+    scribe: DecisionWriter,
+    kept: PromotedFact,
+    waiting: Mapping[str, Memory],
+) -> bool:
     """Lets one candidate that waited join what is known; those that mean the same go behind it."""
     held = waiting.get(kept.key)
     # Nothing was left of it, or somebody has put it away meanwhile.

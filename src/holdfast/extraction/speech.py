@@ -83,7 +83,11 @@ def _unlisted(text: str) -> str:
     return text
 
 
-def _goes_on(text: str, start: int, mark: re.Match[str]) -> bool:
+def _goes_on(
+    text: str,
+    start: int,
+    mark: re.Match[str],
+) -> bool:
     """Whether this mark ends no sentence: a wrapped line, an abbreviation, an ordinal."""
     if mark[0][0] == "\n":
         before = text[max(start, mark.start() - 1) : mark.start()]

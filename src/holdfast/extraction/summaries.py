@@ -98,7 +98,9 @@ def _without_requests(turn: Memory, words: Vocabulary) -> Memory:
 
 
 def summarise_session(
-    turns: Sequence[Memory], words: Vocabulary, complete: Complete | None
+    turns: Sequence[Memory],
+    words: Vocabulary,
+    complete: Complete | None,
 ) -> Arc | None:
     """The arc of a session's turns, by a model or without one; None when there is nothing to sum
     up.
@@ -148,7 +150,11 @@ def _line(value: Any, longest: int) -> str:
     return shorten(line(value), longest)
 
 
-def _lines(value: Any, most: int, longest: int) -> tuple[str, ...]:
+def _lines(
+    value: Any,
+    most: int,
+    longest: int,
+) -> tuple[str, ...]:
     listed = value if isinstance(value, list) else []
     return tuple(line for one in listed if (line := _line(one, longest)))[:most]
 
@@ -156,7 +162,11 @@ def _lines(value: Any, most: int, longest: int) -> tuple[str, ...]:
 # Without a model
 
 
-def _by_rules(turns: Sequence[Memory], said: Sequence[Memory], words: Vocabulary) -> Arc:
+def _by_rules(
+    turns: Sequence[Memory],
+    said: Sequence[Memory],
+    words: Vocabulary,
+) -> Arc:
     cues = _cues(said, words)
     weights = Counter(term for turn in said for term in set(query_terms(turn.content)))
     spoken = [

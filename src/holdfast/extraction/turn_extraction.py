@@ -195,7 +195,12 @@ class FactSink:
         del session, marks
         return True
 
-    def extract(self, session: Session, turns: Memories, marks: Marks) -> TurnExtraction | None:
+    def extract(
+        self,
+        session: Session,
+        turns: Memories,
+        marks: Marks,
+    ) -> TurnExtraction | None:
         """What the new turns say, judged; None where no turn is new."""
         found = look(
             self.store,
@@ -267,7 +272,12 @@ def consider(
     return done or []
 
 
-def write_down(scribe: DecisionWriter, found: TurnExtraction, *, timing: str) -> Written:
+def write_down(
+    scribe: DecisionWriter,
+    found: TurnExtraction,
+    *,
+    timing: str,
+) -> Written:
     """Writes what was considered: withdrawn, committed, held, proposed or noted."""
     scribe.withdraw(found.gone)
     if found.all_gone:

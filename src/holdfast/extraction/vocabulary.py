@@ -278,7 +278,11 @@ def vocabulary(name: str) -> Vocabulary:
     return _vocabulary(data, file.stem, cues)
 
 
-def _vocabulary(data: dict[str, Any], name: str, cues: tuple[Cues, ...]) -> Vocabulary:
+def _vocabulary(
+    data: dict[str, Any],
+    name: str,
+    cues: tuple[Cues, ...],
+) -> Vocabulary:
     _refuse_others(data, _KEYS, f"the vocabulary {name!r}")
     categories = _table(data, "categories", name)
     if not categories:
@@ -411,14 +415,22 @@ def _timing(value: Any, where: str) -> Timing:
     raise InvalidInput(f"{where} must be one of {', '.join(TIMINGS)}, not {value!r}.")
 
 
-def _table(data: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+def _table(
+    data: Mapping[str, Any],
+    key: str,
+    where: str,
+) -> dict[str, Any]:
     table = data.get(key, {})
     if not isinstance(table, dict):
         raise InvalidInput(f"{key} of {where} must be a table, written as [{key}].")
     return table
 
 
-def _refuse_others(data: Mapping[str, Any], known: frozenset[str], where: str) -> None:
+def _refuse_others(
+    data: Mapping[str, Any],
+    known: frozenset[str],
+    where: str,
+) -> None:
     if unknown := sorted(set(data) - known):
         raise InvalidInput(
             f"There is no key {unknown[0]!r} in {where}. Known: {', '.join(sorted(known))}."

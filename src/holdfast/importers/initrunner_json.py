@@ -59,7 +59,10 @@ def exported(memory: Memory) -> dict[str, Any]:
 
 
 def import_memories(
-    memory: RoleMemory, records: Any, *, progress: Callable[[int], None] = lambda steps: None
+    memory: RoleMemory,
+    records: Any,
+    *,
+    progress: Callable[[int], None] = lambda steps: None,
 ) -> Taken:
     """Takes exported memories in, all or none; they get new ids and keep their times. Twice equals
     once.
@@ -98,7 +101,12 @@ def _same(memory: Memory) -> tuple[object, ...]:
     return memory.kind, memory.category, memory.content, at
 
 
-def _built(memory: RoleMemory, number: int, record: Any, now: Micros) -> Memory | None:
+def _built(
+    memory: RoleMemory,
+    number: int,
+    record: Any,
+    now: Micros,
+) -> Memory | None:
     """The memory of one record; None for one without text."""
     if not isinstance(record, Mapping) or not isinstance(record.get("content"), str):
         raise InvalidInput(f"Record {number} has no text under 'content'. Nothing was imported.")

@@ -12,7 +12,10 @@ from .memory_file import ImportedItem
 
 
 def each(
-    text: str, record: Callable[[Value], Iterable[ImportedItem]], *, lists: Sequence[str] = ()
+    text: str,
+    record: Callable[[Value], Iterable[ImportedItem]],
+    *,
+    lists: Sequence[str] = (),
 ) -> Iterator[ImportedItem | Problem]:
     """What `record` finds in each record of a text."""
     for one in values(text, lists=lists):

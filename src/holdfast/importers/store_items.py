@@ -61,7 +61,10 @@ def take_in(
 
 
 def _checked(
-    hf: Holdfast, format: MemoryFile, one: ImportedItem | Problem, into: Scope | None
+    hf: Holdfast,
+    format: MemoryFile,
+    one: ImportedItem | Problem,
+    into: Scope | None,
 ) -> Memory:
     """The memory that is to be; InvalidInput says why there is none."""
     if isinstance(one, Problem):
@@ -75,20 +78,32 @@ def _checked(
     )
 
 
-def id_of(format: str, kind: Kind, key: tuple[str, ...]) -> str:
+def id_of(
+    format: str,
+    kind: Kind,
+    key: tuple[str, ...],
+) -> str:
     """An id that follows from what a memory is known again by."""
     told = json.dumps([format, *key]).encode()
     return f"{ID_PREFIXES[kind]}_{hashlib.blake2b(told, digest_size=13).hexdigest()}"
 
 
-def _there(hf: Holdfast, format: MemoryFile, scopes: set[Scope]) -> set[tuple[Scope, str]]:
+def _there(
+    hf: Holdfast,
+    format: MemoryFile,
+    scopes: set[Scope],
+) -> set[tuple[Scope, str]]:
     """What of such memories is known, under whichever id."""
     if format.same is None or not scopes:
         return set()
     return {(one.scope, format.same(one)) for one in hf.scoped(*scopes).list()}
 
 
-def _is_there(format: MemoryFile, memory: Memory, there: set[tuple[Scope, str]]) -> bool:
+def _is_there(
+    format: MemoryFile,
+    memory: Memory,
+    there: set[tuple[Scope, str]],
+) -> bool:
     return format.same is not None and (memory.scope, format.same(memory)) in there
 
 

@@ -254,7 +254,11 @@ def _placed(tx: Transaction, memories: Sequence[Memory]) -> list[Memory]:
     return placed
 
 
-def _bump(tx: Transaction, known: Memory, again: Memory) -> Memory:
+def _bump(
+    tx: Transaction,
+    known: Memory,
+    again: Memory,
+) -> Memory:
     return tx.change(
         known,
         **_renewed_validity(known, again),
@@ -385,7 +389,11 @@ def supersede(
     return gone
 
 
-def _outdate_turns(tx: Transaction, old: Memory, new: Memory) -> None:
+def _outdate_turns(
+    tx: Transaction,
+    old: Memory,
+    new: Memory,
+) -> None:
     """Notes on the turns that taught nothing but `old` what holds instead, so that recall puts that
     before them.
     """
@@ -403,7 +411,11 @@ def _outdate_turns(tx: Transaction, old: Memory, new: Memory) -> None:
             tx.change(turn, metadata={**turn.metadata, OUTDATED_BY: instead})
 
 
-def rewrite(tx: Transaction, old: Memory, new: Memory) -> Memory:
+def rewrite(
+    tx: Transaction,
+    old: Memory,
+    new: Memory,
+) -> Memory:
     """Puts `new` under the id of `old`, for a text that is kept elsewhere and was changed there.
 
     What `old` was linked to and how often it was used stay. Whom it mentioned does not: that is
@@ -418,7 +430,12 @@ def rewrite(tx: Transaction, old: Memory, new: Memory) -> Memory:
     return added
 
 
-def confirm(tx: Transaction, memory: Memory, *, at: Micros) -> Memory:
+def confirm(
+    tx: Transaction,
+    memory: Memory,
+    *,
+    at: Micros,
+) -> Memory:
     """Marks a memory as true beyond doubt: it does not decay and only a person may replace it.
     Twice equals once.
     """

@@ -50,7 +50,12 @@ def link(
     return list(linked.values())
 
 
-def note(tx: Transaction, memories: Iterable[Memory], *, at: Micros) -> None:
+def note(
+    tx: Transaction,
+    memories: Iterable[Memory],
+    *,
+    at: Micros,
+) -> None:
     """Links what can be told at once: @ann and #apollo by their form, and names that the rules are
     sure of.
 
@@ -128,7 +133,11 @@ def _also_called(entity: Entity, names: Iterable[str]) -> Entity:
     return entity
 
 
-def merge(tx: Transaction, keep: Entity, others: Sequence[Entity]) -> Entity:
+def merge(
+    tx: Transaction,
+    keep: Entity,
+    others: Sequence[Entity],
+) -> Entity:
     """Makes one entity of several that are the same: names and mentions of the others go to `keep`,
     and they go.
     """
@@ -202,7 +211,11 @@ def split(
     return _current(tx, new)
 
 
-def _share_mentions(tx: Transaction, old: Entity, new: Entity) -> None:
+def _share_mentions(
+    tx: Transaction,
+    old: Entity,
+    new: Entity,
+) -> None:
     """Gives each memory that mentions `old` to whom its text names."""
     owners = dict.fromkeys(entity_names(old), old.id) | dict.fromkeys(entity_names(new), new.id)
     # The longest first, so that Ann in 'Ann Lee' is the one of the longer name.
@@ -235,7 +248,12 @@ def rename(
     return _current(tx, new)
 
 
-def _refuse_a_second(tx: Transaction, wanted: Entity, *, besides: Entity) -> None:
+def _refuse_a_second(
+    tx: Transaction,
+    wanted: Entity,
+    *,
+    besides: Entity,
+) -> None:
     """Conflict when another entity of the same type has this very name."""
     other = tx.entities.named(wanted.scope, fold(wanted.name), wanted.type)
     if other is not None and other.id != besides.id and fold(other.name) == fold(wanted.name):

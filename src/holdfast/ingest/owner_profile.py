@@ -24,7 +24,11 @@ def settings_of(stored: Mapping[str, Any]) -> dict[str, Any]:
     return {**DEFAULTS, **stored}
 
 
-def change(tx: Transaction, scope: Scope, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def change(
+    tx: Transaction,
+    scope: Scope,
+    wanted: Mapping[str, Any],
+) -> dict[str, Any]:
     """Sets some of it and leaves the rest; all of it comes back. InvalidInput for what cannot be
     set.
     """
@@ -38,7 +42,12 @@ def change(tx: Transaction, scope: Scope, wanted: Mapping[str, Any]) -> dict[str
     return settings_of(changed)
 
 
-def keep_rules_few(tx: Transaction, scope: Scope, *, at: Micros) -> Memories:
+def keep_rules_few(
+    tx: Transaction,
+    scope: Scope,
+    *,
+    at: Micros,
+) -> Memories:
     """Archives the oldest rules of a person beyond twenty, protected ones never; those that went
     come back.
 

@@ -226,7 +226,11 @@ def ruling(
 _TRUSTED = ("person", "program")
 
 
-def refusal(verb: Verb, state: State, id: str) -> str:
+def refusal(
+    verb: Verb,
+    state: State,
+    id: str,
+) -> str:
     """Why something was not done, in words that say what a person can do instead."""
     waits = state in ("waiting", "own") and verb != "undo"
     way = "holdfast review" if waits else _INSTEAD[verb].format(id=id)

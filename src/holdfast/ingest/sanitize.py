@@ -98,7 +98,12 @@ def guard_data(value: Any, *, name: str) -> Any:
     )
 
 
-def _under(key: str, value: Any, *, name: str) -> Any:
+def _under(
+    key: str,
+    value: Any,
+    *,
+    name: str,
+) -> Any:
     if not isinstance(value, str):
         return guard_data(value, name=name)
     head = f"{without_secrets(key)}: "
@@ -109,7 +114,12 @@ def _under(key: str, value: Any, *, name: str) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def one_line(value: str, *, name: str, limit: int = 200) -> str:
+def one_line(
+    value: str,
+    *,
+    name: str,
+    limit: int = 200,
+) -> str:
     """A short label such as a category or an author: guarded like any text, on one line."""
     label = " ".join(clean(value).split())
     if len(label) > limit:

@@ -128,7 +128,11 @@ def _guarded(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(guard_data(metadata or {}, name="metadata"))
 
 
-def surplus(sessions: Sessions, keep: int, now: Micros) -> Sessions:
+def surplus(
+    sessions: Sessions,
+    keep: int,
+    now: Micros,
+) -> Sessions:
     """The sessions to remove so that `keep` stay, the least recently active ones.
 
     One that may still be going on, in this process or another, is never among them: it has not

@@ -220,7 +220,12 @@ class MemoryFiles:
 
         return hf.admin.write("remember", work)
 
-    def _rewrite(self, memory: Memory, path: str, text: str) -> None:
+    def _rewrite(
+        self,
+        memory: Memory,
+        path: str,
+        text: str,
+    ) -> None:
         """Replace the text of a file, if it still has the text that was read."""
         fields = _fields(checked(path), text)
         metadata = {

@@ -105,7 +105,11 @@ def memory_of(
     return memory
 
 
-def _draft(kind: Kind, key: str, value: Mapping[str, Any]) -> Draft:
+def _draft(
+    kind: Kind,
+    key: str,
+    value: Mapping[str, Any],
+) -> Draft:
     session = value.get("source_session_id") or value.get("session_id")
     metadata: dict[str, Any] = {"record": key, "value": value}
     if isinstance(session, str):

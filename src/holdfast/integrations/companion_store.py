@@ -211,7 +211,11 @@ def _built(hf: Holdfast, item: Sequence[Any]) -> tuple[str, Memory]:
     return _first_id(hf, memory.scope, memory.kind, key), memory
 
 
-def _store(tx: Transaction, new: Memory, first: str) -> Memory:
+def _store(
+    tx: Transaction,
+    new: Memory,
+    first: str,
+) -> Memory:
     """Store the value of a key: the same text keeps the memory, another text creates a new one."""
     scope = new.scope
     at = new.created_at
@@ -245,7 +249,11 @@ def _store(tx: Transaction, new: Memory, first: str) -> Memory:
     return added
 
 
-def _forget(hf: Holdfast, namespace: Namespace, key: str) -> bool:
+def _forget(
+    hf: Holdfast,
+    namespace: Namespace,
+    key: str,
+) -> bool:
     found = _find(hf, namespace, key)
     return found is not None and bool(hf.scoped(found.scope).forget(found.id))
 
@@ -253,7 +261,12 @@ def _forget(hf: Holdfast, namespace: Namespace, key: str) -> bool:
 # Reading
 
 
-def _first_id(hf: Holdfast, scope: Scope, kind: Kind, key: str) -> str:
+def _first_id(
+    hf: Holdfast,
+    scope: Scope,
+    kind: Kind,
+    key: str,
+) -> str:
     """Return the id of the first memory under a key. A purged id is never reused, so that a sync
     keeps it erased.
     """

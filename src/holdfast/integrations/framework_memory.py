@@ -29,7 +29,12 @@ class Hosted:
         self.hf = check_open(hf).scoped(*hf.scopes)
         self.hf.actor = f"agent:{agent}"
 
-    async def listen(self, session: str, role: str, text: str) -> None:
+    async def listen(
+        self,
+        session: str,
+        role: str,
+        text: str,
+    ) -> None:
         """Capture a turn of the conversation."""
         await to_thread(self._listen, session, role, text)
 
@@ -45,7 +50,12 @@ class Hosted:
         """Return the agent's memory tools. A tool that fails tells the model why."""
         return [_telling(tool) for tool in talking(self.hf)]
 
-    def _listen(self, session: str, role: str, text: str) -> None:
+    def _listen(
+        self,
+        session: str,
+        role: str,
+        text: str,
+    ) -> None:
         with _unharmed("a turn was not captured"):
             self.hf.capture(session, role, text)
 

@@ -34,7 +34,11 @@ def id_of(namespace: Namespace, key: str) -> str:
     return f"fact_{hashlib.sha256(identity).hexdigest()[:24]}"
 
 
-def check_item(namespace: Namespace, key: Any, value: Any) -> None:
+def check_item(
+    namespace: Namespace,
+    key: Any,
+    value: Any,
+) -> None:
     """Raise InvalidInput for an item that could be stored but not read back."""
     if not isinstance(key, str):
         raise InvalidInput(f"The key of an item must be text, not {key!r}. Nothing was stored.")
@@ -151,7 +155,11 @@ def _agrees(value: Any, wanted: Any) -> bool:
     return bool(value == wanted)
 
 
-def _compares(value: Any, operator: str, wanted: Any) -> bool:
+def _compares(
+    value: Any,
+    operator: str,
+    wanted: Any,
+) -> bool:
     compare = OPERATORS.get(operator)
     if compare is None:
         raise InvalidInput(f"Unsupported operator: {operator}. Use one of: {', '.join(OPERATORS)}.")

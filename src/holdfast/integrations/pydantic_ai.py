@@ -127,7 +127,9 @@ def _text(prompt: str | Sequence[UserContent] | None) -> str:
 
 
 def _with_block(
-    messages: Sequence[ModelMessage], block: str, run: str | None
+    messages: Sequence[ModelMessage],
+    block: str,
+    run: str | None,
 ) -> list[ModelMessage]:
     """Return a copy of the messages with a block before the prompt that started this run."""
     for at, message in enumerate(messages):

@@ -43,7 +43,10 @@ def candidates(
 
 
 def _waiting(
-    store: Store, scope: Scope, kinds: Sequence[MemoryKind], most: int
+    store: Store,
+    scope: Scope,
+    kinds: Sequence[MemoryKind],
+    most: int,
 ) -> Iterator[Memory]:
     """All of them, page by page; stamps and additions meanwhile do not affect later pages."""
     where = Filter((scope,), kinds=tuple(kinds), unenriched=True)
@@ -117,7 +120,9 @@ _Recognised = list[tuple[Memory, list[EntityMatch]]]
 
 
 def _recognised(
-    task: Task, recognition: Recognition, batch: Memories
+    task: Task,
+    recognition: Recognition,
+    batch: Memories,
 ) -> tuple[_Recognised, CapReached | None]:
     """Recognise the entities of each memory before the transaction, which must not wait for a
     model. Also returns the error that stopped it.

@@ -90,7 +90,12 @@ def _planned(
     return bool(watermark) or (job is not None and _claimable(job, now))
 
 
-def _renewal(due: Due, job: Job, now: Micros, terms: Terms) -> int:
+def _renewal(
+    due: Due,
+    job: Job,
+    now: Micros,
+    terms: Terms,
+) -> int:
     """Watermark that gives a known job more to do; 0 if it has that already or is paused."""
     grown = due.watermark > job.watermark
     if job.status == "running":

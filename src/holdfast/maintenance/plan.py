@@ -44,7 +44,11 @@ def outlook(worker: Worker, tasks: Sequence[str]) -> Iterator[Foreseen]:
             yield Foreseen(task, due, _cost(worker, TASKS[task], due))
 
 
-def _cost(worker: Worker, kind: str, due: Due) -> Spent:
+def _cost(
+    worker: Worker,
+    kind: str,
+    due: Due,
+) -> Spent:
     if worker.complete is None or kind not in ASKING:
         return Spent()
     estimate = Estimate()

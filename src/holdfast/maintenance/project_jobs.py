@@ -122,7 +122,11 @@ def _cost(
     return Spent(reads.calls + builds.calls, reads.tokens + builds.tokens)
 
 
-def _build_due(store: Store, scope: Scope, now: Micros) -> bool:
+def _build_due(
+    store: Store,
+    scope: Scope,
+    now: Micros,
+) -> bool:
     job = _job(store, scope)
     return (
         job is not None

@@ -55,7 +55,11 @@ class Week:
         return [*self.facts, *self.episodes][:MOST]
 
 
-def week(store: Store, scope: Scope, now: Micros) -> Week:
+def week(
+    store: Store,
+    scope: Scope,
+    now: Micros,
+) -> Week:
     """Return what was learned in the seven days before a time."""
     return Week(_recent(store, scope, now, "fact"), _recent(store, scope, now, "turn", "episode"))
 
@@ -74,7 +78,11 @@ def _recent(
     return [memory for memory in found if now - WEEK <= memory.created_at <= now]
 
 
-def due(store: Store, scope: Scope, now: Micros) -> bool:
+def due(
+    store: Store,
+    scope: Scope,
+    now: Micros,
+) -> bool:
     """Whether a reflection is due: six days since the last one, and three facts in the last
     seven.
     """
@@ -109,7 +117,11 @@ def reflection(
     return text
 
 
-def digest(store: Store, scope: Scope, seen: Week) -> str:
+def digest(
+    store: Store,
+    scope: Scope,
+    seen: Week,
+) -> str:
     """Digest of the week, deterministic: topics, people and projects, changed facts."""
     parts = [f"{counted(len(seen.facts), 'thing was', 'things were')} learned this week."]
     if themes := _themes(seen.facts):

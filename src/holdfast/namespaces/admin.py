@@ -66,7 +66,11 @@ class Admin(Namespace):
         )
 
     def plan_purge(
-        self, *refs: Ref, session: str | None = None, owner: bool = False, sources: bool = False
+        self,
+        *refs: Ref,
+        session: str | None = None,
+        owner: bool = False,
+        sources: bool = False,
     ) -> erasure.purge.Plan:
         """What `purge` would erase, make again, and leave; nothing is changed."""
         target = erasure.purge.Target(tuple(map(ref_of, refs)), session, owner, sources)
@@ -235,7 +239,11 @@ class Admin(Namespace):
 
     @traced("delete_memory")
     def evict(
-        self, *, kinds: Sequence[str], keep: int, spare_unconsolidated: bool = True
+        self,
+        *,
+        kinds: Sequence[str],
+        keep: int,
+        spare_unconsolidated: bool = True,
     ) -> Memories:
         """Puts away the oldest memories of these kinds so that `keep` stay active; `restore` brings
         one back.

@@ -55,7 +55,13 @@ class Entities(Namespace):
         )
         return self._entity(new.id)
 
-    def rename(self, name: str, new_name: str, *, type: str | None = None) -> Entity:
+    def rename(
+        self,
+        name: str,
+        new_name: str,
+        *,
+        type: str | None = None,
+    ) -> Entity:
         """Calls an entity something else; the old name stays as an alias."""
         entity = self._entity(name)
         renamed = write(

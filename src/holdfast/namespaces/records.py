@@ -174,7 +174,11 @@ class Records(Namespace):
         )
 
     def list(
-        self, *, categories: Sequence[str] = (), place: str | None = None, archived: bool = False
+        self,
+        *,
+        categories: Sequence[str] = (),
+        place: str | None = None,
+        archived: bool = False,
     ) -> Memories:
         """The records of the places that are open here, the one changed last first; or those that
         were `archived`.
@@ -199,7 +203,11 @@ class Records(Namespace):
         return files_of(self.client).follow(progress)
 
     def brief(
-        self, hits: Sequence[Hit], format: str = "prompt", *, tokens: int | None = None
+        self,
+        hits: Sequence[Hit],
+        format: str = "prompt",
+        *,
+        tokens: int | None = None,
     ) -> str:
         """What recall found, for an agent: 'snippets', a line each; 'prompt', a block to paste; or
         'json'.
@@ -256,7 +264,13 @@ class Records(Namespace):
             Path(path), found, where, now=self.client.clock(), room=room, force=force, plan=plan
         )
 
-    def withdraw(self, path: str | Path, *, force: bool = False, plan: bool = False) -> Published:
+    def withdraw(
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        plan: bool = False,
+    ) -> Published:
         """Takes the region out of a file again, which is then as it was before."""
         return records.publish.withdraw(Path(path), force=force, plan=plan)
 
@@ -348,7 +362,10 @@ class Records(Namespace):
         return next(place.folder for place in self.places if place.scope == scope)
 
     def _change_record(
-        self, verb: str, ref: Ref, work: Callable[[Transaction, Memory], Memory]
+        self,
+        verb: str,
+        ref: Ref,
+        work: Callable[[Transaction, Memory], Memory],
     ) -> Memory:
         record = self._record(ref)
         check_enabled(self.client, record.scope)
@@ -365,7 +382,10 @@ def _shown(root: Path) -> str:
 
 
 def correct_record(
-    client: BaseClient, record: Memory, body: str, fields: Mapping[str, Any]
+    client: BaseClient,
+    record: Memory,
+    body: str,
+    fields: Mapping[str, Any],
 ) -> Memory:
     """A record with another text, as `correct` has it: in the same file, under the same id."""
     if unknown := fields.keys() - {"title", "confidence"}:

@@ -122,7 +122,12 @@ class Reviews(Namespace):
         )
 
 
-def propose_instead(client: BaseClient, old: Memory, new: Memory, reason: str) -> Memory:
+def propose_instead(
+    client: BaseClient,
+    old: Memory,
+    new: Memory,
+    reason: str,
+) -> Memory:
     """Propose `new` in place of a memory that only a person may change.
 
     Returns the proposal that already waits, if there is one.

@@ -69,7 +69,11 @@ class Sessions(Namespace):
         )
 
     def end(
-        self, session: str, *, reason: str = "ended", metadata: Mapping[str, Any] | None = None
+        self,
+        session: str,
+        *,
+        reason: str = "ended",
+        metadata: Mapping[str, Any] | None = None,
     ) -> bool:
         """Marks a session as ended; False when it is not there or had ended before. Ending twice
         equals once.

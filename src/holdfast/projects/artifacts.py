@@ -171,7 +171,11 @@ def _region(words: str) -> str:
 # Atomic replacement
 
 
-def replace_files(folder: Path, files: FileSet, version: str) -> None:
+def replace_files(
+    folder: Path,
+    files: FileSet,
+    version: str,
+) -> None:
     """Make `folder` hold exactly these files, by one rename: readers see the old or the new
     version.
 

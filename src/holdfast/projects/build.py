@@ -115,7 +115,11 @@ def _summary(kept: Kept) -> str:
     return f"{kept.session} ({iso(kept.updated_at)[:10]}): {kept.taught.summary}"
 
 
-def enqueue(store: Store, scope: Scope, author: Author) -> None:
+def enqueue(
+    store: Store,
+    scope: Scope,
+    author: Author,
+) -> None:
     """Request a rebuild of a project's memory even if nothing changed."""
     store.write(author, lambda tx: dirty(tx, store, scope, author.at))
 

@@ -19,7 +19,11 @@ STEP = 0.1
 
 
 def answer_of(
-    complete: Complete, said: str, keys: Collection[str], *, stage: str
+    complete: Complete,
+    said: str,
+    keys: Collection[str],
+    *,
+    stage: str,
 ) -> Mapping[str, Any]:
     """Ask a model and parse its JSON object. Raises ModelFailed with the stage and the cause: the
     model, its JSON or the keys.
@@ -61,7 +65,11 @@ def stoppable(complete: Complete | None, stop: Event) -> Complete | None:
     return asked
 
 
-def _ask(complete: Complete, prompt: str, answer: Future[str]) -> None:
+def _ask(
+    complete: Complete,
+    prompt: str,
+    answer: Future[str],
+) -> None:
     try:
         answer.set_result(complete(prompt))
     except BaseException as error:  # raised in the waiting thread

@@ -61,7 +61,11 @@ class Survey:
     unreadable: list[str]
 
 
-def survey(home: Path, environ: Mapping[str, str], agents: Sequence[str] = ()) -> Survey:
+def survey(
+    home: Path,
+    environ: Mapping[str, str],
+    agents: Sequence[str] = (),
+) -> Survey:
     """Discover past sessions of these agents, by default of all known ones. Reads only the heads of
     files.
     """

@@ -29,7 +29,11 @@ def asked(
     return f"{_text(folder, system).strip()}\n\n{text}" if system else text
 
 
-def filled(folder: Path | None, name: str, **slots: str) -> str:
+def filled(
+    folder: Path | None,
+    name: str,
+    **slots: str,
+) -> str:
     """Render the prompt of this name."""
     text = _text(folder, name)
     if unknown := set(_SLOT.findall(text)) - set(slots):

@@ -59,7 +59,10 @@ class Passed:
 
 
 def candidates(
-    store: Store, scope: Scope, building: Building, now: Micros
+    store: Store,
+    scope: Scope,
+    building: Building,
+    now: Micros,
 ) -> Iterator[Session | Passed]:
     """Sessions of a project, latest first: those to read, and the others with the reason."""
     settings = building.settings

@@ -85,7 +85,12 @@ def folder_of(store: Store, root: str) -> Path:
     return Path(root.removeprefix(f"{_host()}:") if "://" in store.location else root)
 
 
-def noted(root: str, path: str, memory: str, content: Content) -> KnownFile:
+def noted(
+    root: str,
+    path: str,
+    memory: str,
+    content: Content,
+) -> KnownFile:
     """A file as it is remembered."""
     return KnownFile(root, path, memory, content.size, content.mtime, content.hash)
 
@@ -113,7 +118,12 @@ class Changes:
             draft.unlink(missing_ok=True)
         self._undo.append(lambda: _remove_if(path, content))
 
-    def replace(self, path: Path, old: Content, content: bytes) -> None:
+    def replace(
+        self,
+        path: Path,
+        old: Content,
+        content: bytes,
+    ) -> None:
         """Writes over a file, which keeps its mode; Conflict when it is no longer what it was."""
         draft = _draft(path, [content], old.mode)
         try:
@@ -161,13 +171,22 @@ def _remove_if(path: Path, content: bytes) -> None:
         path.unlink()
 
 
-def _put_back(path: Path, old: Content, ours: bytes | None) -> None:
+def _put_back(
+    path: Path,
+    old: Content,
+    ours: bytes | None,
+) -> None:
     now = read(path)
     if (now.bytes if now else None) == ours:
         write_whole(path, [old.bytes], mode=old.mode)
 
 
-def write_whole(path: Path, content: Iterable[bytes], *, mode: int | None = None) -> None:
+def write_whole(
+    path: Path,
+    content: Iterable[bytes],
+    *,
+    mode: int | None = None,
+) -> None:
     """Writes a file all at once: whoever reads it sees what it held before, or all of this."""
     draft = _draft(path, content, 0o644 & ~_umask() if mode is None else mode)
     try:
@@ -177,7 +196,11 @@ def write_whole(path: Path, content: Iterable[bytes], *, mode: int | None = None
         draft.unlink(missing_ok=True)
 
 
-def _draft(path: Path, content: Iterable[bytes], mode: int) -> Path:
+def _draft(
+    path: Path,
+    content: Iterable[bytes],
+    mode: int,
+) -> Path:
     """A file beside the one that is meant, on the disk for sure, which only has to be given its
     name.
     """

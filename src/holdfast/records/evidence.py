@@ -103,7 +103,11 @@ def noted(cited: Iterable[str | Mapping[str, Any]], folder: Path) -> list[dict[s
     ]
 
 
-def _cited(text: str, tree: Tree, base: Path) -> dict[str, Any]:
+def _cited(
+    text: str,
+    tree: Tree,
+    base: Path,
+) -> dict[str, Any]:
     if _URL.fullmatch(text):
         return {"url": text}
     whole = Evidence(text)
@@ -125,14 +129,22 @@ def _cited(text: str, tree: Tree, base: Path) -> dict[str, Any]:
     return anchor({}, Evidence(name, one.lines), tree)
 
 
-def _path(file: str, tree: Tree, base: Path) -> Path | None:
+def _path(
+    file: str,
+    tree: Tree,
+    base: Path,
+) -> Path | None:
     try:
         return next((path for path in (base / file, tree.root / file) if path.is_file()), None)
     except ValueError:  # a NUL in it
         return None
 
 
-def anchor(written: Mapping[str, Any], to: Evidence, tree: Tree) -> dict[str, Any]:
+def anchor(
+    written: Mapping[str, Any],
+    to: Evidence,
+    tree: Tree,
+) -> dict[str, Any]:
     """What is written of a citation, tied to how its file is now. InvalidInput when there is
     nothing to tie it to.
 

@@ -209,7 +209,12 @@ class FileBackedStore:
         self.refresh()
         return self.bare.list(where, limit=limit, after=after, order=order)
 
-    def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
+    def by_text(
+        self,
+        where: Filter,
+        terms: Sequence[str],
+        limit: int,
+    ) -> Ranked:
         self.refresh()
         return self.bare.by_text(where, terms, limit)
 
@@ -217,11 +222,22 @@ class FileBackedStore:
         self.refresh()
         return self.bare.corpus(scopes, terms)
 
-    def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
+    def by_vector(
+        self,
+        where: Filter,
+        model: str,
+        vector: Vector,
+        limit: int,
+    ) -> Ranked:
         self.refresh()
         return self.bare.by_vector(where, model, vector, limit)
 
-    def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
+    def by_entity(
+        self,
+        where: Filter,
+        folded_names: Sequence[str],
+        limit: int,
+    ) -> Ranked:
         self.refresh()
         return self.bare.by_entity(where, folded_names, limit)
 
@@ -237,11 +253,21 @@ class FileBackedStore:
         self.refresh()
         return self.bare.authors(scopes)
 
-    def touch(self, scopes: Sequence[Scope], uses: Mapping[int, int], at: Micros) -> None:
+    def touch(
+        self,
+        scopes: Sequence[Scope],
+        uses: Mapping[int, int],
+        at: Micros,
+    ) -> None:
         self.refresh()
         self.bare.touch(scopes, uses, at)
 
-    def settle(self, scopes: Sequence[Scope], confidences: Mapping[int, float], at: Micros) -> None:
+    def settle(
+        self,
+        scopes: Sequence[Scope],
+        confidences: Mapping[int, float],
+        at: Micros,
+    ) -> None:
         self.refresh()
         self.bare.settle(scopes, confidences, at)
 
@@ -332,17 +358,31 @@ class RefreshedVectors:
         self._store = store
         self._refresh = refresh
 
-    def get(self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]) -> dict[int, Vector]:
+    def get(
+        self,
+        scopes: Sequence[Scope],
+        model: str,
+        seqs: Sequence[int],
+    ) -> dict[int, Vector]:
         self._refresh()
         return self._store.vectors.get(scopes, model, seqs)
 
     def similarities(
-        self, scopes: Sequence[Scope], model: str, vector: Vector, seqs: Sequence[int]
+        self,
+        scopes: Sequence[Scope],
+        model: str,
+        vector: Vector,
+        seqs: Sequence[int],
     ) -> dict[int, float]:
         self._refresh()
         return self._store.vectors.similarities(scopes, model, vector, seqs)
 
-    def add(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
+    def add(
+        self,
+        scopes: Sequence[Scope],
+        model: str,
+        vectors: Mapping[int, Vector],
+    ) -> None:
         self._refresh()
         self._store.vectors.add(scopes, model, vectors)
 

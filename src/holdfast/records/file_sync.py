@@ -103,7 +103,10 @@ def follow(follower: Follower, place: RecordRoot) -> Followed:
 
 
 def _put_seal(
-    follower: Follower, place: RecordRoot, tree: dict[str, Stat], seal: KnownFile
+    follower: Follower,
+    place: RecordRoot,
+    tree: dict[str, Stat],
+    seal: KnownFile,
 ) -> None:
     """Notes that all files are known as they are, so that the next look need not compare them one
     by one.
@@ -123,7 +126,11 @@ class _Run:
     """One try at following a place."""
 
     def __init__(
-        self, follower: Follower, place: RecordRoot, tree: dict[str, Stat], followed: Followed
+        self,
+        follower: Follower,
+        place: RecordRoot,
+        tree: dict[str, Stat],
+        followed: Followed,
     ) -> None:
         self._follower = follower
         self._place = place

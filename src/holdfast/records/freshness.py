@@ -22,7 +22,10 @@ _HASH = re.compile(r"[1-9]\d{0,6}-[0-9a-f]{16}")
 
 
 def freshness(
-    memories: Iterable[Memory], places: Iterable[RecordRoot], *, patience: float | None = None
+    memories: Iterable[Memory],
+    places: Iterable[RecordRoot],
+    *,
+    patience: float | None = None,
 ) -> dict[str, tuple[Verdict, ...]]:
     """By the id of each memory that cites something, a verdict on each thing, as it is in the
     places that are open.
@@ -99,7 +102,11 @@ def _locate(evidence: Evidence, lines: Sequence[Line]) -> _Spot | None:
     )
 
 
-def _elsewhere(evidence: Evidence, tree: Tree, renamed: str) -> str:
+def _elsewhere(
+    evidence: Evidence,
+    tree: Tree,
+    renamed: str,
+) -> str:
     """Another file that has what was cited: the one that git says it became, else one of the same
     name.
     """

@@ -148,7 +148,11 @@ def _check(data: bytes, marks: list[re.Match[bytes]]) -> None:
         )
 
 
-def _written(text: str, after: str, eol: bytes) -> bytes:
+def _written(
+    text: str,
+    after: str,
+    eol: bytes,
+) -> bytes:
     body = "".join(f"{line}\n" for line in text.split("\n") if line.strip()).encode()
     begin = f"<!-- {REGION_BEGIN} sha={_sha(body)} after={after} ({NOTE}) -->\n".encode()
     return (begin + body + f"<!-- {REGION_END} -->\n".encode()).replace(b"\n", eol)

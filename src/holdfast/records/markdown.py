@@ -78,7 +78,12 @@ def file_name(memory: Memory) -> str:
 
 
 def record_of(
-    content: bytes, path: str, place: RecordRoot, *, at: Micros, max_bytes: int
+    content: bytes,
+    path: str,
+    place: RecordRoot,
+    *,
+    at: Micros,
+    max_bytes: int,
 ) -> Record:
     """What a file says. `at` is when it was last changed, for a file that does not say; Broken when
     it says nothing.
@@ -115,9 +120,16 @@ def _misspelt(document: Document, values: Mapping[str, Any]) -> Iterator[tuple[i
 
 
 def _fields(
-    document: Document, values: Mapping[str, Any], path: str, at: Micros
+    document: Document,
+    values: Mapping[str, Any],
+    path: str,
+    at: Micros,
 ) -> dict[str, dict[str, Any]]:
-    def value(key: str, reader: Callable[[Any], Any], missing: Any) -> Any:
+    def value(
+        key: str,
+        reader: Callable[[Any], Any],
+        missing: Any,
+    ) -> Any:
         try:
             return missing if values.get(key) is None else reader(values[key])
         except ValueError as error:
@@ -287,7 +299,12 @@ def entries(memory: Memory) -> dict[str, Any]:
     }
 
 
-def patched(document: Document, before: Memory, after: Memory, place: RecordRoot) -> Document:
+def patched(
+    document: Document,
+    before: Memory,
+    after: Memory,
+    place: RecordRoot,
+) -> Document:
     """The file of a record after its memory changed: what changed is put in, and what was wrong is
     put right.
     """

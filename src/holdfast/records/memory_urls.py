@@ -41,7 +41,11 @@ def read_url(url: str, folder: Path) -> Artifact:
         return _read(url, folder.resolve(), named)
 
 
-def _read(url: str, root: Path, named: tuple[str, ...]) -> Artifact:
+def _read(
+    url: str,
+    root: Path,
+    named: tuple[str, ...],
+) -> Artifact:
     if not root.is_dir():
         raise NotFound(
             "Memory artifacts are not available for this project yet. Run a session with "

@@ -45,7 +45,11 @@ def compared(store: Store, notes: Sequence[tuple[Note, Scope, Micros]]) -> list[
     return [_compared(note, _near(store, scope, note), said_at) for note, scope, said_at in notes]
 
 
-def _near(store: Store, scope: Scope, note: Note) -> Memories:
+def _near(
+    store: Store,
+    scope: Scope,
+    note: Note,
+) -> Memories:
     """The records that share most words with a note; also those put away, which are not to come
     back.
     """
@@ -77,7 +81,11 @@ def _said_at(record: Memory) -> Micros:
         return record.event_time
 
 
-def _compared(note: Note, near: Memories, said_at: Micros) -> Comparison:
+def _compared(
+    note: Note,
+    near: Memories,
+    said_at: Micros,
+) -> Comparison:
     for known in near:
         if (
             content_hash(known.quote) == content_hash(note.quote)
@@ -96,7 +104,11 @@ def _compared(note: Note, near: Memories, said_at: Micros) -> Comparison:
             return _replacing(note, near, said_at)
 
 
-def _replacing(note: Note, near: Memories, said_at: Micros) -> Comparison:
+def _replacing(
+    note: Note,
+    near: Memories,
+    said_at: Micros,
+) -> Comparison:
     """A new note, beside or in the place of an older record about the same matter."""
     for old in near:
         if old.status == "active" and old.category == note.category and old.event_time <= said_at:
@@ -109,7 +121,11 @@ def _replacing(note: Note, near: Memories, said_at: Micros) -> Comparison:
     return Comparison(note, "add")
 
 
-def _against(note: Note, old: Memory, reason: str) -> Comparison:
+def _against(
+    note: Note,
+    old: Memory,
+    reason: str,
+) -> Comparison:
     from_session = (
         isinstance(old.metadata.get("source"), dict) and "session" in old.metadata["source"]
     )

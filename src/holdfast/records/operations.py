@@ -77,7 +77,13 @@ def _words(words: Sequence[str]) -> list[str]:
     return [word for word in map(str.strip, words) if word]
 
 
-def new(given: Given, place: RecordRoot, *, at: Micros, max_bytes: int) -> Memory:
+def new(
+    given: Given,
+    place: RecordRoot,
+    *,
+    at: Micros,
+    max_bytes: int,
+) -> Memory:
     """A record that is to be written, with its id and the name of its file."""
     draft = given.over()
     moment = at - at % SECOND
@@ -88,14 +94,26 @@ def new(given: Given, place: RecordRoot, *, at: Micros, max_bytes: int) -> Memor
     return made.with_(metadata={**made.metadata, "file": file_name(made)})
 
 
-def add(tx: Transaction, record: Memory, *, at: Micros) -> Memory:
+def add(
+    tx: Transaction,
+    record: Memory,
+    *,
+    at: Micros,
+) -> Memory:
     """Stores a new record."""
     added = tx.add(record)
     entity_linking.note(tx, [added], at=at)
     return added
 
 
-def update(tx: Transaction, old: Memory, given: Given, *, at: Micros, max_bytes: int) -> Memory:
+def update(
+    tx: Transaction,
+    old: Memory,
+    given: Given,
+    *,
+    at: Micros,
+    max_bytes: int,
+) -> Memory:
     """Gives a record what is given; what says the same as before is no change."""
     made = commit.build(given.over(old), old.scope, at=at, max_bytes=max_bytes)
     if "redacted" in old.metadata and given.body is None:
@@ -114,7 +132,13 @@ def update(tx: Transaction, old: Memory, given: Given, *, at: Micros, max_bytes:
     return again
 
 
-def reclassify(tx: Transaction, old: Memory, category: str, *, at: Micros) -> Memory:
+def reclassify(
+    tx: Transaction,
+    old: Memory,
+    category: str,
+    *,
+    at: Micros,
+) -> Memory:
     """Gives a record another category."""
     if old.category == category:
         return old
@@ -130,7 +154,12 @@ def reclassify(tx: Transaction, old: Memory, category: str, *, at: Micros) -> Me
 
 
 def move(
-    tx: Transaction, old: Memory, place: RecordRoot, places: Sequence[RecordRoot], *, at: Micros
+    tx: Transaction,
+    old: Memory,
+    place: RecordRoot,
+    places: Sequence[RecordRoot],
+    *,
+    at: Micros,
 ) -> Memory:
     """Puts a record into another place, under the same id. What it was linked to in the old one is
     linked no more.
@@ -149,7 +178,11 @@ def move(
     return add(tx, moved, at=at)
 
 
-def delete(tx: Transaction, old: Memory, places: Sequence[RecordRoot]) -> Memory:
+def delete(
+    tx: Transaction,
+    old: Memory,
+    places: Sequence[RecordRoot],
+) -> Memory:
     """Takes a record out; the journal keeps it, with the text of its file where that says more."""
     document = _own_text(old, places)
     if document is not None:
@@ -158,7 +191,11 @@ def delete(tx: Transaction, old: Memory, places: Sequence[RecordRoot]) -> Memory
     return old
 
 
-def undo(tx: Transaction, scopes: Sequence[Scope], run: str) -> Events:
+def undo(
+    tx: Transaction,
+    scopes: Sequence[Scope],
+    run: str,
+) -> Events:
     """Takes a run back; records that it deleted have the text of their files again, for who writes
     them.
     """

@@ -107,7 +107,11 @@ def worth_telling(records: Iterable[Memory], now: Micros) -> list[Memory]:
     return sorted(holding, key=lambda one: (-usefulness(one, now), one.id))
 
 
-def compose(records: Sequence[Memory], place: RecordRoot, room: Room) -> tuple[str, list[Memory]]:
+def compose(
+    records: Sequence[Memory],
+    place: RecordRoot,
+    room: Room,
+) -> tuple[str, list[Memory]]:
     """Render a region with as many of these records as fit; return its text and the records."""
     frame = [*_frame(place), _more(len(records)), managed_region.put(None, "").decode()]
     left = room.left(frame)
@@ -181,7 +185,12 @@ def publish(
     )
 
 
-def withdraw(path: Path, *, force: bool, plan: bool) -> Published:
+def withdraw(
+    path: Path,
+    *,
+    force: bool,
+    plan: bool,
+) -> Published:
     """Takes the region out of a file, which is then as it was before; a file that had nothing else
     is removed.
     """
@@ -202,7 +211,10 @@ def _read(path: Path) -> atomic_files.Content | None:
 
 
 def _region(
-    path: Path, old: atomic_files.Content | None, *, force: bool
+    path: Path,
+    old: atomic_files.Content | None,
+    *,
+    force: bool,
 ) -> tuple[bytes | None, managed_region.Region | None]:
     if old is None:
         return None, None
@@ -220,7 +232,12 @@ def _region(
     return old.bytes, known
 
 
-def _settled(change: Published, old: atomic_files.Content | None, *, plan: bool) -> Published:
+def _settled(
+    change: Published,
+    old: atomic_files.Content | None,
+    *,
+    plan: bool,
+) -> Published:
     """Writes what changed, whole or not at all."""
     file = change.path.resolve()
     files = atomic_files.Changes()

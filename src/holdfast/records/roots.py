@@ -135,7 +135,11 @@ def assistant_place(owner: str, data: Path) -> RecordRoot:
     return RecordRoot(data / "assistant", Scope("assistant", owner), "assistant")
 
 
-def places_around(start: Path, owner: str, data: Path) -> tuple[RecordRoot, ...]:
+def places_around(
+    start: Path,
+    owner: str,
+    data: Path,
+) -> tuple[RecordRoot, ...]:
     """The places whose records count in a folder: the project's, if it lies in one, and the
     person's own.
     """
@@ -206,7 +210,12 @@ def is_record(memory: Memory) -> bool:
     return found is not None and found[1].casefold() in CATEGORIES
 
 
-def slug(text: str, *, ascii_only: bool = False, limit: int = 50) -> str:
+def slug(
+    text: str,
+    *,
+    ascii_only: bool = False,
+    limit: int = 50,
+) -> str:
     """A text as part of a file's name: its words in small letters, joined by hyphens.
 
     >>> slug("Use pnpm, not npm!")

@@ -85,7 +85,11 @@ class Extractor:
     builds_on = ()
 
     def run(
-        self, sessions: Sequence[Session], *, plan: bool, progress: Callable[[int, int], None]
+        self,
+        sessions: Sequence[Session],
+        *,
+        plan: bool,
+        progress: Callable[[int, int], None],
     ) -> Extracted:
         """Reads each session that was not read before, and writes down what it teaches unless it is
         a `plan`.
@@ -99,7 +103,13 @@ class Extractor:
             progress(number, len(due))
         return done
 
-    def _one(self, session: Session, done: Extracted, *, plan: bool) -> None:
+    def _one(
+        self,
+        session: Session,
+        done: Extracted,
+        *,
+        plan: bool,
+    ) -> None:
         try:
             found = runner.read(self.store, session, self)
             if found is not None:
@@ -121,7 +131,12 @@ class Extractor:
         """Sessions that were never read for records, or went on since."""
         return RECORDS not in marks or marks[RECORDS].detail.get("to") != so_far(session)
 
-    def extract(self, session: Session, turns: Memories, marks: Marks) -> list[Noted]:
+    def extract(
+        self,
+        session: Session,
+        turns: Memories,
+        marks: Marks,
+    ) -> list[Noted]:
         """What a session teaches that was not noted before, and what to do with each note."""
         turns = self._readable(turns)
         notes = ask_for_notes(turns, self.complete) if self.complete else find_notes(turns)
@@ -136,7 +151,12 @@ class Extractor:
         return so_far(read) == so_far(now)
 
     def apply(
-        self, tx: Transaction, session: Session, extraction: Extraction[list[Noted]], *, at: Micros
+        self,
+        tx: Transaction,
+        session: Session,
+        extraction: Extraction[list[Noted]],
+        *,
+        at: Micros,
     ) -> list[Noted]:
         """Writes the notes down, and says what became of each."""
         return [self._write_down(tx, session, one, at=at) for one in extraction.found]
@@ -167,7 +187,14 @@ class Extractor:
 
     # Writing
 
-    def _write_down(self, tx: Transaction, session: Session, one: Noted, *, at: Micros) -> Noted:
+    def _write_down(
+        self,
+        tx: Transaction,
+        session: Session,
+        one: Noted,
+        *,
+        at: Micros,
+    ) -> Noted:
         other = tx.memory(self._place(one.note).scope, one.other) if one.other else None
         if one.decision in ("known", "ignored"):
             self._renew(tx, one, other, at=at)
@@ -186,7 +213,12 @@ class Extractor:
         return replace(one, record=added.id)
 
     def _record(
-        self, tx: Transaction, session: Session, note: Note, *, at: Micros
+        self,
+        tx: Transaction,
+        session: Session,
+        note: Note,
+        *,
+        at: Micros,
     ) -> Memory | None:
         given = operations.Given(
             body=note.text,
@@ -201,13 +233,27 @@ class Extractor:
         except Nothing:
             return None
 
-    def _renew(self, tx: Transaction, one: Noted, known: Memory | None, *, at: Micros) -> None:
+    def _renew(
+        self,
+        tx: Transaction,
+        one: Noted,
+        known: Memory | None,
+        *,
+        at: Micros,
+    ) -> None:
         """Notes that a record was borne out. Its file changes only where that makes it surer."""
         if known is not None and known.status == "active":
             sure = max(known.confidence, one.note.confidence)
             self._link(tx, tx.change(known, confidence=sure, last_accessed=at), one.note, at=at)
 
-    def _link(self, tx: Transaction, record: Memory, note: Note, *, at: Micros) -> None:
+    def _link(
+        self,
+        tx: Transaction,
+        record: Memory,
+        note: Note,
+        *,
+        at: Micros,
+    ) -> None:
         """Links a record to the turns it rests on, where they belong to the same scope and are
         still there.
         """
@@ -237,7 +283,11 @@ def _noted_before(marks: Marks) -> Sequence[str]:
     return marks[RECORDS].detail.get("noted", ()) if RECORDS in marks else ()
 
 
-def sessions_of(store: Store, scope: Scope, wanted: Sequence[str]) -> Iterator[Session | str]:
+def sessions_of(
+    store: Store,
+    scope: Scope,
+    wanted: Sequence[str],
+) -> Iterator[Session | str]:
     """The sessions of a project that are meant, oldest first; of what names none, the name itself.
 
     A session is meant by its id, the beginning of it, or the file it was read from; without names
@@ -268,7 +318,11 @@ def _ends_with(session: Session, name: str) -> bool:
 # Where a note comes from
 
 
-def _source(tx: Transaction, session: Session, note: Note) -> dict[str, Any]:
+def _source(
+    tx: Transaction,
+    session: Session,
+    note: Note,
+) -> dict[str, Any]:
     """Where a note comes from: session, file, lines and time."""
     turn = tx.memory(session.scope, note.source)
     at = turn.metadata.get("at") if turn else None

@@ -86,7 +86,11 @@ def was_held_in(place: RecordRoot, transcript: Transcript) -> bool:
     return worked_in.is_relative_to(place.folder)
 
 
-def _found(patterns: Sequence[str], sources: Sources, indexer: Indexer) -> dict[str, Source]:
+def _found(
+    patterns: Sequence[str],
+    sources: Sources,
+    indexer: Indexer,
+) -> dict[str, Source]:
     """The files that the patterns stand for, by name and in order."""
     found: dict[str, Source] = {}
     for pattern in patterns:

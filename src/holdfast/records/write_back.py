@@ -56,7 +56,12 @@ class Mirror:
             elif was is not None:
                 self._drop(place, was)
 
-    def _put(self, place: RecordRoot, before: Memory | None, after: Memory) -> None:
+    def _put(
+        self,
+        place: RecordRoot,
+        before: Memory | None,
+        after: Memory,
+    ) -> None:
         known = self._files(place).get(after.id) or self._unclaimed(place, after)
         if known is None:
             self._create(place, after)
@@ -79,7 +84,13 @@ class Mirror:
             self.tx.change(after, metadata=_without_was(after))
         self._note(place, path, after.id)
 
-    def _change(self, place: RecordRoot, known: KnownFile, before: Memory, after: Memory) -> None:
+    def _change(
+        self,
+        place: RecordRoot,
+        known: KnownFile,
+        before: Memory,
+        after: Memory,
+    ) -> None:
         old = self._content(place, known)
         document = frontmatter.split(frontmatter.decode(old.bytes))
         path = _path(known.path, after)
@@ -127,7 +138,12 @@ class Mirror:
         )
 
     def _text(
-        self, place: RecordRoot, document: Document, before: Memory, after: Memory, path: str
+        self,
+        place: RecordRoot,
+        document: Document,
+        before: Memory,
+        after: Memory,
+        path: str,
     ) -> str:
         kept = before.metadata.get(WAS)
         if isinstance(kept, str) and self._says(kept, path, place, after):
@@ -155,7 +171,13 @@ class Mirror:
             raise atomic_files.changed_meanwhile(_file(place, known.path))
         return content
 
-    def _says(self, text: str, path: str, place: RecordRoot, memory: Memory) -> bool:
+    def _says(
+        self,
+        text: str,
+        path: str,
+        place: RecordRoot,
+        memory: Memory,
+    ) -> bool:
         """Whether a file with this text would be the file of this memory as it is."""
         try:
             said = record_of(
@@ -173,7 +195,12 @@ class Mirror:
             }
         return self._known[place.scope]
 
-    def _note(self, place: RecordRoot, path: str, memory: str) -> None:
+    def _note(
+        self,
+        place: RecordRoot,
+        path: str,
+        memory: str,
+    ) -> None:
         content = atomic_files.read(_file(place, path))
         assert content is not None, path
         root = atomic_files.root_of(self.store, place.root)
@@ -181,7 +208,11 @@ class Mirror:
         self.tx.files.put(place.scope, [mark, atomic_files.noted(root, path, memory, content)])
 
 
-def release(tx: Transaction, scope: Scope, memories: Set[str]) -> None:
+def release(
+    tx: Transaction,
+    scope: Scope,
+    memories: Set[str],
+) -> None:
     """Lets files of other checkouts hold these memories no more: they were deleted, and the files
     may stay.
     """
@@ -234,7 +265,11 @@ def _path(path: str, memory: Memory) -> str:
 
 
 def _undone_by_patching(
-    new: str, old: Document, before: Memory, after: Memory, place: RecordRoot
+    new: str,
+    old: Document,
+    before: Memory,
+    after: Memory,
+    place: RecordRoot,
 ) -> bool:
     """Whether taking the change back would give the old text to the letter, or the old text must
     not be kept.

@@ -136,7 +136,12 @@ def _copy_scope(
     return sums
 
 
-def _lines(rows: Read, noun: str, scope: Scope, sums: _Sums) -> _Lines:
+def _lines(
+    rows: Read,
+    noun: str,
+    scope: Scope,
+    sums: _Sums,
+) -> _Lines:
     """Rows of a table with the text by which they are compared; `sums` accumulates them."""
     for row in rows(noun, scope):
         label, line = _vector_line(row) if noun == VECTOR else (noun, _line(TABLES[noun], row))
@@ -210,7 +215,11 @@ def _write(
         )
 
 
-def _verify(target: Store, scope: Scope, sums: _Sums) -> None:
+def _verify(
+    target: Store,
+    scope: Scope,
+    sums: _Sums,
+) -> None:
     """Read the target back; raises StoreError unless it equals the source."""
     theirs: _Sums = {}
     for noun in NOUNS:

@@ -112,7 +112,12 @@ class Run:
         return Author(self.actor, new_id("run", at), at, SYNC)
 
 
-def sync(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synced:
+def sync(
+    ours: Store,
+    theirs: Store,
+    scopes: Sequence[Scope],
+    run: Run,
+) -> Synced:
     """Sync these scopes of both stores.
 
     Idempotent, and safe to interrupt. Writes that happen meanwhile travel with the next sync.
@@ -131,14 +136,23 @@ def sync(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
     return done
 
 
-def _note_damage(ours: Store, theirs: Store, done: Synced) -> None:
+def _note_damage(
+    ours: Store,
+    theirs: Store,
+    done: Synced,
+) -> None:
     for store in (ours, theirs):
         done.left_out += [
             f"{damage} (in {shown(store.location)})" for damage in store.damaged(done.scopes)
         ]
 
 
-def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synced:
+def plan(
+    ours: Store,
+    theirs: Store,
+    scopes: Sequence[Scope],
+    run: Run,
+) -> Synced:
     """Return what `sync` would do. Read-only."""
     done = Synced(theirs.location, tuple(scopes))
     for scope in scopes:
@@ -157,22 +171,40 @@ def plan(ours: Store, theirs: Store, scopes: Sequence[Scope], run: Run) -> Synce
     return done
 
 
-def _news(scope: Scope, lineages: Sequence[Lineage], tx: Transaction) -> set[tuple[str, str]]:
+def _news(
+    scope: Scope,
+    lineages: Sequence[Lineage],
+    tx: Transaction,
+) -> set[tuple[str, str]]:
     return {(one.noun, one.target) for one in tx.replication.pending(scope, lineages)}
 
 
-def _sides(ours: Store, theirs: Store, scope: Scope, done: Synced, run: Run) -> tuple[_Side, _Side]:
+def _sides(
+    ours: Store,
+    theirs: Store,
+    scope: Scope,
+    done: Synced,
+    run: Run,
+) -> tuple[_Side, _Side]:
     here = _Side(ours, scope, _name(ours, scope, run), done.received)
     return here, _Side(theirs, scope, _name(theirs, scope, run), done.sent)
 
 
-def _name(store: Store, scope: Scope, run: Run) -> str:
+def _name(
+    store: Store,
+    scope: Scope,
+    run: Run,
+) -> str:
     return run.write(store, lambda tx: tx.replication.replica_id(scope)) or new_id(
         "store", run.clock()
     )
 
 
-def _met(target: _Side, source: _Side, run: Run) -> Met:
+def _met(
+    target: _Side,
+    source: _Side,
+    run: Run,
+) -> Met:
     """Position up to which the target has read the source's journal; 0 if that is another journal.
 
     A file may have been restored from a backup, or be a copy that diverged under the same name.
@@ -191,7 +223,11 @@ def _met(target: _Side, source: _Side, run: Run) -> Met:
 # Erasures
 
 
-def _exchange_erasures(here: _Side, there: _Side, run: Run) -> None:
+def _exchange_erasures(
+    here: _Side,
+    there: _Side,
+    run: Run,
+) -> None:
     """Apply the erasures of each side to the other, before anything else is exchanged."""
     for source, target in ((there, here), (here, there)):
         after = _met(target, source, run).seq
@@ -203,7 +239,11 @@ def _exchange_erasures(here: _Side, there: _Side, run: Run) -> None:
             target.scrub = target.scrub or bool(done.count)
 
 
-def _erased(scope: Scope, after: int, tx: Transaction) -> list[Lineage]:
+def _erased(
+    scope: Scope,
+    after: int,
+    tx: Transaction,
+) -> list[Lineage]:
     """Erasures after a position. Whole owners go first: what remains of an owner is newer than the
     erasure.
     """
@@ -213,7 +253,12 @@ def _erased(scope: Scope, after: int, tx: Transaction) -> list[Lineage]:
     return whole + others
 
 
-def _adopt(scope: Scope, lineages: Sequence[Lineage], at: Micros, tx: Transaction) -> Adopted:
+def _adopt(
+    scope: Scope,
+    lineages: Sequence[Lineage],
+    at: Micros,
+    tx: Transaction,
+) -> Adopted:
     """Apply lineages and erase quotations of what they remove."""
     done = tx.replication.apply(scope, lineages)
     if done.erased or done.sessions:
@@ -223,7 +268,11 @@ def _adopt(scope: Scope, lineages: Sequence[Lineage], at: Micros, tx: Transactio
     return done
 
 
-def _leave_files_behind(tx: Transaction, scope: Scope, memories: Set[str]) -> None:
+def _leave_files_behind(
+    tx: Transaction,
+    scope: Scope,
+    memories: Set[str],
+) -> None:
     """Mark the files of these memories as outdated, so that the next file sync rewrites them."""
     if not memories:
         return
@@ -240,7 +289,12 @@ def _leave_files_behind(tx: Transaction, scope: Scope, memories: Set[str]) -> No
 # Changes
 
 
-def _pull(source: _Side, target: _Side, done: Synced, run: Run) -> int:
+def _pull(
+    source: _Side,
+    target: _Side,
+    done: Synced,
+    run: Run,
+) -> int:
     """Apply the source's journal entries after the last position to the target; return their
     number.
     """
@@ -260,7 +314,11 @@ def _pull(source: _Side, target: _Side, done: Synced, run: Run) -> int:
         run.progress(step.entries)
 
 
-def _knows_more(side: _Side, other: _Side, run: Run) -> bool:
+def _knows_more(
+    side: _Side,
+    other: _Side,
+    run: Run,
+) -> bool:
     """Whether a side may have changes that the other has not read: only then can a contradiction
     arise.
     """
@@ -272,7 +330,11 @@ def _knows_more(side: _Side, other: _Side, run: Run) -> bool:
     )
 
 
-def _read(source: _Side, met: Met, run: Run) -> _Step:
+def _read(
+    source: _Side,
+    met: Met,
+    run: Run,
+) -> _Step:
     """Next journal entries and the rows they are about, from one snapshot."""
     now = run.clock()
 
@@ -305,7 +367,11 @@ def _recent(source: _Side, met: Met) -> list[str]:
     ]
 
 
-def _talks(source: _Side, target: _Side, sessions: set[str]) -> dict[str, Sequence[Message]]:
+def _talks(
+    source: _Side,
+    target: _Side,
+    sessions: set[str],
+) -> dict[str, Sequence[Message]]:
     """Messages of those sessions whose logs differ between the sides."""
     names = sorted(sessions)
     source_ends = _ends(source.store, source.scope, names)
@@ -318,7 +384,9 @@ def _talks(source: _Side, target: _Side, sessions: set[str]) -> dict[str, Sequen
 
 
 def _ends(
-    store: Store, scope: Scope, sessions: Sequence[str]
+    store: Store,
+    scope: Scope,
+    sessions: Sequence[str],
 ) -> dict[str, tuple[int, Micros, object]]:
     """Number of messages of each session and the last one: equal ends mean equal logs."""
     ends: dict[str, tuple[int, Micros, object]] = {}
@@ -368,7 +436,13 @@ def _take(
 # Meaning of rows
 
 
-def _release(tx: Transaction, scope: Scope, adopted: Adopted, *, at: Micros) -> None:
+def _release(
+    tx: Transaction,
+    scope: Scope,
+    adopted: Adopted,
+    *,
+    at: Micros,
+) -> None:
     """Restore the status of memories that are damaged elsewhere and intact here.
 
     The entry travels back with the intact row and repairs the damaged one.
@@ -391,7 +465,13 @@ def _release(tx: Transaction, scope: Scope, adopted: Adopted, *, at: Micros) -> 
         )
 
 
-def _keep_once(tx: Transaction, scope: Scope, ids: Sequence[str], *, at: Micros) -> None:
+def _keep_once(
+    tx: Transaction,
+    scope: Scope,
+    ids: Sequence[str],
+    *,
+    at: Micros,
+) -> None:
     """Retire exact duplicates: the younger one, unless a person confirmed it."""
     arrived = []
     for id_ in ids:
@@ -411,7 +491,9 @@ def _keep_once(tx: Transaction, scope: Scope, ids: Sequence[str], *, at: Micros)
 
 
 def _two_corrections(
-    tx: Transaction, scope: Scope, edges: Sequence[tuple[str, str, str]]
+    tx: Transaction,
+    scope: Scope,
+    edges: Sequence[tuple[str, str, str]],
 ) -> Iterator[tuple[str, str]]:
     """Pairs of active memories that superseded the same memory."""
     for source, target, relation in edges:
@@ -423,7 +505,9 @@ def _two_corrections(
 
 
 def _active(
-    tx: Transaction, scope: Scope, pairs: Mapping[str, Sequence[str]]
+    tx: Transaction,
+    scope: Scope,
+    pairs: Mapping[str, Sequence[str]],
 ) -> Iterator[tuple[str, str]]:
     """Pairs of which both memories are active."""
     for one, others in pairs.items():
@@ -438,7 +522,14 @@ def _active(
                 yield later.id, earlier.id
 
 
-def _link(tx: Transaction, scope: Scope, later: str, earlier: str, *, at: Micros) -> bool:
+def _link(
+    tx: Transaction,
+    scope: Scope,
+    later: str,
+    earlier: str,
+    *,
+    at: Micros,
+) -> bool:
     """Link two memories as a conflict; return whether the link is new."""
     if any({edge.source, edge.target} == {later, earlier} for edge in tx.edges(scope, later)):
         return False
@@ -447,7 +538,9 @@ def _link(tx: Transaction, scope: Scope, later: str, earlier: str, *, at: Micros
 
 
 def _contradicted(
-    source: _Side, target: _Side, lineages: Sequence[Lineage]
+    source: _Side,
+    target: _Side,
+    lineages: Sequence[Lineage],
 ) -> dict[str, list[str]]:
     """Arriving facts, each with local facts that contradict it and that the source does not
     know.
@@ -480,7 +573,12 @@ def _near(side: _Side, fact: Memory) -> list[Memory]:
 
 
 def sync_with(
-    ours: Store, place: str | Path, scopes: Sequence[Scope], run: Run, *, only_plan: bool = False
+    ours: Store,
+    place: str | Path,
+    scopes: Sequence[Scope],
+    run: Run,
+    *,
+    only_plan: bool = False,
 ) -> Synced:
     """Sync, or plan a sync, with the store at a path or URL."""
     if not str(place):
@@ -499,7 +597,10 @@ def sync_with(
 
 
 def sync_ignoring_errors(
-    ours: Store, place: str, scopes: Sequence[Scope], run: Run
+    ours: Store,
+    place: str,
+    scopes: Sequence[Scope],
+    run: Run,
 ) -> Synced | None:
     """Sync without raising: errors are logged and stored for `failures`."""
     try:
@@ -518,7 +619,13 @@ def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
     return {f"{SYNC} {job.key}": job.error for job in failed}
 
 
-def _note(store: Store, place: str | Path, scopes: Sequence[Scope], error: str, run: Run) -> None:
+def _note(
+    store: Store,
+    place: str | Path,
+    scopes: Sequence[Scope],
+    error: str,
+    run: Run,
+) -> None:
     name = shown(place)
     noted = {job.scope for job in store.jobs.list(scopes) if (job.kind, job.key) == (SYNC, name)}
     # Success is recorded only where a failure was: a sync without news writes nothing.
@@ -534,7 +641,11 @@ def _note(store: Store, place: str | Path, scopes: Sequence[Scope], error: str, 
 
 @contextmanager
 def other_store(
-    place: str | Path, ours: Store, *, clock: Clock, only_look: bool = False
+    place: str | Path,
+    ours: Store,
+    *,
+    clock: Clock,
+    only_look: bool = False,
 ) -> Iterator[Store]:
     """Open the store to sync with. Raises InvalidInput if it is ours or unusable, StoreError if its
     schema is older.

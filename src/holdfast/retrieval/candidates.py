@@ -171,7 +171,11 @@ def timely(
     return list(found.items())
 
 
-def fetch(store: Store, where: Filter, arms: Mapping[str, list[int]]) -> dict[int, Memory]:
+def fetch(
+    store: Store,
+    where: Filter,
+    arms: Mapping[str, list[int]],
+) -> dict[int, Memory]:
     """The memories that the arms named, and the neighbours of each arm's best that pass the filter
     as well.
     """

@@ -56,7 +56,11 @@ def _to_do(what: str, command: str) -> str:
     return ""
 
 
-def _changed(embedders: Sequence[Embedder], there: set[str], remedy: str) -> dict[str, str]:
+def _changed(
+    embedders: Sequence[Embedder],
+    there: set[str],
+    remedy: str,
+) -> dict[str, str]:
     """The models in use, when all vectors were made by others. A quick one makes its own at the
     next recall.
     """

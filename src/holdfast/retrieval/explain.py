@@ -39,7 +39,11 @@ class Why:
         return asdict(self)
 
 
-def why(engine: Engine, question: Question, expected: Memory) -> Why:
+def why(
+    engine: Engine,
+    question: Question,
+    expected: Memory,
+) -> Why:
     """Replays the recall and names the first stage that dropped `expected`."""
     stages: list[Stage] = []
     for stage in _stages(engine, question, expected):
@@ -68,7 +72,11 @@ def why(engine: Engine, question: Question, expected: Memory) -> Why:
     )
 
 
-def _stages(engine: Engine, question: Question, expected: Memory) -> Iterator[Stage]:
+def _stages(
+    engine: Engine,
+    question: Question,
+    expected: Memory,
+) -> Iterator[Stage]:
     yield from _filters(question, expected)
     query = parse_query(engine, question)
     yield Stage(
@@ -152,7 +160,11 @@ def _found(done: Recall, expected: Memory) -> Stage:
     )
 
 
-def _ordered(done: Recall, question: Question, expected: Memory) -> Stage:
+def _ordered(
+    done: Recall,
+    question: Question,
+    expected: Memory,
+) -> Stage:
     rank = _rank(done, expected)
     place = done.order[rank - 1]
     hit = done.ranking.hit(place)

@@ -83,7 +83,11 @@ class Passage(NamedTuple):
     similarity: Mapping[str, float]
 
 
-def features(query: Query, corpus: Corpus, passages: Sequence[Passage]) -> Matrix:
+def features(
+    query: Query,
+    corpus: Corpus,
+    passages: Sequence[Passage],
+) -> Matrix:
     """One row per passage, one column per name in `NAMES`.
 
     Neighbours are recognised by session and position among `passages` themselves.
@@ -141,7 +145,12 @@ class _Words:
     terms.
     """
 
-    def __init__(self, query: Query, corpus: Corpus, passages: Sequence[Passage]) -> None:
+    def __init__(
+        self,
+        query: Query,
+        corpus: Corpus,
+        passages: Sequence[Passage],
+    ) -> None:
         self.idf = {term: _idf(corpus, term) for term in query.terms}
         self._counts = [_counts(self.idf, passage.terms) for passage in passages]
         self._lengths = [len(passage.terms) for passage in passages]
@@ -180,7 +189,12 @@ class _Words:
                     counts[term] = counts.get(term, 0.0) + share * count
         return counts, length
 
-    def _bm25(self, counts: Counts, length: float, usual: float) -> float:
+    def _bm25(
+        self,
+        counts: Counts,
+        length: float,
+        usual: float,
+    ) -> float:
         softly = _softness(length / usual)
         return sum([self.idf[term] * (count / (count + softly)) for term, count in counts.items()])
 
@@ -268,7 +282,11 @@ def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> C
     return [added / max(of, _TINY) for added, of in zip(total, shares, strict=True)]
 
 
-def _helped(meaning: Column, neighbours: Sequence[Mapping[int, int]], openness: Column) -> Column:
+def _helped(
+    meaning: Column,
+    neighbours: Sequence[Mapping[int, int]],
+    openness: Column,
+) -> Column:
     """With the similarity of the turn before and the turn after."""
     helped = list(meaning)
     for row, near in enumerate(neighbours):

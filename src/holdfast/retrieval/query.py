@@ -65,7 +65,12 @@ class Query(NamedTuple):
     plain: bool = False
 
 
-def analyse(text: str, now: int, *, authors: Sequence[str] = ()) -> Query:
+def analyse(
+    text: str,
+    now: int,
+    *,
+    authors: Sequence[str] = (),
+) -> Query:
     """Read `text` as asked at `now` (microseconds) in a scope whose memories are by `authors`."""
     words = {word.casefold(): word for word in _WORD.findall(text)}
     # R and C are languages too.

@@ -71,7 +71,12 @@ class Recall(NamedTuple):
     copies: Mapping[int, int]
 
 
-def recall(engine: Engine, question: Question, *, rank_all: bool = False) -> Recall:
+def recall(
+    engine: Engine,
+    question: Question,
+    *,
+    rank_all: bool = False,
+) -> Recall:
     """Memories that help answer the question, best first. Any text is legal; one without words
     finds nothing.
 
@@ -122,7 +127,12 @@ def _nothing(query: Query) -> Gathered:
     )
 
 
-def rank(engine: Engine, gathered: Gathered, *, now: bool = True) -> Ranking:
+def rank(
+    engine: Engine,
+    gathered: Gathered,
+    *,
+    now: bool = True,
+) -> Ranking:
     """Every candidate in order, by learned weights or by reciprocal ranks.
 
     Where what holds `now` is asked for, what took the place of a turn's words comes before them.

@@ -19,7 +19,11 @@ def numbered(hf: Holdfast, kind: Kind) -> list[tuple[int, Memory]]:
     return list(enumerate(reversed(hf.list(kinds=[kind])), start=1))
 
 
-def delete(hf: Holdfast, kind: Kind, ref: str) -> schemas.Deleted:
+def delete(
+    hf: Holdfast,
+    kind: Kind,
+    ref: str,
+) -> schemas.Deleted:
     """Forget one item of the list, by number, id, or session id."""
     listed = numbered(hf, kind)
     index, memory = _chosen(listed, ref, WORDS[kind])

@@ -26,7 +26,12 @@ def memory_story(hf: Holdfast, ref: str) -> schemas.Story:
     )
 
 
-def forecast(hf: Holdfast, ref: str, *, days: int) -> schemas.Forecast:
+def forecast(
+    hf: Holdfast,
+    ref: str,
+    *,
+    days: int,
+) -> schemas.Forecast:
     """Forecast of a memory's confidence."""
     memory = hf.get(ref)
     now = hf.clock()

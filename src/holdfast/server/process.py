@@ -21,7 +21,11 @@ EVERY_MINUTE = 60.0  # seconds
 KEEP_ALIVE = 15
 
 
-def listening(host: str, port: int, keys: KeyFile) -> socket.socket:
+def listening(
+    host: str,
+    port: int,
+    keys: KeyFile,
+) -> socket.socket:
     """Return a listening socket, or raise the reason. Requests queue until the server runs."""
     if not keys.needed and not is_loopback(host):
         raise InvalidInput(

@@ -70,7 +70,11 @@ class Gate:
             raise HTTPException(408, "The body did not arrive in time. Send it again.") from error
 
 
-def check_browser(method: str, path: str, headers: Headers) -> None:
+def check_browser(
+    method: str,
+    path: str,
+    headers: Headers,
+) -> None:
     """Protect a server without keys from other web pages.
 
     Any page can send requests to this machine through the browser of its visitor, and with DNS

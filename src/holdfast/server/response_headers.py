@@ -95,7 +95,11 @@ def _name(headers: Headers) -> str:
     return supplied if USABLE_ID.fullmatch(supplied) else new_id("req", system_clock())
 
 
-def _add_headers(headers: MutableHeaders, path: str, name: str) -> None:
+def _add_headers(
+    headers: MutableHeaders,
+    path: str,
+    name: str,
+) -> None:
     for header, value in HEADERS.items():
         headers[header] = value
     headers["X-Request-Id"] = name
@@ -103,7 +107,12 @@ def _add_headers(headers: MutableHeaders, path: str, name: str) -> None:
     headers["Cache-Control"] = "no-store" if path.startswith("/api/") else "no-cache"
 
 
-def _note(scope: Scope, status: int, seconds: float, name: str) -> None:
+def _note(
+    scope: Scope,
+    status: int,
+    seconds: float,
+    name: str,
+) -> None:
     """Write one log line, with the route and not the path: an address may contain a name or a
     query.
     """

@@ -51,7 +51,12 @@ def location_of(place: str | Path) -> str:
     return without_password(str(place))
 
 
-def open_store(place: str | Path, *, replica: str = "", clock: Clock = system_clock) -> Store:
+def open_store(
+    place: str | Path,
+    *,
+    replica: str = "",
+    clock: Clock = system_clock,
+) -> Store:
     """The store at a path or a URL. A file that is not there is made, and so are the tables of an
     empty database.
     """

@@ -34,7 +34,12 @@ class SQLEntityReads:
     def __init__(self, access: Access) -> None:
         self._access = access
 
-    def search(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
+    def search(
+        self,
+        where: Filter,
+        folded_names: Sequence[str],
+        limit: int,
+    ) -> Ranked:
         numbers = self._access.numbers(where.scopes)
         if not numbers or not folded_names:
             return []
@@ -85,7 +90,12 @@ class SQLEntityReads:
         found = self._entities(self._access.numbers((scope,)), ("e.id = ?", [id]), 1)
         return found[0] if found else None
 
-    def _entities(self, numbers: Sequence[int], where: Clause, limit: int | None) -> Entities:
+    def _entities(
+        self,
+        numbers: Sequence[int],
+        where: Clause,
+        limit: int | None,
+    ) -> Entities:
         condition, values = where
         tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
         rows = self._access.read(
@@ -175,7 +185,12 @@ class SQLEntityTable(SQLEntityReads):
         found = self._found(scope, "e.id = ?", (id,))
         return found[0] if found else None
 
-    def named(self, scope: Scope, folded_name: str, type: str) -> Entity | None:
+    def named(
+        self,
+        scope: Scope,
+        folded_name: str,
+        type: str,
+    ) -> Entity | None:
         found = self._found(
             scope,
             (
@@ -186,7 +201,12 @@ class SQLEntityTable(SQLEntityReads):
         )
         return min(found, key=lambda entity: fold(entity.name) != folded_name, default=None)
 
-    def _found(self, scope: Scope, condition: str, values: Sequence[Any]) -> Entities:
+    def _found(
+        self,
+        scope: Scope,
+        condition: str,
+        values: Sequence[Any],
+    ) -> Entities:
         """The entities of a scope for which a condition holds, with their names, oldest first."""
         rows = self._rows.execute(
             f"SELECT e.scope, {', '.join(f'e.{column}' for column in ENTITIES.columns)} FROM "
@@ -226,11 +246,23 @@ class SQLEntityTable(SQLEntityReads):
                     {"folded": folded, "entity": entity.id, "name": name},
                 )
 
-    def mention(self, scope: Scope, *, entity: str, memory: str) -> None:
+    def mention(
+        self,
+        scope: Scope,
+        *,
+        entity: str,
+        memory: str,
+    ) -> None:
         if self._rows.row(MENTIONS, scope, (entity, memory)) is None:
             self._rows.insert_pointing(MENTIONS, scope, {"entity": entity, "memory": memory})
 
-    def unmention(self, scope: Scope, *, entity: str, memory: str) -> None:
+    def unmention(
+        self,
+        scope: Scope,
+        *,
+        entity: str,
+        memory: str,
+    ) -> None:
         if self._rows.row(MENTIONS, scope, (entity, memory)) is not None:
             self._rows.delete_row(MENTIONS, scope, (entity, memory))
 

@@ -31,7 +31,13 @@ class SQLFileReads:
         rows = self._select("path, size, mtime", scope, root)
         return {path: (size, mtime) for path, size, mtime in rows}
 
-    def _select(self, columns: str, scope: Scope, root: str, order: str = "") -> Rows:
+    def _select(
+        self,
+        columns: str,
+        scope: Scope,
+        root: str,
+        order: str = "",
+    ) -> Rows:
         numbers = self._access.numbers((scope,))
         if not numbers:
             return []
@@ -57,7 +63,12 @@ class SQLFileTable(SQLFileReads):
                 [(number, *file) for file in new.values()],
             )
 
-    def drop(self, scope: Scope, root: str, paths: Sequence[str]) -> None:
+    def drop(
+        self,
+        scope: Scope,
+        root: str,
+        paths: Sequence[str],
+    ) -> None:
         if not paths:
             return
         number = self._rows.known(scope)

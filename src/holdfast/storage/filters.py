@@ -79,7 +79,11 @@ def marks(values: Sequence[Any]) -> str:
     return ",".join("?" * len(values)) or "NULL"
 
 
-def where_clause(where: Filter, numbers: Sequence[int], dialect: Dialect) -> Clause:
+def where_clause(
+    where: Filter,
+    numbers: Sequence[int],
+    dialect: Dialect,
+) -> Clause:
     """The condition that a memory passes `where` in the scopes with these numbers, and its
     parameters.
     """

@@ -127,7 +127,11 @@ def unsound_vectors(look: Look, unpack: Unpack) -> Iterator[tuple[int, str, int]
             yield number, identity, dimensions
 
 
-def _sound(packed: Any, dimensions: int, unpack: Unpack) -> bool:
+def _sound(
+    packed: Any,
+    dimensions: int,
+    unpack: Unpack,
+) -> bool:
     try:
         vector = unpack(packed)
     except ValueError:  # not a whole number of floats
@@ -188,7 +192,12 @@ def messages(look: Look) -> Iterator[Finding]:
         )
 
 
-def repair_rows(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
+def repair_rows(
+    execute: Statements,
+    unpack: Unpack,
+    *,
+    at: Micros,
+) -> None:
     """Mends damaged rows, rebuilds lengths, links and marks, drops vectors that cannot be used.
 
     Memories that came without a word in the journal get an entry.

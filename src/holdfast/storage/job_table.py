@@ -30,7 +30,14 @@ class SQLJobs:
     def __init__(self, store: StoreAccess) -> None:
         self._store = store
 
-    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
+    def enqueue(
+        self,
+        scope: Scope,
+        kind: str,
+        key: str,
+        *,
+        watermark: int,
+    ) -> None:
         number = existing_number(self._store, scope)
         self._store.transact(
             (number,), lambda execute: execute(ENQUEUE, (number, kind, key, watermark))
@@ -67,10 +74,23 @@ class SQLJobs:
         self._store.learn_scopes(row[0] for row in rows)
         return job_from(rows[0], self._store.scope_of) if rows else None
 
-    def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
+    def heartbeat(
+        self,
+        job: Job,
+        *,
+        now: Micros,
+        lease: Micros,
+    ) -> bool:
         return self._if_held(job, "lease_until = ?", (now + lease,), "lease_until > ?", (now,))
 
-    def fail(self, job: Job, *, error: str, retry_at: Micros, tried: bool = True) -> bool:
+    def fail(
+        self,
+        job: Job,
+        *,
+        error: str,
+        retry_at: Micros,
+        tried: bool = True,
+    ) -> bool:
         return self._if_held(
             job,
             "status = 'error', token = '', worker = '', lease_until = NULL, error = ?, retry_at = "
@@ -84,7 +104,13 @@ class SQLJobs:
             job, "status = 'pending', token = '', worker = '', lease_until = NULL", ()
         )
 
-    def forget_done(self, kind: str, *, before: int, scopes: Sequence[Scope] | None = None) -> int:
+    def forget_done(
+        self,
+        kind: str,
+        *,
+        before: int,
+        scopes: Sequence[Scope] | None = None,
+    ) -> int:
         numbers = None if scopes is None else self._store.numbers(scopes)
         within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
         old = (
@@ -139,7 +165,14 @@ class SQLJobWrites:
     def __init__(self, rows: JournalledRows) -> None:
         self._rows = rows
 
-    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
+    def enqueue(
+        self,
+        scope: Scope,
+        kind: str,
+        key: str,
+        *,
+        watermark: int,
+    ) -> None:
         self._rows.execute(ENQUEUE, (self._rows.number(scope), kind, key, watermark))
 
     def finish(self, job: Job) -> None:
@@ -170,7 +203,11 @@ class SQLJobWrites:
         return len(self._rows.execute(dropped, (self._rows.known(scope), *kinds)))
 
 
-def _give_up_lost(execute: Statements, wanted: Clause, now: Micros) -> None:
+def _give_up_lost(
+    execute: Statements,
+    wanted: Clause,
+    now: Micros,
+) -> None:
     """Ends the jobs whose worker was lost on their last try; they would look as if they were
     running for ever.
     """

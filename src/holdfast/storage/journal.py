@@ -61,7 +61,10 @@ class JournalledRows(ABC):
     """Whether a restored memory may have a number of the caller's choice."""
 
     def __init__(
-        self, author: Author, statements: Statements, remembered: Mapping[Scope, int]
+        self,
+        author: Author,
+        statements: Statements,
+        remembered: Mapping[Scope, int],
     ) -> None:
         self.author = author
         self.damages = Damages()
@@ -103,21 +106,37 @@ class JournalledRows(ABC):
     def storable(self, noun: str) -> AbstractContextManager[None]:
         """Inside, a row that the database refuses is InvalidInput."""
 
-    def note_appended(self, number: int, session: str, position: int) -> None:  # noqa: B027
+    def note_appended(  # noqa: B027
+        self,
+        number: int,
+        session: str,
+        position: int,
+    ) -> None:
         """Notes the last message that this transaction appended, which no journal tells of.
 
         Only a backend that must find out later whether it was committed has a use for it.
         """
 
     @abstractmethod
-    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:
+    def add_totals(
+        self,
+        number: int,
+        active: int,
+        terms: int,
+        entries: int,
+    ) -> None:
         """Adds to a scope's running totals: active memories, their terms, entries of the
         journal.
         """
 
     # Reading, as tables do
 
-    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:  # noqa: ARG002
+    def read(
+        self,
+        reach: Reach,  # noqa: ARG002
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
         """Runs one SELECT inside this transaction, which sees the scopes that it has met."""
         return self.execute(sql, values)
 
@@ -197,7 +216,13 @@ class JournalledRows(ABC):
             self.execute.many(INSERT_EVENT, self._entries)
             self._entries = []
 
-    def count_totals(self, number: int, active: int, terms: int, entries: int = 0) -> None:
+    def count_totals(
+        self,
+        number: int,
+        active: int,
+        terms: int,
+        entries: int = 0,
+    ) -> None:
         totals = self._totals[number]
         totals[0] += active
         totals[1] += terms
@@ -205,7 +230,12 @@ class JournalledRows(ABC):
 
     # Rows
 
-    def row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> dict[str, Any] | None:
+    def row(
+        self,
+        table: Table,
+        scope: Scope,
+        key: tuple[Any, ...],
+    ) -> dict[str, Any] | None:
         condition = "".join(f" AND {column} = ?" for column in table.key)
         rows = self.execute(
             f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE scope = ?{condition}",
@@ -216,7 +246,12 @@ class JournalledRows(ABC):
         check_row(table, table.columns, rows[0], scope)
         return dict(zip(table.columns, rows[0], strict=True))
 
-    def put_row(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+    def put_row(
+        self,
+        table: Table,
+        scope: Scope,
+        values: dict[str, Any],
+    ) -> None:
         key = tuple(values[column] for column in table.key)
         row = self.row(table, scope, key)
         if row is None:
@@ -224,19 +259,34 @@ class JournalledRows(ABC):
         else:
             self.change_row(table, scope, key, row, values)
 
-    def insert_row(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+    def insert_row(
+        self,
+        table: Table,
+        scope: Scope,
+        values: dict[str, Any],
+    ) -> None:
         number = self.number(scope)
         self.insert_rows(table, number, [values])
         if table is MEMORIES:
             self.note_touched(number, values, None)
         self.journal_change(number, table.noun, self.target_of(table, values), None, None)
 
-    def insert_pointing(self, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+    def insert_pointing(
+        self,
+        table: Table,
+        scope: Scope,
+        values: dict[str, Any],
+    ) -> None:
         if missing := self.missing_end(table, scope, values):
             raise NotFound(f"No {missing!r} in scope '{scope}' to point to.", id=missing)
         self.insert_row(table, scope, values)
 
-    def missing_end(self, table: Table, scope: Scope, values: Mapping[str, Any]) -> str | None:
+    def missing_end(
+        self,
+        table: Table,
+        scope: Scope,
+        values: Mapping[str, Any],
+    ) -> str | None:
         """What a row points to and is not there, or None."""
         for column, other in POINTS_TO.get(table.noun, ()):
             sql = f"SELECT 1 FROM {other.name} WHERE scope = ? AND id = ?"
@@ -244,7 +294,12 @@ class JournalledRows(ABC):
                 return str(values[column])
         return None
 
-    def insert_rows(self, table: Table, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
+    def insert_rows(
+        self,
+        table: Table,
+        number: int,
+        rows: Sequence[Mapping[str, Any]],
+    ) -> None:
         """Inserts rows, one or more that all have the same columns, without a word in the
         journal.
         """
@@ -298,7 +353,10 @@ class JournalledRows(ABC):
             yield self._names[number], id_, before
 
     def note_touched(
-        self, number: int, memory: Mapping[str, Any], before: dict[str, Any] | None
+        self,
+        number: int,
+        memory: Mapping[str, Any],
+        before: dict[str, Any] | None,
     ) -> None:
         """Notes a memory that this transaction adds, changes or removes, with what it was before
         the first time.
@@ -309,7 +367,11 @@ class JournalledRows(ABC):
         return terms_of(values["title"], values["content"], values.get("tags"))
 
     def update_row(
-        self, table: Table, scope: Scope, key: tuple[Any, ...], wanted: Mapping[str, Any]
+        self,
+        table: Table,
+        scope: Scope,
+        key: tuple[Any, ...],
+        wanted: Mapping[str, Any],
     ) -> None:
         row = self.row(table, scope, key)
         if row is None:
@@ -349,7 +411,12 @@ class JournalledRows(ABC):
             before = {column: row[column] for column in told}
             self.journal_change(number, table.noun, self.target_of(table, row), before, told)
 
-    def _reindex(self, number: int, before: dict[str, Any], after: dict[str, Any]) -> None:
+    def _reindex(
+        self,
+        number: int,
+        before: dict[str, Any],
+        after: dict[str, Any],
+    ) -> None:
         """Keeps the full-text index and the totals true when a memory's status, title, tags or text
         change.
         """
@@ -370,7 +437,12 @@ class JournalledRows(ABC):
         self.unindex((seq, number, self._terms(before), was))
         self.index([(seq, number, terms, is_)])
 
-    def delete_row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> None:
+    def delete_row(
+        self,
+        table: Table,
+        scope: Scope,
+        key: tuple[Any, ...],
+    ) -> None:
         row = self.row(table, scope, key)
         if row is None:
             raise NotFound(f"No {table.noun} {' '.join(map(str, key))!r} in scope '{scope}'.")

@@ -24,7 +24,11 @@ def is_legacy(row: Mapping[str, Any]) -> bool:
 
 
 def legacy_marks(
-    image: Mapping[str, Any], scope: Scope, session: str, *, at: Micros
+    image: Mapping[str, Any],
+    scope: Scope,
+    session: str,
+    *,
+    at: Micros,
 ) -> dict[str, Progress]:
     """The marks in the row of a session, or in a part of it, by sink.
 

@@ -26,7 +26,12 @@ class Matrix:
     """
 
     def __init__(
-        self, read: Read, newest: Newest, dialect: Dialect, model: int, scope: int
+        self,
+        read: Read,
+        newest: Newest,
+        dialect: Dialect,
+        model: int,
+        scope: int,
     ) -> None:
         # A thread may search while another one brings the rows up to date.
         self._lock = threading.Lock()
@@ -141,7 +146,12 @@ class Matrix:
                 alive[:used],
             )
 
-    def nearest(self, vector: Vector, limit: int, hidden: set[int]) -> list[tuple[int, float]]:
+    def nearest(
+        self,
+        vector: Vector,
+        limit: int,
+        hidden: set[int],
+    ) -> list[tuple[int, float]]:
         """The best `limit` rows that are alive and not hidden, best first, ties in insertion
         order.
         """
@@ -182,7 +192,11 @@ def unpack(blobs: list[bytes]) -> Floats:
     return np.frombuffer(b"".join(blobs), np.float32).reshape(len(blobs), -1)
 
 
-def top(seqs: npt.NDArray[np.int64], scores: Floats, limit: int) -> list[tuple[int, float]]:
+def top(
+    seqs: npt.NDArray[np.int64],
+    scores: Floats,
+    limit: int,
+) -> list[tuple[int, float]]:
     """The `limit` best of parallel arrays, best first, ties by `seq`; what is ABSENT stays out."""
     if limit < len(scores):
         # Everything that ties with the last one in must take part, or the order on ties would

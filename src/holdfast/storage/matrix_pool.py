@@ -33,7 +33,12 @@ class Matrices:
         self._held: OrderedDict[tuple[int, int], Matrix] = OrderedDict()
         self._asked: set[tuple[int, int]] = set()
 
-    def get(self, read: Read, model: int, scope: int) -> Matrix | None:
+    def get(
+        self,
+        read: Read,
+        model: int,
+        scope: int,
+    ) -> Matrix | None:
         """An up-to-date matrix, or None the first time, or when it would not fit."""
         key = (model, scope)
         with self._lock:
@@ -52,14 +57,25 @@ class Matrices:
             self._trim()
             return matrix
 
-    def vectors(self, read: Read, model: int, scope: int, seqs: Sequence[int]) -> dict[int, Vector]:
+    def vectors(
+        self,
+        read: Read,
+        model: int,
+        scope: int,
+        seqs: Sequence[int],
+    ) -> dict[int, Vector]:
         """What the matrix of a scope, if it is at hand, knows of these memories' vectors."""
         with self._lock:
             matrix = self._at_hand(read, model, scope)
             return {} if matrix is None else dict(matrix.vectors(seqs))
 
     def similarities(
-        self, read: Read, model: int, scope: int, vector: Vector, seqs: Sequence[int]
+        self,
+        read: Read,
+        model: int,
+        scope: int,
+        vector: Vector,
+        seqs: Sequence[int],
     ) -> dict[int, float]:
         """How near to a vector these memories are, as far as the matrix of their scope is at
         hand.
@@ -68,7 +84,12 @@ class Matrices:
             matrix = self._at_hand(read, model, scope)
             return {} if matrix is None else matrix.similarities(vector, seqs)
 
-    def _at_hand(self, read: Read, model: int, scope: int) -> Matrix | None:
+    def _at_hand(
+        self,
+        read: Read,
+        model: int,
+        scope: int,
+    ) -> Matrix | None:
         """The matrix of a scope as it is now, if there is one. Under the lock."""
         matrix = self._held.get((model, scope))
         if matrix is not None:

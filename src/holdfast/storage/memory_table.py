@@ -161,7 +161,12 @@ class SQLMemoryTable:
         self._quieter.clear()
 
     def surplus(
-        self, scope: Scope, kinds: Sequence[Kind], keep: int, *, spare_unconsolidated: bool
+        self,
+        scope: Scope,
+        kinds: Sequence[Kind],
+        keep: int,
+        *,
+        spare_unconsolidated: bool,
     ) -> Memories:
         active = (
             "FROM memories m WHERE m.scope = ? AND m.status = 'active' AND m.kind IN "

@@ -148,7 +148,11 @@ def _moment(name: Name, event: Event) -> tuple[Micros, str, int]:
     return event.at, *name
 
 
-def _merged(ours: Lineage, theirs: Lineage, events: Mapping[Name, Event]) -> Row | None:
+def _merged(
+    ours: Lineage,
+    theirs: Lineage,
+    events: Mapping[Name, Event],
+) -> Row | None:
     if not _present((ours, theirs), events):
         return None
     first, second = _by_age(ours, theirs)

@@ -28,7 +28,11 @@ def migrations(backend: str) -> tuple[Migration, ...]:
     )
 
 
-def pending(backend: str, version: int, location: str) -> tuple[Migration, ...]:
+def pending(
+    backend: str,
+    version: int,
+    location: str,
+) -> tuple[Migration, ...]:
     """The steps a store at `version` still needs; raises StoreTooNew when it is ahead of us."""
     steps = migrations(backend)
     if version > len(steps):

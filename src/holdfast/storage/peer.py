@@ -99,7 +99,12 @@ class SQLReplication:
             for lineage in self._lineages(scope, noun, targets[start : start + PAGE])
         ]
 
-    def _lineages(self, scope: Scope, noun: str, targets: Sequence[str]) -> Iterator[Lineage]:
+    def _lineages(
+        self,
+        scope: Scope,
+        noun: str,
+        targets: Sequence[str],
+    ) -> Iterator[Lineage]:
         self._rows.write_journal()
         told: dict[str, list[Event]] = defaultdict(list)
         left_out: set[str] = set()
@@ -128,7 +133,12 @@ class SQLReplication:
             if target not in left_out:
                 yield bare
 
-    def _sound_row(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> dict[str, Any] | None:
+    def _sound_row(
+        self,
+        table: Table,
+        scope: Scope,
+        key: tuple[Any, ...],
+    ) -> dict[str, Any] | None:
         """A row that may travel. RowDamaged for one that cannot be read, or whose text is not what
         was stored.
         """
@@ -189,7 +199,12 @@ class SQLReplication:
         pairs = [(ours, joined(ours, one)) for ours, one in there]
         return [(ours, together) for ours, together in pairs if has_news(ours, together)]
 
-    def _take_entries(self, scope: Scope, ours: Lineage, together: Lineage) -> None:
+    def _take_entries(
+        self,
+        scope: Scope,
+        ours: Lineage,
+        together: Lineage,
+    ) -> None:
         """Adds the entries that are new here, word for word; the number in a removed row's image is
         a store's own.
         """
@@ -205,7 +220,13 @@ class SQLReplication:
             self._rows.insert_rows(EVENTS, self._rows.number(scope), rows)
             self._erasure.forget_told()
 
-    def _take_row(self, scope: Scope, ours: Lineage, together: Lineage, done: Adopted) -> None:
+    def _take_row(
+        self,
+        scope: Scope,
+        ours: Lineage,
+        together: Lineage,
+        done: Adopted,
+    ) -> None:
         table = TABLES[together.noun]
         row = together.row
         self._sessions.forget()
@@ -240,7 +261,12 @@ class SQLReplication:
             )
             self._rows.execute(sql, (at, number, turn["session"], at))
 
-    def _remove(self, table: Table, scope: Scope, ours: Lineage) -> None:
+    def _remove(
+        self,
+        table: Table,
+        scope: Scope,
+        ours: Lineage,
+    ) -> None:
         if self._rows.row(table, scope, ours.key) is None:
             # It went with what it points to.
             return
@@ -257,7 +283,12 @@ class SQLReplication:
             else:
                 self._rows.delete_row(table, scope, ours.key)
 
-    def _still_spoken_of(self, table: Table, scope: Scope, ours: Lineage) -> bool:
+    def _still_spoken_of(
+        self,
+        table: Table,
+        scope: Scope,
+        ours: Lineage,
+    ) -> bool:
         """Whether memories here mention an entity that went, or whose name went, where nobody knew
         of them.
         """
@@ -268,7 +299,12 @@ class SQLReplication:
             self._entities.memories_mentioning(scope, entity)
         )
 
-    def _drop(self, table: Table, scope: Scope, together: Lineage) -> None:
+    def _drop(
+        self,
+        table: Table,
+        scope: Scope,
+        together: Lineage,
+    ) -> None:
         """Leaves out a row whose end is gone here, and says so, or a store that still has it would
         keep it.
         """
@@ -282,7 +318,12 @@ class SQLReplication:
 
     # Erasing what was erased elsewhere
 
-    def _erase(self, scope: Scope, together: Lineage, done: Adopted) -> None:
+    def _erase(
+        self,
+        scope: Scope,
+        together: Lineage,
+        done: Adopted,
+    ) -> None:
         """Erases here what was erased in another store."""
         table = TABLES[together.noun]
         key = together.key
@@ -325,7 +366,12 @@ class SQLReplication:
         )
         return [session for (session,) in rows if hidden in (session, hidden_session(session))]
 
-    def _erase_until(self, scope: Scope, at: int, done: Adopted) -> None:
+    def _erase_until(
+        self,
+        scope: Scope,
+        at: int,
+        done: Adopted,
+    ) -> None:
         """Erases everything of a scope that is not newer than the moment when it was erased
         elsewhere.
         """
@@ -353,7 +399,12 @@ class SQLReplication:
     # Messages
 
     def take_messages(
-        self, scope: Scope, session: str, theirs: Sequence[Message], *, journal: bool
+        self,
+        scope: Scope,
+        session: str,
+        theirs: Sequence[Message],
+        *,
+        journal: bool,
     ) -> bool:
         rows = self._rows.execute(
             f"SELECT scope, {', '.join(MESSAGES.columns)} FROM messages WHERE scope = ? AND "
@@ -394,7 +445,12 @@ class SQLReplication:
 
     # How far another store was read
 
-    def note_error(self, scope: Scope, place: str, error: str) -> None:
+    def note_error(
+        self,
+        scope: Scope,
+        place: str,
+        error: str,
+    ) -> None:
         key = (self._rows.number(scope), SYNC, place)
         self._rows.execute("DELETE FROM jobs WHERE scope = ? AND kind = ? AND key = ?", key)
         if error:
@@ -426,7 +482,14 @@ class SQLReplication:
         )
         return Met(*rows[0]) if rows else Met()
 
-    def set_position(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
+    def set_position(
+        self,
+        scope: Scope,
+        peer: str,
+        met: Met,
+        *,
+        own: str,
+    ) -> None:
         self._rows.execute(
             "INSERT INTO jobs (scope, kind, key, status, token, worker, retry_at, retries_left, "
             "error, watermark, "

@@ -42,7 +42,12 @@ class SQLProgressReads:
     def __init__(self, access: Access) -> None:
         self._access = access
 
-    def get(self, scope: Scope, session: str, sink: str) -> Progress | None:
+    def get(
+        self,
+        scope: Scope,
+        session: str,
+        sink: str,
+    ) -> Progress | None:
         return next((one for one in self.list(scope, session) if one.sink == sink), None)
 
     def list(self, scope: Scope, session: str | None = None) -> ProgressMarks:
@@ -66,7 +71,12 @@ class SQLProgressTable(SQLProgressReads):
         super().__init__(rows)
         self._rows = rows
 
-    def get(self, scope: Scope, session: str, sink: str) -> Progress | None:
+    def get(
+        self,
+        scope: Scope,
+        session: str,
+        sink: str,
+    ) -> Progress | None:
         row = self._rows.row(PROGRESS, scope, (session, sink))
         if row is None:
             return None
@@ -81,7 +91,12 @@ class SQLProgressTable(SQLProgressReads):
         with self._unless_local(progress.session, progress.sink):
             self._rows.put_row(PROGRESS, progress.scope, values)
 
-    def drop(self, scope: Scope, session: str, sink: str) -> None:
+    def drop(
+        self,
+        scope: Scope,
+        session: str,
+        sink: str,
+    ) -> None:
         if self._rows.row(PROGRESS, scope, (session, sink)) is not None:
             with self._unless_local(session, sink):
                 self._rows.delete_row(PROGRESS, scope, (session, sink))

@@ -274,7 +274,12 @@ class EntityReads(Protocol):
 class EntityTable(EntityReads, Protocol):
     """The same inside a transaction."""
 
-    def named(self, scope: Scope, folded_name: str, type: str) -> Entity | None:
+    def named(
+        self,
+        scope: Scope,
+        folded_name: str,
+        type: str,
+    ) -> Entity | None:
         """The entity of a type that goes by a folded name, or None. Its mentions are not counted.
 
         Whose own name it is comes before whose alias it is, and the oldest before the others.
@@ -288,12 +293,24 @@ class EntityTable(EntityReads, Protocol):
         it is not there.
         """
 
-    def mention(self, scope: Scope, *, entity: str, memory: str) -> None:
+    def mention(
+        self,
+        scope: Scope,
+        *,
+        entity: str,
+        memory: str,
+    ) -> None:
         """Notes that a memory mentions an entity; noting it twice equals once. NotFound when one is
         not there.
         """
 
-    def unmention(self, scope: Scope, *, entity: str, memory: str) -> None:
+    def unmention(
+        self,
+        scope: Scope,
+        *,
+        entity: str,
+        memory: str,
+    ) -> None:
         """Takes back that a memory mentions an entity; where it does not, nothing happens."""
 
 
@@ -314,7 +331,13 @@ class SessionReads(Protocol):
         then or later.
         """
 
-    def messages(self, scope: Scope, session: str, *, last: int | None = None) -> Messages:
+    def messages(
+        self,
+        scope: Scope,
+        session: str,
+        *,
+        last: int | None = None,
+    ) -> Messages:
         """The messages of a session in order; with `last`, only that many from its end."""
 
     def message_counts(self, scope: Scope, sessions: Sequence[str]) -> dict[str, int]:
@@ -336,7 +359,13 @@ class SessionTable(SessionReads, Protocol):
     def put(self, session: Session) -> None:
         """Adds a session, or makes the stored one equal to this."""
 
-    def go_on(self, scope: Scope, session: str, *, at: Micros) -> int | None:
+    def go_on(
+        self,
+        scope: Scope,
+        session: str,
+        *,
+        at: Micros,
+    ) -> int | None:
         """Notes that a session is active and says the position of its next turn; None unless it is
         there and open.
         """
@@ -344,7 +373,13 @@ class SessionTable(SessionReads, Protocol):
     def next_position(self, scope: Scope, session: str) -> int:
         """The position of the next turn of a session, from 0."""
 
-    def memories(self, scope: Scope, session: str, *, named: bool = False) -> Memories:
+    def memories(
+        self,
+        scope: Scope,
+        session: str,
+        *,
+        named: bool = False,
+    ) -> Memories:
         """The memories that stand under a session's id, in any status, by position; quick at any
         size.
 
@@ -352,7 +387,12 @@ class SessionTable(SessionReads, Protocol):
         names it as the session of its source.
         """
 
-    def add_messages(self, scope: Scope, session: str, bodies: Sequence[Mapping[str, Any]]) -> int:
+    def add_messages(
+        self,
+        scope: Scope,
+        session: str,
+        bodies: Sequence[Mapping[str, Any]],
+    ) -> int:
         """Appends messages to a session, in order, at the author's time; says how many it has now.
 
         Each is a JSON object: InvalidInput otherwise. NotFound when there is no such session. Not
@@ -363,18 +403,32 @@ class SessionTable(SessionReads, Protocol):
 class VectorTable(Protocol):
     """Vectors of memories, by model."""
 
-    def get(self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]) -> dict[int, Vector]:
+    def get(
+        self,
+        scopes: Sequence[Scope],
+        model: str,
+        seqs: Sequence[int],
+    ) -> dict[int, Vector]:
         """The stored vectors of these memories; those without one, or of another scope, are left
         out.
         """
 
     def similarities(
-        self, scopes: Sequence[Scope], model: str, vector: Vector, seqs: Sequence[int]
+        self,
+        scopes: Sequence[Scope],
+        model: str,
+        vector: Vector,
+        seqs: Sequence[int],
     ) -> dict[int, float]:
         """How near these memories are to `vector`, by cosine; those without a vector of `model`, or
         of another scope, are left out."""
 
-    def add(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
+    def add(
+        self,
+        scopes: Sequence[Scope],
+        model: str,
+        vectors: Mapping[int, Vector],
+    ) -> None:
         """Stores vectors by `seq`; those of memories that are not in these scopes are dropped.
 
         One model has one length.
@@ -506,7 +560,12 @@ class Replication(Protocol):
         """
 
     def take_messages(
-        self, scope: Scope, session: str, theirs: Sequence[Message], *, journal: bool
+        self,
+        scope: Scope,
+        session: str,
+        theirs: Sequence[Message],
+        *,
+        journal: bool,
     ) -> bool:
         """Puts another store's record of a session together with ours; whether ours has changed.
         None is lost.
@@ -514,7 +573,12 @@ class Replication(Protocol):
         With `journal` an entry says that there are more, for whoever follows the journal.
         """
 
-    def note_error(self, scope: Scope, place: str, error: str) -> None:
+    def note_error(
+        self,
+        scope: Scope,
+        place: str,
+        error: str,
+    ) -> None:
         """Notes why keeping equal with a place failed, for people to see; no error, no note."""
 
     def replica_id(self, scope: Scope) -> str:
@@ -525,7 +589,14 @@ class Replication(Protocol):
     def position(self, scope: Scope, peer: str) -> Met:
         """How far the journal of another store was read."""
 
-    def set_position(self, scope: Scope, peer: str, met: Met, *, own: str) -> None:
+    def set_position(
+        self,
+        scope: Scope,
+        peer: str,
+        met: Met,
+        *,
+        own: str,
+    ) -> None:
         """Notes how far the journal of another store was read, and under which name it knows this
         one.
         """
@@ -534,7 +605,12 @@ class Replication(Protocol):
 class ProgressReads(Protocol):
     """How far the sinks of extraction have read the sessions."""
 
-    def get(self, scope: Scope, session: str, sink: str) -> Progress | None:
+    def get(
+        self,
+        scope: Scope,
+        session: str,
+        sink: str,
+    ) -> Progress | None:
         """How far a sink has read a session, or None where it has not."""
 
     def list(self, scope: Scope, session: str | None = None) -> ProgressMarks:
@@ -551,7 +627,12 @@ class ProgressTable(ProgressReads, Protocol):
         again; but not for the sinks of this store alone.
         """
 
-    def drop(self, scope: Scope, session: str, sink: str) -> None:
+    def drop(
+        self,
+        scope: Scope,
+        session: str,
+        sink: str,
+    ) -> None:
         """Takes back how far a sink has read a session: it reads all of it again."""
 
 
@@ -591,14 +672,26 @@ class FileTable(FileReads, Protocol):
         files.
         """
 
-    def drop(self, scope: Scope, root: str, paths: Sequence[str]) -> None:
+    def drop(
+        self,
+        scope: Scope,
+        root: str,
+        paths: Sequence[str],
+    ) -> None:
         """Forgets files of a folder; those that are not known are passed over."""
 
 
 class JobTable(Protocol):
     """Background jobs. Each is held by one worker at a time, by a lease that runs out by itself."""
 
-    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
+    def enqueue(
+        self,
+        scope: Scope,
+        kind: str,
+        key: str,
+        *,
+        watermark: int,
+    ) -> None:
         """Adds a job, or renews it when `watermark` has grown; retries start afresh then."""
 
     def claim(
@@ -618,10 +711,23 @@ class JobTable(Protocol):
         error that says so.
         """
 
-    def heartbeat(self, job: Job, *, now: Micros, lease: Micros) -> bool:
+    def heartbeat(
+        self,
+        job: Job,
+        *,
+        now: Micros,
+        lease: Micros,
+    ) -> bool:
         """Extends a lease; False when it was lost."""
 
-    def fail(self, job: Job, *, error: str, retry_at: Micros, tried: bool = True) -> bool:
+    def fail(
+        self,
+        job: Job,
+        *,
+        error: str,
+        retry_at: Micros,
+        tried: bool = True,
+    ) -> bool:
         """Gives a job back with a reason; False when the lease was lost.
 
         One that was not `tried`, but put off, uses up no try.
@@ -632,7 +738,13 @@ class JobTable(Protocol):
         lease was lost.
         """
 
-    def forget_done(self, kind: str, *, before: int, scopes: Sequence[Scope] | None = None) -> int:
+    def forget_done(
+        self,
+        kind: str,
+        *,
+        before: int,
+        scopes: Sequence[Scope] | None = None,
+    ) -> int:
         """Takes out the jobs of a kind that are done up to a watermark below `before`, and says how
         many.
         """
@@ -646,7 +758,14 @@ class JobTable(Protocol):
 class JobWrites(Protocol):
     """What a transaction does to jobs, together with all else that it does."""
 
-    def enqueue(self, scope: Scope, kind: str, key: str, *, watermark: int) -> None:
+    def enqueue(
+        self,
+        scope: Scope,
+        kind: str,
+        key: str,
+        *,
+        watermark: int,
+    ) -> None:
         """Adds a job, or renews it, as `JobTable.enqueue` does, together with all else this
         transaction does.
         """
@@ -665,7 +784,14 @@ class JobWrites(Protocol):
 class SpendTable(Protocol):
     """What language models were asked, by owner and day. Not journalled, exported or synced."""
 
-    def add(self, scope: Scope, day: int, used: Spent, *, most: int | None = None) -> bool:
+    def add(
+        self,
+        scope: Scope,
+        day: int,
+        used: Spent,
+        *,
+        most: int | None = None,
+    ) -> bool:
         """Books what a language model is asked for an owner on a day, counted in days since 1970.
 
         With `most`, nothing is booked, and False comes back, if the day's tokens would be more than
@@ -747,7 +873,12 @@ class Transaction(Protocol):
         """Takes a memory out of its table; the journal keeps it, so that it can come back."""
 
     def surplus(
-        self, scope: Scope, kinds: Sequence[Kind], keep: int, *, spare_unconsolidated: bool
+        self,
+        scope: Scope,
+        kinds: Sequence[Kind],
+        keep: int,
+        *,
+        spare_unconsolidated: bool,
     ) -> Memories:
         """The active memories of these kinds that have to go so that only `keep` of them stay,
         oldest first.
@@ -786,7 +917,12 @@ class Transaction(Protocol):
         """The edges from or to a memory, oldest first."""
 
     def restore_row(
-        self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
+        self,
+        noun: str,
+        row: Mapping[str, Any],
+        *,
+        journal: bool,
+        seq: int | None = None,
     ) -> bool:
         """Puts back one exported row verbatim; False if an equal one is already there, Conflict if
         another is.
@@ -796,7 +932,12 @@ class Transaction(Protocol):
         it; a server, whose numbers are shared by all scopes, gives a new one.
         """
 
-    def restore_many(self, noun: str, scope: Scope, rows: Sequence[Mapping[str, Any]]) -> None:
+    def restore_many(
+        self,
+        noun: str,
+        scope: Scope,
+        rows: Sequence[Mapping[str, Any]],
+    ) -> None:
         """Puts exported rows of one table into a scope verbatim, in order; much quicker than one by
         one.
 
@@ -892,13 +1033,24 @@ class Store(Protocol):
         be old. They know no `after`.
         """
 
-    def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
+    def by_text(
+        self,
+        where: Filter,
+        terms: Sequence[str],
+        limit: int,
+    ) -> Ranked:
         """Memories that contain at least one of `terms`, best BM25 first."""
 
     def corpus(self, scopes: Sequence[Scope], terms: Sequence[str]) -> Corpus:
         """How many active memories there are, how long, and how many contain each term."""
 
-    def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
+    def by_vector(
+        self,
+        where: Filter,
+        model: str,
+        vector: Vector,
+        limit: int,
+    ) -> Ranked:
         """Memories nearest to `vector` among those with a vector of `model`, by cosine, squeezed
         into [0, 1].
 
@@ -906,7 +1058,12 @@ class Store(Protocol):
         scope.
         """
 
-    def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
+    def by_entity(
+        self,
+        where: Filter,
+        folded_names: Sequence[str],
+        limit: int,
+    ) -> Ranked:
         """Memories that mention an entity with one of these names: more of the names first, then
         the newest.
         """
@@ -926,10 +1083,20 @@ class Store(Protocol):
     def authors(self, scopes: Sequence[Scope]) -> Names:
         """The distinct authors of memories, in alphabetical order, at most 200."""
 
-    def touch(self, scopes: Sequence[Scope], uses: Mapping[int, int], at: Micros) -> None:
+    def touch(
+        self,
+        scopes: Sequence[Scope],
+        uses: Mapping[int, int],
+        at: Micros,
+    ) -> None:
         """Adds to the use counts of memories, by `seq`. Not journalled: reading is not a change."""
 
-    def settle(self, scopes: Sequence[Scope], confidences: Mapping[int, float], at: Micros) -> None:
+    def settle(
+        self,
+        scopes: Sequence[Scope],
+        confidences: Mapping[int, float],
+        at: Micros,
+    ) -> None:
         """Brings the confidence of memories up to date, by `seq`; what it was when last said is
         kept as `strength`.
 

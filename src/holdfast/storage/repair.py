@@ -65,7 +65,11 @@ def wrong_columns(row: Row) -> dict[str, str]:
 
 
 def _mend_memory(
-    execute: Statements, row: Values, wrong: Mapping[str, str], run: str, at: Micros
+    execute: Statements,
+    row: Values,
+    wrong: Mapping[str, str],
+    run: str,
+    at: Micros,
 ) -> None:
     scope = row["scope"]
     seq = row["seq"]
@@ -125,7 +129,12 @@ def _aside(lost: Mapping[str, str], at: Micros) -> Values:
     return {"status": "archived", "status_at": at, "status_reason": f"{QUARANTINED}{why}"}
 
 
-def _images(execute: Statements, scope: int, noun: str, target: str) -> list[Values]:
+def _images(
+    execute: Statements,
+    scope: int,
+    noun: str,
+    target: str,
+) -> list[Values]:
     """What the journal says that a row was, the latest first: what a change made of it, or what was
     removed.
     """
@@ -144,7 +153,11 @@ def _images(execute: Statements, scope: int, noun: str, target: str) -> list[Val
     return found
 
 
-def _told(column: str, images: Iterable[Values], stored: bytes) -> Any:
+def _told(
+    column: str,
+    images: Iterable[Values],
+    stored: bytes,
+) -> Any:
     """The last good value that the journal has of a column, or None. Of a text, its hash says
     whether it is good.
     """
@@ -162,7 +175,11 @@ def _last(images: Iterable[Values], column: str) -> Any:
     return next((image[column] for image in images if column in image), None)
 
 
-def _stand_in(table: Table, column: str, row: Values) -> Any:
+def _stand_in(
+    table: Table,
+    column: str,
+    row: Values,
+) -> Any:
     """A value that can be read, in the place of one that is lost."""
     if column == "kind":
         return {
@@ -182,7 +199,11 @@ def _stand_in(table: Table, column: str, row: Values) -> Any:
     return "{}" if table is PROFILES else None
 
 
-def _former_id(execute: Statements, scope: int, id_: str) -> str | None:
+def _former_id(
+    execute: Statements,
+    scope: int,
+    id_: str,
+) -> str | None:
     """The id that a memory had, if the journal knows exactly one that is like it and belongs to no
     memory.
     """
@@ -220,7 +241,11 @@ def _mend_table(execute: Statements, table: Table) -> None:
         )
 
 
-def _fits(table: Table, column: str, image: Values) -> bool:
+def _fits(
+    table: Table,
+    column: str,
+    image: Values,
+) -> bool:
     value = image.get(column)
     return value is not None and not faults(table, (column,), (value,))
 
@@ -255,7 +280,10 @@ def _drop_unreadable_jobs(execute: Statements) -> None:
 
 
 def _set(
-    execute: Statements, table: Table, values: Mapping[str, Any], where: Mapping[str, Any]
+    execute: Statements,
+    table: Table,
+    values: Mapping[str, Any],
+    where: Mapping[str, Any],
 ) -> None:
     if values:
         execute(

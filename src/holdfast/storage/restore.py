@@ -38,13 +38,23 @@ class SQLRestore:
         self._progress = progress
 
     def restore_row(
-        self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
+        self,
+        noun: str,
+        row: Mapping[str, Any],
+        *,
+        journal: bool,
+        seq: int | None = None,
     ) -> bool:
         with self._rows.storable(noun):
             return self._restore_row(noun, row, journal=journal, seq=seq)
 
     def _restore_row(
-        self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None
+        self,
+        noun: str,
+        row: Mapping[str, Any],
+        *,
+        journal: bool,
+        seq: int | None,
     ) -> bool:
         table = TABLES[noun]
         scope = Scope.parse(row["scope"])
@@ -72,7 +82,13 @@ class SQLRestore:
             self._adopt_marks(scope, row, journal=journal)
         return True
 
-    def _adopt_marks(self, scope: Scope, row: Mapping[str, Any], *, journal: bool) -> None:
+    def _adopt_marks(
+        self,
+        scope: Scope,
+        row: Mapping[str, Any],
+        *,
+        journal: bool,
+    ) -> None:
         """Stores the marks of progress that version 0.1.0 exported in the row of a session."""
         number = self._rows.number(scope)
         for mark in legacy_marks(row, scope, row["id"], at=row["last_activity"]).values():
@@ -88,7 +104,12 @@ class SQLRestore:
             entries = [(*added, None, None), (*changed, image, image)]
             self._rows.add_entries(number, entries)
 
-    def restore_many(self, noun: str, scope: Scope, rows: Sequence[Mapping[str, Any]]) -> None:
+    def restore_many(
+        self,
+        noun: str,
+        scope: Scope,
+        rows: Sequence[Mapping[str, Any]],
+    ) -> None:
         table = TABLES[noun]
         if rows:
             self._rows.insert_rows(
@@ -122,7 +143,10 @@ class SQLRestore:
         )
 
     def _same_or_conflict(
-        self, table: Table, known: dict[str, Any], values: dict[str, Any]
+        self,
+        table: Table,
+        known: dict[str, Any],
+        values: dict[str, Any],
     ) -> bool:
         differing = [c for c in table.columns if known[c] != values[c] and c not in table.observed]
         if table is MEMORIES and _unfaded(known) == _unfaded(values):

@@ -331,7 +331,11 @@ def _object(text: str) -> dict[str, Any]:
 # What cannot be read
 
 
-def faults(table: Table, columns: Sequence[str], row: Row) -> dict[str, str]:
+def faults(
+    table: Table,
+    columns: Sequence[str],
+    row: Row,
+) -> dict[str, str]:
     """What is wrong with a row that was read as these columns, by column; empty for a sound one."""
     garbled = row.garbled if isinstance(row, GarbledRow) else ()
     found = {columns[place]: NOT_TEXT for place in garbled}
@@ -368,7 +372,12 @@ def _names_a_row(event: Mapping[str, Any]) -> bool:
     return event["noun"] == MEMORIES.noun or _is_json("tags", event["target"])
 
 
-def damaged(table: Table, columns: Sequence[str], row: Row, scope: Scope | None) -> RowDamaged:
+def damaged(
+    table: Table,
+    columns: Sequence[str],
+    row: Row,
+    scope: Scope | None,
+) -> RowDamaged:
     """The error for a row that was read as these columns and cannot be decoded."""
     found = faults(table, columns, row)
     told = (
@@ -384,7 +393,12 @@ _NOUNS = {"event": JOURNAL_ENTRY, "entity_name": "name of an entity", "edge": "l
 """What people call a row, where the tables have another word for it."""
 
 
-def _name(table: Table, columns: Sequence[str], row: Row, found: Mapping[str, str]) -> str:
+def _name(
+    table: Table,
+    columns: Sequence[str],
+    row: Row,
+    found: Mapping[str, str],
+) -> str:
     """How a row is named: by its key, or by its number where the key cannot be read or there is
     none.
     """
@@ -399,7 +413,12 @@ def _name(table: Table, columns: Sequence[str], row: Row, found: Mapping[str, st
     return " ".join(readable)[:80] or "(no name)"
 
 
-def check_row(table: Table, columns: Sequence[str], row: Row, scope: Scope | None) -> None:
+def check_row(
+    table: Table,
+    columns: Sequence[str],
+    row: Row,
+    scope: Scope | None,
+) -> None:
     """Raises RowDamaged for a row of these columns whose texts are not UTF-8."""
     if type(row) is GarbledRow:
         raise damaged(table, columns, row, scope)
@@ -529,7 +548,13 @@ def job_from(row: Row, scope_of: ScopeOf) -> Job:
     return Job(scope_of(number), *values)
 
 
-def entity_from(row: Row, names: Sequence[str], scope_of: ScopeOf, *, mentions: int = 0) -> Entity:
+def entity_from(
+    row: Row,
+    names: Sequence[str],
+    scope_of: ScopeOf,
+    *,
+    mentions: int = 0,
+) -> Entity:
     """The entity of a row read as scope and ENTITIES.columns, and of all its names."""
     number, id_, name, type_, summary, created_at = row
     check_row(ENTITIES, ("scope", *ENTITIES.columns), row, scope_of(number))
@@ -543,7 +568,11 @@ def entity_names(entity: Entity) -> dict[str, str]:
     return names | {fold(entity.name): entity.name}
 
 
-def exported(table: Table, values: Row, scope: Scope | None = None) -> dict[str, Any]:
+def exported(
+    table: Table,
+    values: Row,
+    scope: Scope | None = None,
+) -> dict[str, Any]:
     """A row in the shape of an export: JSON columns opened, empty columns left out, no number of
     this store.
     """
@@ -553,7 +582,11 @@ def exported(table: Table, values: Row, scope: Scope | None = None) -> dict[str,
     return row
 
 
-def _opened(table: Table, values: Row, scope: Scope | None) -> dict[str, Any]:
+def _opened(
+    table: Table,
+    values: Row,
+    scope: Scope | None,
+) -> dict[str, Any]:
     row: dict[str, Any] = {}
     try:
         check_row(table, table.columns, values, scope)
@@ -567,7 +600,11 @@ def _opened(table: Table, values: Row, scope: Scope | None) -> dict[str, Any]:
     return row
 
 
-def _opened_value(table: Table, column: str, value: Any) -> Any:
+def _opened_value(
+    table: Table,
+    column: str,
+    value: Any,
+) -> Any:
     if column in table.json:
         return _list(value) if column in _LISTS else _object(value)
     known = _WORDS.get((table.noun, column))
@@ -597,14 +634,22 @@ def imported(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def indexed_text(title: str, content: str, tags: Sequence[str]) -> str:
+def indexed_text(
+    title: str,
+    content: str,
+    tags: Sequence[str],
+) -> str:
     """What the full-text index and the embedders see of a memory."""
     if not title and not tags:
         return content
     return "\n".join(part for part in (title, content, " ".join(tags)) if part)
 
 
-def terms_of(title: str, content: str, tags: str | None) -> list[str]:
+def terms_of(
+    title: str,
+    content: str,
+    tags: str | None,
+) -> list[str]:
     """The terms of a memory for the full-text index, from its columns; tags that cannot be read
     give none.
     """

@@ -38,7 +38,9 @@ class Status(NamedTuple):
 
 
 def rows_by_noun(
-    execute: Statements, tables: Container[str], scopes: Sequence[Scope] = ()
+    execute: Statements,
+    tables: Container[str],
+    scopes: Sequence[Scope] = (),
 ) -> dict[str, int]:
     """How many rows there are of each noun that has a table here, in these scopes or, when none is
     named, in all.

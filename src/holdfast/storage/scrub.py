@@ -306,7 +306,12 @@ class SQLErasure:
             self.blank(ENTITIES, scope, to_json([entity]), {PURGED: True})
 
     def _forget_names(
-        self, scope: Scope, entity: str, names: set[str], *, keep: Container[str] = ()
+        self,
+        scope: Scope,
+        entity: str,
+        names: set[str],
+        *,
+        keep: Container[str] = (),
     ) -> None:
         """Takes these names of an entity out of the journal, and those it once had, but for those
         to keep.
@@ -399,7 +404,13 @@ class SQLErasure:
 
     # The journal
 
-    def blank(self, table: Table, scope: Scope, target: str, image: Mapping[str, Any]) -> None:
+    def blank(
+        self,
+        table: Table,
+        scope: Scope,
+        target: str,
+        image: Mapping[str, Any],
+    ) -> None:
         """Replaces all that the journal tells of a row. Its entries stay, so that none is
         missing.
         """

@@ -65,7 +65,13 @@ class SQLSessionReads:
         )
         return session_from(rows[0], self._access.scope_of) if rows else None
 
-    def messages(self, scope: Scope, session: str, *, last: int | None = None) -> Messages:
+    def messages(
+        self,
+        scope: Scope,
+        session: str,
+        *,
+        last: int | None = None,
+    ) -> Messages:
         numbers = self._access.numbers((scope,))
         tail = (
             "ORDER BY position" if last is None else f"ORDER BY position DESC LIMIT {max(0, last)}"
@@ -142,7 +148,13 @@ class SQLSessionTable(SQLSessionReads):
         )
         return int(rows[0][0]) + 1 if rows else 0
 
-    def go_on(self, scope: Scope, session: str, *, at: Micros) -> int | None:
+    def go_on(
+        self,
+        scope: Scope,
+        session: str,
+        *,
+        at: Micros,
+    ) -> int | None:
         # Nearly every turn finds its place here, so it is one look and one note, and no Session is
         # made.
         rows = self._rows.execute(
@@ -180,7 +192,12 @@ class SQLSessionTable(SQLSessionReads):
         self._rows.put_row(SESSIONS, session.scope, session_values(session))
         self._seen[session.scope, session.id] = session
 
-    def add_messages(self, scope: Scope, session: str, bodies: Sequence[Mapping[str, Any]]) -> int:
+    def add_messages(
+        self,
+        scope: Scope,
+        session: str,
+        bodies: Sequence[Mapping[str, Any]],
+    ) -> int:
         if self._rows.row(SESSIONS, scope, (session,)) is None:
             raise NotFound(f"No session {session!r} in scope '{scope}'.", id=session)
         number = self._rows.number(scope)
@@ -202,7 +219,13 @@ class SQLSessionTable(SQLSessionReads):
             self._rows.note_appended(number, session, int(first + len(rows)) - 1)
         return int(first + len(rows))
 
-    def memories(self, scope: Scope, session: str, *, named: bool = False) -> Memories:
+    def memories(
+        self,
+        scope: Scope,
+        session: str,
+        *,
+        named: bool = False,
+    ) -> Memories:
         number = self._rows.known(scope)
         select = f"SELECT {SELECT_MEMORY} FROM memories m WHERE m.scope = ? AND "
         if not named:

@@ -25,7 +25,14 @@ class SQLSpend:
     def __init__(self, store: StoreAccess) -> None:
         self._store = store
 
-    def add(self, scope: Scope, day: int, used: Spent, *, most: int | None = None) -> bool:
+    def add(
+        self,
+        scope: Scope,
+        day: int,
+        used: Spent,
+        *,
+        most: int | None = None,
+    ) -> bool:
         if most is not None and used.tokens > most:
             return False
         number = existing_number(self._store, scope)

@@ -124,11 +124,21 @@ class SQLStore(ABC):
     # Statements, which a backend gives
 
     @abstractmethod
-    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:
+    def read(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
         """Runs one SELECT that may see these scopes only, and returns its rows."""
 
     @abstractmethod
-    def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+    def stream(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any],
+    ) -> Iterator[Row]:
         """Like `read`, but row by row in constant memory."""
 
     @abstractmethod
@@ -168,7 +178,12 @@ class SQLStore(ABC):
             self._learn(*row)
         return [self._numbers[scope] for scope in dict.fromkeys(scopes) if scope in self._numbers]
 
-    def _learn(self, number: int, kind: str, key: str) -> Scope:
+    def _learn(
+        self,
+        number: int,
+        kind: str,
+        key: str,
+    ) -> Scope:
         scope = self._names.get(number) or Scope(kind, key)
         self._names[number] = scope
         self._numbers[scope] = number
@@ -191,7 +206,11 @@ class SQLStore(ABC):
         return self.damages.sound(rows, lambda row: memory_from(row, self.scope_of))
 
     def _select(
-        self, reach: Reach, condition: str, values: Sequence[Any], tail: str = ""
+        self,
+        reach: Reach,
+        condition: str,
+        values: Sequence[Any],
+        tail: str = "",
     ) -> Memories:
         rows = self.read(
             reach, f"SELECT {SELECT_MEMORY} FROM memories m WHERE {condition} {tail}", values
@@ -254,10 +273,21 @@ class SQLStore(ABC):
             # one for the last.
             wanted += limit - len(found)
 
-    def by_vector(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
+    def by_vector(
+        self,
+        where: Filter,
+        model: str,
+        vector: Vector,
+        limit: int,
+    ) -> Ranked:
         return self.vector_index.nearest(where, model, vector, limit)
 
-    def by_entity(self, where: Filter, folded_names: Sequence[str], limit: int) -> Ranked:
+    def by_entity(
+        self,
+        where: Filter,
+        folded_names: Sequence[str],
+        limit: int,
+    ) -> Ranked:
         return self._entities.search(where, folded_names, limit)
 
     def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:
@@ -341,7 +371,12 @@ class SQLStore(ABC):
             counted.setdefault(kind, {})[status] = count
         return counted
 
-    def touch(self, scopes: Sequence[Scope], uses: Mapping[int, int], at: Micros) -> None:
+    def touch(
+        self,
+        scopes: Sequence[Scope],
+        uses: Mapping[int, int],
+        at: Micros,
+    ) -> None:
         numbers = self.numbers(scopes)
         # In order, so that two processes that touch the same memories never wait for each other in
         # a circle.
@@ -357,7 +392,12 @@ class SQLStore(ABC):
                 ),
             )
 
-    def settle(self, scopes: Sequence[Scope], confidences: Mapping[int, float], at: Micros) -> None:
+    def settle(
+        self,
+        scopes: Sequence[Scope],
+        confidences: Mapping[int, float],
+        at: Micros,
+    ) -> None:
         numbers = self.numbers(scopes)
         rows = [
             (confidences[seq], at, number, seq)
@@ -405,7 +445,12 @@ class SQLStore(ABC):
     def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
         return self.rows_through(self.stream, noun, scope)
 
-    def rows_through(self, stream: Stream, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
+    def rows_through(
+        self,
+        stream: Stream,
+        noun: str,
+        scope: Scope,
+    ) -> Iterator[dict[str, Any]]:
         """`rows` read through a connection of the caller's choice."""
         if noun == "vector":
             yield from self._vector_rows(stream, scope)
@@ -441,7 +486,11 @@ class SQLStore(ABC):
                 yield {"model": identity, "memory": memory, "vector": written}
 
 
-def _is_about(table: Table, row: Mapping[str, Any], gone: set[tuple[str, str]]) -> bool:
+def _is_about(
+    table: Table,
+    row: Mapping[str, Any],
+    gone: set[tuple[str, str]],
+) -> bool:
     """Whether a row points to, or tells of, one that was left out: without it, it would say
     nothing.
     """

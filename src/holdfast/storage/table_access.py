@@ -38,7 +38,12 @@ class Access(Protocol):
     def numbers(self, scopes: Sequence[Scope]) -> list[int]:
         """The numbers of the scopes that exist. Reading from a scope never creates it."""
 
-    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:
+    def read(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
         """Runs one SELECT that may see these scopes only, and returns its rows."""
 
     def scope_of(self, number: int) -> Scope:

@@ -115,7 +115,12 @@ class SQLTransaction:
         return self._memories.same_words(memories)
 
     def surplus(
-        self, scope: Scope, kinds: Sequence[Kind], keep: int, *, spare_unconsolidated: bool
+        self,
+        scope: Scope,
+        kinds: Sequence[Kind],
+        keep: int,
+        *,
+        spare_unconsolidated: bool,
     ) -> Memories:
         return self._memories.surplus(scope, kinds, keep, spare_unconsolidated=spare_unconsolidated)
 
@@ -163,9 +168,19 @@ class SQLTransaction:
         return undo.undo(scopes, run)
 
     def restore_row(
-        self, noun: str, row: Mapping[str, Any], *, journal: bool, seq: int | None = None
+        self,
+        noun: str,
+        row: Mapping[str, Any],
+        *,
+        journal: bool,
+        seq: int | None = None,
     ) -> bool:
         return self._restore.restore_row(noun, row, journal=journal, seq=seq)
 
-    def restore_many(self, noun: str, scope: Scope, rows: Sequence[Mapping[str, Any]]) -> None:
+    def restore_many(
+        self,
+        noun: str,
+        scope: Scope,
+        rows: Sequence[Mapping[str, Any]],
+    ) -> None:
         self._restore.restore_many(noun, scope, rows)

@@ -185,7 +185,12 @@ class SQLUndo:
             return False
         return (event.scope, _key(event)[-1]) in self._staying
 
-    def _undo_add(self, table: Table, scope: Scope, key: tuple[Any, ...]) -> None:
+    def _undo_add(
+        self,
+        table: Table,
+        scope: Scope,
+        key: tuple[Any, ...],
+    ) -> None:
         for sql, standing in _STANDING_ON.get(table.noun, ()):
             if self._rows.execute(sql, (self._rows.known(scope), key[0])):
                 raise Conflict(f"{key[0]} {standing}")

@@ -31,7 +31,12 @@ class SQLVectors(ABC):
         self.forget_cache()
 
     @abstractmethod
-    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:
+    def model_row(
+        self,
+        execute: Callable[..., Rows],
+        scope: int,
+        identity: str,
+    ) -> Rows:
         """Number and dimensions of a model in a scope, or nothing."""
 
     @abstractmethod
@@ -41,11 +46,22 @@ class SQLVectors(ABC):
         """
 
     @abstractmethod
-    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
+    def make_model(
+        self,
+        execute: Statements,
+        scope: int,
+        identity: str,
+        dimensions: int,
+    ) -> int:
         """Adds a model and returns its number."""
 
     @abstractmethod
-    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:
+    def drop_models(
+        self,
+        execute: Statements,
+        identity: str,
+        numbers: Reach,
+    ) -> None:
         """Forgets a model that has no vectors any more, so that it may come back with another
         length.
         """
@@ -66,17 +82,33 @@ class SQLVectors(ABC):
 
     @abstractmethod
     def nearest_of(
-        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+        self,
+        where: Filter,
+        number: int,
+        model: int,
+        vector: Vector,
+        limit: int,
     ) -> Ranked:
         """The memories of one scope that are nearest to a vector of length one."""
 
     @abstractmethod
-    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+    def scan(
+        self,
+        where: Filter,
+        number: int,
+        model: int,
+        vector: Vector,
+        limit: int,
+    ) -> Ranked:
         """Like `nearest_of`, from what is stored, without anything kept in this process."""
 
     @abstractmethod
     def compare(
-        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
+        self,
+        number: int,
+        model: int,
+        vector: Vector,
+        seqs: Sequence[int],
     ) -> dict[int, float]:
         """How near memories of one scope are to a vector of length one, from what is stored."""
 
@@ -84,7 +116,13 @@ class SQLVectors(ABC):
         """Drops the vectors that this process keeps in memory."""
         self._matrices = Matrices(self.newest, self.store.dialect)
 
-    def nearest(self, where: Filter, model: str, vector: Vector, limit: int) -> Ranked:
+    def nearest(
+        self,
+        where: Filter,
+        model: str,
+        vector: Vector,
+        limit: int,
+    ) -> Ranked:
         found: Ranked = []
         vector = unit(vector)
         for number in self.store.numbers(where.scopes):
@@ -95,7 +133,12 @@ class SQLVectors(ABC):
         return found[:limit]
 
     def nearest_cached(
-        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+        self,
+        where: Filter,
+        number: int,
+        model: int,
+        vector: Vector,
+        limit: int,
     ) -> Ranked:
         """`nearest_of` by the vectors kept in this process, where they are worth keeping."""
         matrix = (
@@ -121,7 +164,12 @@ class SQLVectors(ABC):
             return number, dimensions
         return None
 
-    def get(self, scopes: Sequence[Scope], model: str, seqs: Sequence[int]) -> dict[int, Vector]:
+    def get(
+        self,
+        scopes: Sequence[Scope],
+        model: str,
+        seqs: Sequence[int],
+    ) -> dict[int, Vector]:
         found: dict[int, Vector] = {}
         for scope in self.store.numbers(scopes):
             if known := self.model(scope, model):
@@ -129,12 +177,22 @@ class SQLVectors(ABC):
                     found |= self._vectors(scope, known[0], seqs[start : start + PAGE])
         return found
 
-    def _vectors(self, scope: int, model: int, seqs: Sequence[int]) -> dict[int, Vector]:
+    def _vectors(
+        self,
+        scope: int,
+        model: int,
+        seqs: Sequence[int],
+    ) -> dict[int, Vector]:
         found = self._matrices.vectors(partial(self.store.read, (scope,)), model, scope, seqs)
         rest = [seq for seq in seqs if seq not in found]
         return found | self.stored(scope, model, rest) if rest else found
 
-    def stored(self, scope: int, model: int, seqs: Sequence[int]) -> dict[int, Vector]:
+    def stored(
+        self,
+        scope: int,
+        model: int,
+        seqs: Sequence[int],
+    ) -> dict[int, Vector]:
         among, values = self.store.dialect.among("seq", seqs)
         rows = self.store.read(
             (scope,),
@@ -144,7 +202,11 @@ class SQLVectors(ABC):
         return {seq: self.unpack(vector) for seq, vector in rows}
 
     def similarities(
-        self, scopes: Sequence[Scope], model: str, vector: Vector, seqs: Sequence[int]
+        self,
+        scopes: Sequence[Scope],
+        model: str,
+        vector: Vector,
+        seqs: Sequence[int],
     ) -> dict[int, float]:
         found: dict[int, float] = {}
         vector = unit(vector)
@@ -155,7 +217,11 @@ class SQLVectors(ABC):
         return found
 
     def _similarities(
-        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
+        self,
+        number: int,
+        model: int,
+        vector: Vector,
+        seqs: Sequence[int],
     ) -> dict[int, float]:
         found = self._matrices.similarities(
             partial(self.store.read, (number,)), model, number, vector, seqs
@@ -165,7 +231,12 @@ class SQLVectors(ABC):
             found |= self.compare(number, model, vector, rest[start : start + PAGE])
         return found
 
-    def add(self, scopes: Sequence[Scope], model: str, vectors: Mapping[int, Vector]) -> None:
+    def add(
+        self,
+        scopes: Sequence[Scope],
+        model: str,
+        vectors: Mapping[int, Vector],
+    ) -> None:
         lengths = sorted({len(vector) for vector in vectors.values()})
         if len(lengths) > 1:
             raise DimensionMismatchError(
@@ -213,7 +284,13 @@ class SQLVectors(ABC):
             )
             _advance(execute, model, scope)
 
-    def _model_number(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
+    def _model_number(
+        self,
+        execute: Statements,
+        scope: int,
+        identity: str,
+        dimensions: int,
+    ) -> int:
         for number, length in self.model_row(execute, scope, identity):
             if length != dimensions:
                 raise DimensionMismatchError(
@@ -260,7 +337,12 @@ class SQLVectors(ABC):
                 yield number, part, None
 
     def _without_vector(
-        self, model: str, number: int, part: str, below: int | None, limit: int
+        self,
+        model: str,
+        number: int,
+        part: str,
+        below: int | None,
+        limit: int,
     ) -> Memories:
         """Walks down from a `seq`, so that whoever goes on behind the last one found reads no
         memory twice.
@@ -319,7 +401,12 @@ class SQLVectors(ABC):
             if number in newest and self._lacks(model, number)
         }
 
-    def _beyond_marks(self, reach: Reach, model: str, numbers: Numbers) -> dict[int, int]:
+    def _beyond_marks(
+        self,
+        reach: Reach,
+        model: str,
+        numbers: Numbers,
+    ) -> dict[int, int]:
         """The highest `seq` of each scope that is not marked as wholly embedded."""
         marked = self.store.read(
             reach,
@@ -386,7 +473,12 @@ class SQLVectors(ABC):
             numbers, lambda execute: self._drop_vectors(execute, model, numbers)
         )
 
-    def _drop_vectors(self, execute: Statements, model: str, numbers: Reach) -> int:
+    def _drop_vectors(
+        self,
+        execute: Statements,
+        model: str,
+        numbers: Reach,
+    ) -> int:
         within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
         of_model = f"model IN (SELECT number FROM models WHERE identity = ?){within}"
         values = (model, *(numbers or ()))
@@ -397,7 +489,11 @@ class SQLVectors(ABC):
         return int(count)
 
 
-def _advance(execute: Statements, model: int, scope: int) -> None:
+def _advance(
+    execute: Statements,
+    model: int,
+    scope: int,
+) -> None:
     """Moves the mark up to which the scope is wholly embedded."""
     known = execute("SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model, scope))
     start = mark = known[0][0] if known else 0

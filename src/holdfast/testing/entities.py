@@ -35,12 +35,21 @@ from .scene import (
 ZOE = Entity("ent_zoe", ANN, "Zoe", "person", START, ("@zoe", "Zoë Müller"), "a friend")
 
 
-def known(store: Store, *entities: Entity, run: str = "") -> None:
+def known(
+    store: Store,
+    *entities: Entity,
+    run: str = "",
+) -> None:
     """Adds entities that nothing mentions yet."""
     together(store, *(_putting(entity) for entity in entities), run=run)
 
 
-def mentioned(store: Store, entity: Entity, *memories: Memory, run: str = "") -> None:
+def mentioned(
+    store: Store,
+    entity: Entity,
+    *memories: Memory,
+    run: str = "",
+) -> None:
     """Notes that these memories mention an entity."""
     together(store, *(_mentioning(entity, one) for one in memories), run=run)
 

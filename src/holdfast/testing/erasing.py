@@ -37,7 +37,11 @@ def told(store: Store) -> str:
     return f"{rows} {store.events([ANN])} {store.jobs.list([ANN])}".lower()
 
 
-def met(store: Store, *names: str, entity: Entity = ZOE) -> None:
+def met(
+    store: Store,
+    *names: str,
+    entity: Entity = ZOE,
+) -> None:
     """Stores a memory for each of these texts, all of which mention the entity."""
     stored = put(store, *(fact(name) for name in names))
 

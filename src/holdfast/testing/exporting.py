@@ -112,7 +112,12 @@ class ExportContract:
         copy_scope(store, ANN, BOB, journal=False)
         assert all("seq" not in row and "number" not in row for row in store.rows("memory", BOB))
 
-    def restore(self, store: Store, one: Memory, seq: int | None) -> Memory:
+    def restore(
+        self,
+        store: Store,
+        one: Memory,
+        seq: int | None,
+    ) -> Memory:
         """Restores a memory of Ann's elsewhere under a number of our choice, and returns it as it
         is there.
         """
@@ -194,7 +199,13 @@ class ExportContract:
         assert {row["memory"] for row in rows} == {one.id for one in store.list(Filter((ANN,)))}
 
 
-def copy_scope(store: Store, source: Scope, target: Scope, *, journal: bool) -> int:
+def copy_scope(
+    store: Store,
+    source: Scope,
+    target: Scope,
+    *,
+    journal: bool,
+) -> int:
     """Restores every row of one scope in another and says how many were new."""
     nouns = NOUNS if journal else (*NOUNS, "event")
     rows = [

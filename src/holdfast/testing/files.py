@@ -14,12 +14,23 @@ ROOT = "/home/ann/shop"
 ELSEWHERE = "/home/ann/house"
 
 
-def file(path: str, *, root: str = ROOT, memory: str = "", size: int = 12) -> KnownFile:
+def file(
+    path: str,
+    *,
+    root: str = ROOT,
+    memory: str = "",
+    size: int = 12,
+) -> KnownFile:
     """A file as it was seen."""
     return KnownFile(root, path, memory, size, 1_700_000_000_123_456_789, f"{size:064x}")
 
 
-def see(store: Store, *files: KnownFile, scope: Scope = ANN, run: str = "") -> None:
+def see(
+    store: Store,
+    *files: KnownFile,
+    scope: Scope = ANN,
+    run: str = "",
+) -> None:
     """Notes files."""
     write(store, lambda tx: tx.files.put(scope, files), run=run)
 

@@ -50,7 +50,14 @@ class JobsContract:
         """Whether no job can be claimed."""
         return store.jobs.claim(["tidy"], worker="w", now=at(seconds), lease=self.LEASE) is None
 
-    def finish(self, store: Store, job: Job, *, seconds: float = 1, output: str = "output") -> None:
+    def finish(
+        self,
+        store: Store,
+        job: Job,
+        *,
+        seconds: float = 1,
+        output: str = "output",
+    ) -> None:
         """Finishes a job with an output in the same transaction."""
         together(
             store,

@@ -42,7 +42,12 @@ def begin(store: Store, session: Session) -> None:
     write(store, lambda tx: tx.sessions.put(session))
 
 
-def mention(tx: Transaction, *, entity: str, memory: str) -> None:
+def mention(
+    tx: Transaction,
+    *,
+    entity: str,
+    memory: str,
+) -> None:
     """Notes a mention in Ann's scope."""
     tx.entities.mention(ANN, entity=entity, memory=memory)
 

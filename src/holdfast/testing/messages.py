@@ -24,7 +24,12 @@ def says(text: str) -> Body:
 
 
 def begin(
-    store: Store, session: str = "s", *, scope: Scope = ANN, run: str = "", **fields: Any
+    store: Store,
+    session: str = "s",
+    *,
+    scope: Scope = ANN,
+    run: str = "",
+    **fields: Any,
 ) -> Session:
     """Adds a session."""
     new = Session(session, scope, START, START, **fields)
@@ -142,7 +147,10 @@ class MessagesContract:
         ("last", "expected"), [(0, 0), (-1, 0), (1, 1), (3, 3), (5, 5), (99, 5)]
     )
     def test_the_last_messages_come_in_order_too(
-        self, store: Store, last: int, expected: int
+        self,
+        store: Store,
+        last: int,
+        expected: int,
     ) -> None:
         begin(store)
         append(store, *"abcde")

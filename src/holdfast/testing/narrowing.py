@@ -292,7 +292,10 @@ class FilterContract:
         ids=str,
     )
     def test_each_way_to_search_obeys_the_filter(
-        self, store: Store, narrower: dict[str, Any], expected: list[str]
+        self,
+        store: Store,
+        narrower: dict[str, Any],
+        expected: list[str],
     ) -> None:
         stored = put(
             store,

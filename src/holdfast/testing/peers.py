@@ -39,7 +39,11 @@ def lineages(store: Store, *things: tuple[str, str]) -> list[Lineage]:
     return write(store, work)
 
 
-def adopt(store: Store, source: Store, *things: tuple[str, str]) -> Adopted:
+def adopt(
+    store: Store,
+    source: Store,
+    *things: tuple[str, str],
+) -> Adopted:
     """Lets a store take in what another one knows."""
     found = lineages(source, *things)
     return write(store, lambda tx: tx.replication.apply(ANN, found), when=MUCH_LATER, verb="sync")

@@ -11,7 +11,12 @@ from .scene import ANN, BOB, START, Again, at, run_id, together, turn, undo, wri
 
 
 def mark(
-    session: str, sink: str, position: int, *, scope: Scope = ANN, **detail: object
+    session: str,
+    sink: str,
+    position: int,
+    *,
+    scope: Scope = ANN,
+    **detail: object,
 ) -> Progress:
     return Progress(scope, session, sink, position, at(1), detail)
 
@@ -20,7 +25,11 @@ def put_session(tx: Transaction, *, session: Session) -> None:
     tx.sessions.put(session)
 
 
-def begin(store: Store, *names: str, scope: Scope = ANN) -> None:
+def begin(
+    store: Store,
+    *names: str,
+    scope: Scope = ANN,
+) -> None:
     """Adds sessions that have ended, each with a turn."""
     for name in names:
         ended = Session(name, scope, START, START, ended_at=at(1))

@@ -185,7 +185,12 @@ class MemoriesContract:
         assert write(store, lambda tx: same_content(tx, [fact("tea"), turn("tea", "s", 1)])) == {}
 
     def surplus(
-        self, store: Store, keep: int, kinds: Sequence[Kind] = ("turn",), *, spare: bool = False
+        self,
+        store: Store,
+        keep: int,
+        kinds: Sequence[Kind] = ("turn",),
+        *,
+        spare: bool = False,
     ) -> list[str]:
         """What would have to go for `keep` to stay."""
         found = write(store, lambda tx: tx.surplus(ANN, kinds, keep, spare_unconsolidated=spare))

@@ -49,7 +49,12 @@ MUCH_LATER = at(9)
 
 
 def memory(
-    content: str, *, kind: Kind = "fact", scope: Scope = ANN, created: Micros = START, **fields: Any
+    content: str,
+    *,
+    kind: Kind = "fact",
+    scope: Scope = ANN,
+    created: Micros = START,
+    **fields: Any,
 ) -> Memory:
     """A memory with a new id, not stored yet."""
     times = {"created_at": created, "updated_at": created, "event_time": created}
@@ -68,7 +73,12 @@ def item(*namespace: str) -> dict[str, Any]:
     return {"source": ITEMS, "metadata": {"namespace": list(namespace)}}
 
 
-def turn(content: str, session: str, position: int, **fields: Any) -> Memory:
+def turn(
+    content: str,
+    session: str,
+    position: int,
+    **fields: Any,
+) -> Memory:
     """A dialogue turn with a new id, not stored yet."""
     return memory(content, kind="turn", session=session, position=position, **fields)
 
@@ -92,7 +102,10 @@ def write(
 
 
 def together(
-    store: Store, *steps: Callable[[Transaction], object], run: str = "", when: Micros = START
+    store: Store,
+    *steps: Callable[[Transaction], object],
+    run: str = "",
+    when: Micros = START,
 ) -> None:
     """Several steps in one transaction."""
 
@@ -103,7 +116,12 @@ def together(
     write(store, work, run=run, when=when)
 
 
-def put(store: Store, *memories: Memory, run: str = "", when: Micros = START) -> list[Memory]:
+def put(
+    store: Store,
+    *memories: Memory,
+    run: str = "",
+    when: Micros = START,
+) -> list[Memory]:
     """Stores memories in one transaction and returns them with their numbers."""
     return write(
         store,
@@ -114,13 +132,24 @@ def put(store: Store, *memories: Memory, run: str = "", when: Micros = START) ->
     )
 
 
-def put_one(store: Store, one: Memory, *, run: str = "", when: Micros = START) -> Memory:
+def put_one(
+    store: Store,
+    one: Memory,
+    *,
+    run: str = "",
+    when: Micros = START,
+) -> Memory:
     """Stores one memory and returns it with its number."""
     return put(store, one, run=run, when=when)[0]
 
 
 def change(
-    store: Store, one: Memory, *, run: str = "", when: Micros = LATER, **fields: Any
+    store: Store,
+    one: Memory,
+    *,
+    run: str = "",
+    when: Micros = LATER,
+    **fields: Any,
 ) -> Memory:
     """Changes fields of a memory, in a run of its own unless told."""
     return write(
@@ -133,7 +162,12 @@ def change(
 
 
 def set_status(
-    store: Store, one: Memory, status: str, *, run: str = "", when: Micros = LATER
+    store: Store,
+    one: Memory,
+    status: str,
+    *,
+    run: str = "",
+    when: Micros = LATER,
 ) -> Memory:
     """Moves a memory to another status."""
     return change(
@@ -141,13 +175,22 @@ def set_status(
     )
 
 
-def purge(store: Store, one: Memory, *, run: str = "") -> None:
+def purge(
+    store: Store,
+    one: Memory,
+    *,
+    run: str = "",
+) -> None:
     """Purges a memory."""
     write(store, lambda tx: tx.erasure.memory(one), run=run, verb="purge")
 
 
 def undo(
-    store: Store, run: str, *, scopes: Sequence[Scope] = (ANN,), when: Micros = MUCH_LATER
+    store: Store,
+    run: str,
+    *,
+    scopes: Sequence[Scope] = (ANN,),
+    when: Micros = MUCH_LATER,
 ) -> str:
     """Undoes a run and returns the run that did it."""
     own = run_id()
@@ -156,20 +199,31 @@ def undo(
 
 
 def link(
-    source: Memory, target: Memory, relation: Any = "derived_from", created: Micros = START
+    source: Memory,
+    target: Memory,
+    relation: Any = "derived_from",
+    created: Micros = START,
 ) -> Edge:
     """An edge between two memories."""
     return Edge(source.scope, source.id, target.id, relation, created)
 
 
 def texts(
-    store: Store, ranked: Sequence[tuple[int, float]], scopes: Sequence[Scope] = (ANN, BOB, TEAM)
+    store: Store,
+    ranked: Sequence[tuple[int, float]],
+    scopes: Sequence[Scope] = (ANN, BOB, TEAM),
 ) -> list[str]:
     """What the memories of a ranking say, in its order."""
     return [one.content for one in store.get(scopes, [seq for seq, _ in ranked])]
 
 
-def found(store: Store, question: str, *, limit: int = 100, **narrower: Any) -> list[str]:
+def found(
+    store: Store,
+    question: str,
+    *,
+    limit: int = 100,
+    **narrower: Any,
+) -> list[str]:
     """What a search for the words of `question` finds, best first."""
     where = Filter(**{"scopes": (ANN,), **narrower})
     return texts(store, store.by_text(where, query_terms(question), limit))
@@ -209,7 +263,9 @@ def unit(seed: int, dimensions: int = 16) -> NDArray[np.float32]:
 
 
 def brute_force(
-    vectors: Mapping[int, Vector], query: Vector, limit: int
+    vectors: Mapping[int, Vector],
+    query: Vector,
+    limit: int,
 ) -> list[tuple[int, float]]:
     """What an exact search must return."""
     asked = np.asarray(query, np.float64)
@@ -229,7 +285,12 @@ def same_ranking(given: Sequence[tuple[int, float]], expected: Sequence[tuple[in
     )
 
 
-def mention_all(tx: Transaction, name: str, memories: Sequence[Memory], *aliases: str) -> None:
+def mention_all(
+    tx: Transaction,
+    name: str,
+    memories: Sequence[Memory],
+    *aliases: str,
+) -> None:
     """An entity with its names, mentioned by these memories."""
     ident = f"entity_{name}"
     tx.entities.put(Entity(ident, ANN, name, "person", START, aliases))

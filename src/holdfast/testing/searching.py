@@ -72,7 +72,12 @@ class WordsContract:
             ("ﬁle system", "file"),
         ],
     )
-    def test_words_of_every_script_are_found(self, store: Store, text: str, question: str) -> None:
+    def test_words_of_every_script_are_found(
+        self,
+        store: Store,
+        text: str,
+        question: str,
+    ) -> None:
         put(store, fact(text), fact("something else entirely"))
         assert found(store, question) == [text]
 
@@ -209,7 +214,12 @@ class VectorsContract:
             assert store.by_vector(Filter((ANN,)), MODEL, unit(1), 0) == []
 
     @pytest.mark.parametrize("other", [False, True], ids=["same store", "another store"])
-    def test_search_follows_every_write(self, store: Store, again: Again, other: bool) -> None:
+    def test_search_follows_every_write(
+        self,
+        store: Store,
+        again: Again,
+        other: bool,
+    ) -> None:
         vectors = vectorised(store, 12)
         writing = again() if other else store
         first, second, third, fourth, *_ = store.list(Filter((ANN,)), order="oldest")
@@ -476,7 +486,12 @@ class VectorsContract:
         assert same_ranking(store.by_vector(Filter((ANN,)), MODEL, unit(5), 10), expected)
 
 
-def vectorised(store: Store, size: int, *, start: int = 0) -> dict[int, NDArray[np.float32]]:
+def vectorised(
+    store: Store,
+    size: int,
+    *,
+    start: int = 0,
+) -> dict[int, NDArray[np.float32]]:
     """Stores facts with vectors and returns the vectors by number."""
     stored = put(store, *(fact(f"note {start + number}") for number in range(size)))
     vectors = {one.seq: unit(start + number) for number, one in enumerate(stored)}

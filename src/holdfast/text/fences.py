@@ -64,7 +64,12 @@ _ROLE = re.compile(
 )
 
 
-def fence(text: str, *, block_id: str, label: str) -> str:
+def fence(
+    text: str,
+    *,
+    block_id: str,
+    label: str,
+) -> str:
     """`text` between an opening and a closing line that `strip_fences` knows again.
 
     Every remembered text in it has to be `neutralise`d. Blank lines are dropped, so that even a
@@ -263,14 +268,22 @@ def _before_quotes(
     return start
 
 
-def _paragraph_start(text: str, floor: int, end: int) -> int:
+def _paragraph_start(
+    text: str,
+    floor: int,
+    end: int,
+) -> int:
     start = floor
     for blank in _BLANK_LINE.finditer(text, floor, end):
         start = blank.end()
     return start
 
 
-def _paragraph_end(text: str, start: int, limit: int) -> int:
+def _paragraph_end(
+    text: str,
+    start: int,
+    limit: int,
+) -> int:
     blank = _BLANK_LINE.search(text, start, limit)
     if blank:
         return blank.start()

@@ -96,7 +96,12 @@ def read(document: Document) -> dict[str, Any]:
         return _load(document.yaml)
 
 
-def write(values: Mapping[str, Any], body: str, *, eol: str = "\n") -> Document:
+def write(
+    values: Mapping[str, Any],
+    body: str,
+    *,
+    eol: str = "\n",
+) -> Document:
     """A new file with this frontmatter, in this order, and this body."""
     yaml = "".join(plain_yaml.write(key, value, eol=eol) for key, value in values.items())
     return Document(f"---{eol}", yaml, f"---{eol}", body)
@@ -112,7 +117,12 @@ def line_of(document: Document, key: str) -> int:
     return 1
 
 
-def patch(document: Document, changes: Mapping[str, Any], *, order: Sequence[str] = ()) -> Document:
+def patch(
+    document: Document,
+    changes: Mapping[str, Any],
+    *,
+    order: Sequence[str] = (),
+) -> Document:
     """The file with other values for some keys; None takes a key out. No byte that is not theirs
     changes.
 
@@ -176,7 +186,9 @@ def _load(yaml: str) -> dict[str, Any]:
 
 
 def _cut_and_paste(
-    document: Document, changes: Mapping[str, Any], order: Sequence[str]
+    document: Document,
+    changes: Mapping[str, Any],
+    order: Sequence[str],
 ) -> str | None:
     """The YAML with new values in the places of the old ones; None where that is not so simple."""
     entries = texts.full_yaml.entries(document.yaml)
@@ -259,7 +271,11 @@ def _line_end(yaml: str, place: int) -> int:
     return end + 1
 
 
-def _round_trip(document: Document, changes: Mapping[str, Any], _: Sequence[str]) -> str | None:
+def _round_trip(
+    document: Document,
+    changes: Mapping[str, Any],
+    _: Sequence[str],
+) -> str | None:
     """The YAML as a library writes it again, which is the next best."""
     plain_changes = {key: plain(value) for key, value in changes.items()}
     again = texts.full_yaml.written_again(document.yaml, plain_changes)

@@ -176,7 +176,11 @@ def _own_words(text: str) -> tuple[str, list[str]]:
     return re.sub(r"[^\S\n]+", " ", _QUOTED.sub(mark, plain)).strip(), quotes
 
 
-def _read(grammar: _Grammar, said: str, quotes: Sequence[str]) -> MemoryRequest | None:
+def _read(
+    grammar: _Grammar,
+    said: str,
+    quotes: Sequence[str],
+) -> MemoryRequest | None:
     if grammar.nothing.search(said):
         return None
     sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
@@ -412,7 +416,11 @@ def _refers(grammar: _Grammar, said: str) -> Kind | None:
     return None
 
 
-def _has(grammar: _Grammar, cue: re.Pattern[str], text: str) -> bool:
+def _has(
+    grammar: _Grammar,
+    cue: re.Pattern[str],
+    text: str,
+) -> bool:
     """Whether a cue stands in a text, spelled as the grammar spells it."""
     return bool(cue.search(_spelled(grammar, text)))
 

@@ -357,7 +357,11 @@ def _take_moments(text: str) -> tuple[str, frozenset[str]]:
     return rest, frozenset(found)
 
 
-def _time_of_day(hour: int, minutes: str, half: str | None) -> str:
+def _time_of_day(
+    hour: int,
+    minutes: str,
+    half: str | None,
+) -> str:
     if half:
         hour = hour % 12 + (12 if half.lower() == "p" else 0)
     return f"{hour:02}:{minutes}"

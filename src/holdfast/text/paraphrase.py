@@ -188,7 +188,11 @@ def _has_role(word: str) -> bool:
     return word[0] != "~"
 
 
-def _keeps_role(word: str, one: Wording, other: Wording) -> bool:
+def _keeps_role(
+    word: str,
+    one: Wording,
+    other: Wording,
+) -> bool:
     before = one.leads.get(word, "")
     after = other.leads.get(word, "")
     if (before in _AGENT) != (after in _AGENT):
@@ -307,7 +311,12 @@ class _Notes:
         self._term = term
         self._helped = False
 
-    def _note_tense(self, piece: str, word: str, term: str) -> None:
+    def _note_tense(
+        self,
+        piece: str,
+        word: str,
+        term: str,
+    ) -> None:
         past = word in _IRREGULAR or bool(self._past_form.search(piece))
         if past and not self._helped:
             self.past.add(term)

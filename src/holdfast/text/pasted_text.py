@@ -219,7 +219,11 @@ def why_pasted(text: str, quote: str) -> str:
     return reasons[0]
 
 
-def _reason_at(spans: Sequence[Part], start: int, end: int) -> str:
+def _reason_at(
+    spans: Sequence[Part],
+    start: int,
+    end: int,
+) -> str:
     return next(
         (part.reason for part in spans if part.reason and part.start < end and start < part.end), ""
     )
@@ -238,7 +242,12 @@ def _lines(text: str) -> list[_Line]:
     return found
 
 
-def _reasons(text: str, lines: Sequence[_Line], *, by_agent: bool) -> list[str]:
+def _reasons(
+    text: str,
+    lines: Sequence[_Line],
+    *,
+    by_agent: bool,
+) -> list[str]:
     """Why each line is pasted; a later rule never takes back what an earlier one said."""
     reasons = _blocks_of_code(lines)
     for number, line in enumerate(lines):
@@ -371,7 +380,11 @@ def _speaker(line: str) -> str:
     return who
 
 
-def _spread_document(text: str, lines: Sequence[_Line], reasons: list[str]) -> None:
+def _spread_document(
+    text: str,
+    lines: Sequence[_Line],
+    reasons: list[str],
+) -> None:
     """A heading makes a document of all that follows it; so does front matter of what it stands
     before.
     """
@@ -393,7 +406,11 @@ def _spread_document(text: str, lines: Sequence[_Line], reasons: list[str]) -> N
         _fill(reasons, begins[0], DOCUMENT)
 
 
-def _fill(reasons: list[str], start: int, reason: str) -> None:
+def _fill(
+    reasons: list[str],
+    start: int,
+    reason: str,
+) -> None:
     """Gives a reason to all lines from here on that have none."""
     for number in range(start, len(reasons)):
         reasons[number] = reasons[number] or reason

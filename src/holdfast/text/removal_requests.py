@@ -52,7 +52,9 @@ class Removal:
 
 
 def read_removal(
-    cues: RemovalCues, sentences: Sequence[str], may_ask: Callable[[str], bool]
+    cues: RemovalCues,
+    sentences: Sequence[str],
+    may_ask: Callable[[str], bool],
 ) -> Removal | None:
     """The request to remove something; None if no sentence asks for it.
 
@@ -68,7 +70,11 @@ def read_removal(
     return None
 
 
-def _named(cues: RemovalCues, sentences: Sequence[str], asking: int) -> Removal:
+def _named(
+    cues: RemovalCues,
+    sentences: Sequence[str],
+    asking: int,
+) -> Removal:
     """Where the topic is: in the sentence that asks, or else before or after it."""
     earlier = range(asking - 1, -1, -1)
     for place in (asking, *earlier, *range(asking + 1, len(sentences))):

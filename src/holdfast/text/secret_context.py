@@ -273,7 +273,11 @@ def _is_inside(text: str, start: int) -> bool:
     )
 
 
-def _linked(text: str, name_match: re.Match[str], name: Name) -> Iterator[Secret]:
+def _linked(
+    text: str,
+    name_match: re.Match[str],
+    name: Name,
+) -> Iterator[Secret]:
     """The value that the name is said to have."""
     start, end = name_match.span()
     beside = {"token": (_BESIDE,), "password": (_PASSWORD_BESIDE,)}.get(name, ())
@@ -322,7 +326,11 @@ def _close_by(text: str, end: int) -> Iterator[Secret]:
             yield Secret(run.start(), _end_of_run(text, run.end()), "token")
 
 
-def _judged(match: re.Match[str], name: Name, kind: str) -> Secret | None:
+def _judged(
+    match: re.Match[str],
+    name: Name,
+    kind: str,
+) -> Secret | None:
     groups = match.groupdict()
     how = next(how for how in _HOWS if groups.get(how))
     start = match.start(how)
@@ -335,7 +343,11 @@ def _judged(match: re.Match[str], name: Name, kind: str) -> Secret | None:
     return None
 
 
-def _ends(match: re.Match[str], how: How, name: Name) -> Iterator[int]:
+def _ends(
+    match: re.Match[str],
+    how: How,
+    name: Name,
+) -> Iterator[int]:
     """Where the value may end, the furthest first."""
     end = match.end(how)
     if how == "bare" and name == "password" and (tail := _ODD_TAIL.match(match.string, end)):

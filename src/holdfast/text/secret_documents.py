@@ -71,7 +71,11 @@ def _manifest_values(text: str) -> Iterator[Secret]:
             yield from _values_under_data(text, start, end)
 
 
-def _values_under_data(text: str, start: int, limit: int) -> Iterator[Secret]:
+def _values_under_data(
+    text: str,
+    start: int,
+    limit: int,
+) -> Iterator[Secret]:
     for head in _DATA.finditer(text, start, limit):
         position = head.end() + 1
         while position < limit:

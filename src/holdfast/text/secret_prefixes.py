@@ -154,7 +154,11 @@ def formats() -> Iterator[Format]:
         yield Format(kind, tuple(beginnings), _pattern(beginnings, ALPHABETS[alphabet], length))
 
 
-def _pattern(beginnings: list[str], alphabet: str, length: str) -> str:
+def _pattern(
+    beginnings: list[str],
+    alphabet: str,
+    length: str,
+) -> str:
     heads = "|".join(re.escape(one) for one in sorted(beginnings, key=len, reverse=True))
     name = "?P<drawn>" if length.endswith("?") else "?:"
     number = length.strip("=?").replace("-", ",")

@@ -76,7 +76,12 @@ _NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
 _MARKS = re.compile(r"[!@#$%^&*+=?~]")  # what people put into passwords
 
 
-def is_secret(value: str, *, name: Name, how: How) -> bool:
+def is_secret(
+    value: str,
+    *,
+    name: Name,
+    how: How,
+) -> bool:
     """Whether `value`, introduced as a `name` and written `how`, is worth hiding."""
     if name == "pin":
         return value.isdecimal() and 4 <= len(value) <= 8

@@ -152,7 +152,12 @@ def only_courtesies(text: str) -> bool:
     return not said or any(language.after.fullmatch(f" {said}") for language in _languages())
 
 
-def _read(language: _Language, said: str, *, asked: bool) -> Command | None:
+def _read(
+    language: _Language,
+    said: str,
+    *,
+    asked: bool,
+) -> Command | None:
     heard = list(_without_courtesies(language, said.strip(_END)))
     for name in NAMES:
         for text, requested in heard:
@@ -165,7 +170,11 @@ def _read(language: _Language, said: str, *, asked: bool) -> Command | None:
     return None
 
 
-def _found(language: _Language, name: Name, parts: Mapping[str, str | None]) -> Command | None:
+def _found(
+    language: _Language,
+    name: Name,
+    parts: Mapping[str, str | None],
+) -> Command | None:
     sort = next((sort for sort in SORTS if parts.get(sort)), "")
     if name == "forget_about":
         about = (parts.get("about") or "").strip(_END)

@@ -86,7 +86,11 @@ def shorten(text: str, width: int) -> str:
     return line[: width - 1] + "…"
 
 
-def counted(number: int, one: str, several: str = "") -> str:
+def counted(
+    number: int,
+    one: str,
+    several: str = "",
+) -> str:
     """How many of something, in words.
 
     >>> counted(1, "record"), counted(2, "memory"), counted(2, "thing was", "things were")

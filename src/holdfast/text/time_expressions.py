@@ -99,7 +99,11 @@ _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _PARTS = Parts(_NUMBERS, _UNITS, _WEEKDAYS)
 
 
-def _day(year: int, month: int, day: int) -> _Days:
+def _day(
+    year: int,
+    month: int,
+    day: int,
+) -> _Days:
     only = date(year, month, day)
     return only, only
 
@@ -111,7 +115,11 @@ def _month(year: int, month: int) -> tuple[date, date]:
     return date(year, month, 1), following - timedelta(days=1)
 
 
-def _months(year: int, month: int, count: int) -> _Days:
+def _months(
+    year: int,
+    month: int,
+    count: int,
+) -> _Days:
     return _month(year, month)[0], _month(year, month + count - 1)[1]
 
 
@@ -144,7 +152,11 @@ def _month_alone(match: re.Match[str], today: date) -> _Days:
     return _stepped_year(match, lambda year: _month(year, _MONTHS[match["month"]]), today)
 
 
-def _stepped_year(match: re.Match[str], days_of: Callable[[int], _Days], today: date) -> _Days:
+def _stepped_year(
+    match: re.Match[str],
+    days_of: Callable[[int], _Days],
+    today: date,
+) -> _Days:
     """The latest of them that has begun; with `last` the latest that is over, with `next` the first
     that is to come.
     """
@@ -231,7 +243,11 @@ def _past(match: re.Match[str], today: date) -> _Days:
     return today - timedelta(days=days * count), today
 
 
-def _unit_span(unit: str, step: int, today: date) -> _Days:
+def _unit_span(
+    unit: str,
+    step: int,
+    today: date,
+) -> _Days:
     """The calendar week, weekend, month, quarter or year `step` units from the current one."""
     monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
     if unit == "week":
@@ -482,7 +498,11 @@ def _date_of(now: int) -> date:
     return date.fromordinal(day)
 
 
-def _expressions(plain: str, words: frozenset[str], today: date) -> list[_Found]:
+def _expressions(
+    plain: str,
+    words: frozenset[str],
+    today: date,
+) -> list[_Found]:
     found: list[_Found] = []
     for pattern, days_of, year_given, needs in _RULES:
         if any(words.isdisjoint(needed) for needed in needs):
@@ -550,7 +570,11 @@ def _joined(plain: str, found: list[_Found]) -> list[_Found]:
     return joined
 
 
-def _is_range(plain: str, first: _Found, second: _Found) -> bool:
+def _is_range(
+    plain: str,
+    first: _Found,
+    second: _Found,
+) -> bool:
     joint = plain[first.end : second.start]
     dash = joint.strip() in ("-", "–", *listed("range_dash"))
     return bool(_RANGE_JOINT.fullmatch(joint)) and (
@@ -577,7 +601,11 @@ def _in_year(day: date, year: int) -> date:
         return day
 
 
-def _bent(plain: str, text: str, found: _Found) -> Span:
+def _bent(
+    plain: str,
+    text: str,
+    found: _Found,
+) -> Span:
     before = plain[: found.start]
     start = _micros(found.first)
     end = _micros(found.last) + DAY

@@ -57,7 +57,10 @@ class Parts:
     """
 
     def __init__(
-        self, numbers: dict[str, int], units: dict[str, str], weekdays: dict[str, int]
+        self,
+        numbers: dict[str, int],
+        units: dict[str, str],
+        weekdays: dict[str, int],
     ) -> None:
         self.numbers = numbers
         self.units = units
@@ -72,7 +75,12 @@ class Parts:
         self._cues = frozenset(re.split(r"\W", word)[0] for words in said for word in words)
         self._stage = later(rf"(?<!\w)(?P<stage>{any_of(_STAGES)})(?:{_OF}|\s+|-)$")
 
-    def before(self, text: str, first: date, last: date) -> tuple[int, date, date] | None:
+    def before(
+        self,
+        text: str,
+        first: date,
+        last: date,
+    ) -> tuple[int, date, date] | None:
         """Where a part of [first, last] is named at the end of `text`, and its days; None where
         none is.
         """
@@ -88,7 +96,12 @@ class Parts:
             return (found.start(), *_stage_of(_STAGES[found["stage"]], first, last))
         return None
 
-    def _part_of(self, found: re.Match[str], first: date, last: date) -> tuple[date, date] | None:
+    def _part_of(
+        self,
+        found: re.Match[str],
+        first: date,
+        last: date,
+    ) -> tuple[date, date] | None:
         word = found["unit"]
         unit = "weekday" if word in self.weekdays else self.units.get(word, "half")
         count = self._count(found["count"] or found["before"], word if unit == "day" else "")
@@ -141,7 +154,11 @@ def is_an_end(words: str) -> bool:
     return bool(_AT_ITS_END.match(words))
 
 
-def _size(unit: str, first: date, last: date) -> int:
+def _size(
+    unit: str,
+    first: date,
+    last: date,
+) -> int:
     """The days of one unit, or its months where it has whole ones."""
     if unit == "half":
         days = (last - first).days + 1
@@ -195,7 +212,11 @@ def _month_after(day: date, months: int) -> date:
     return date(day.year + month // _MONTHS_OF_YEAR, month % _MONTHS_OF_YEAR + 1, 1)
 
 
-def _stage_of(stage: int, first: date, last: date) -> tuple[date, date]:
+def _stage_of(
+    stage: int,
+    first: date,
+    last: date,
+) -> tuple[date, date]:
     """The first third, the middle one or the last; of a year, which people cut coarser, a quarter
     at each end.
     """

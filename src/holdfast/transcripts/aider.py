@@ -132,7 +132,11 @@ def _sessions(lines: Iterable[Line]) -> Iterator[tuple[str, list[Line]]]:
         yield started, session
 
 
-def _tell(session: list[Line], at: Micros | None, talk: Talk) -> None:
+def _tell(
+    session: list[Line],
+    at: Micros | None,
+    talk: Talk,
+) -> None:
     for role, group in groupby(session, key=lambda line: _role(line[1])):
         lines = list(group)
         first = lines[0][0]

@@ -45,7 +45,13 @@ class Talk:
         self._characters = 0
 
     def say(
-        self, role: Role, text: str, at: Micros | None, line: int, *, lines: bool = False
+        self,
+        role: Role,
+        text: str,
+        at: Micros | None,
+        line: int,
+        *,
+        lines: bool = False,
     ) -> None:
         """Add a message, without text that a tool injected; ignore it if nothing is left.
 
@@ -64,13 +70,26 @@ class Talk:
                 self._transcript.title = _headline(words)
             self._add(Entry(role, words, at, (first, last), branch=self.branch))
 
-    def call(self, key: str, name: str, arguments: Any, at: Micros | None, line: int) -> None:
+    def call(
+        self,
+        key: str,
+        name: str,
+        arguments: Any,
+        at: Micros | None,
+        line: int,
+    ) -> None:
         """Add a tool call; its result will refer to `key`."""
         self._seen(at)
         self._add(_Call(key, name, arguments, at, line, self.branch))
 
     def outcome(
-        self, key: str, output: str, at: Micros | None, line: int, *, failed: bool | None = None
+        self,
+        key: str,
+        output: str,
+        at: Micros | None,
+        line: int,
+        *,
+        failed: bool | None = None,
     ) -> None:
         """Add the result of the call `key`. A result without a call becomes an entry of its own."""
         self._seen(at)
@@ -131,7 +150,12 @@ class Talk:
                 transcript.started_at = min(transcript.started_at or at, at)
 
 
-def _told(call: _Call, output: str | None, failed: bool | None, line: int) -> Entry:
+def _told(
+    call: _Call,
+    output: str | None,
+    failed: bool | None,
+    line: int,
+) -> Entry:
     text, failed = condense(call.name, call.arguments, output, failed=failed)
     lines = min(call.line, line), max(call.line, line)
     return Entry("tool", text, call.at, lines, call.name, failed, branch=call.branch)

@@ -55,7 +55,11 @@ def _latest(nodes: Object) -> str:
     return max(times, key=lambda key: times[key], default="")
 
 
-def _tell(message: Object, number: int, talk: Talk) -> None:
+def _tell(
+    message: Object,
+    number: int,
+    talk: Talk,
+) -> None:
     content = as_dict(message.get("content"))
     at = micros(message.get("create_time"))
     hidden = as_dict(message.get("metadata")).get("is_visually_hidden_from_conversation")
@@ -76,7 +80,13 @@ def _tell(message: Object, number: int, talk: Talk) -> None:
             talk.outcome(as_text(author.get("name")), text, at, number)
 
 
-def _tell_assistant(message: Object, text: str, at: Micros | None, number: int, talk: Talk) -> None:
+def _tell_assistant(
+    message: Object,
+    text: str,
+    at: Micros | None,
+    number: int,
+    talk: Talk,
+) -> None:
     """Add an answer; a message that is not for all is for a tool."""
     recipient = as_text(message.get("recipient")) or "all"
     if recipient == "all":

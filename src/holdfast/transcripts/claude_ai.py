@@ -54,7 +54,11 @@ def _branch(messages: list[Object], leaf: str) -> set[str]:
     return set(path_to(last, parents))
 
 
-def _tell(message: Object, number: int, talk: Talk) -> None:
+def _tell(
+    message: Object,
+    number: int,
+    talk: Talk,
+) -> None:
     at = micros(message.get("created_at"))
     if message.get("sender") == "human":
         said = output_of(message.get("content")) or as_text(message.get("text"))

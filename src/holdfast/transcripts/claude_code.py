@@ -185,7 +185,12 @@ class ClaudeCode(SessionFile):
             private=own,
         )
 
-    def tell(self, record: Object, line: int, talk: Talk) -> None:
+    def tell(
+        self,
+        record: Object,
+        line: int,
+        talk: Talk,
+    ) -> None:
         """Add messages and tool calls; results of calls are in records of the user."""
         role = record.get("type")
         at = micros(record.get("timestamp"))
@@ -205,7 +210,13 @@ class ClaudeCode(SessionFile):
             _tell_part("assistant" if role == "assistant" else "user", part, at, line, talk)
 
 
-def _tell_part(role: Role, part: Mapping[str, Any], at: int | None, line: int, talk: Talk) -> None:
+def _tell_part(
+    role: Role,
+    part: Mapping[str, Any],
+    at: int | None,
+    line: int,
+    talk: Talk,
+) -> None:
     match as_text(part.get("type")):
         case "text":
             talk.say(role, said_in(part.get("text")), at, line)

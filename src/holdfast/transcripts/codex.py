@@ -101,7 +101,12 @@ class Codex(SessionFile):
             private=_private(meta),
         )
 
-    def tell(self, record: Object, line: int, talk: Talk) -> None:
+    def tell(
+        self,
+        record: Object,
+        line: int,
+        talk: Talk,
+    ) -> None:
         """Add messages and calls; skip reasoning, developer instructions and compaction."""
         payload = _payload(record)
         at = micros(record.get("timestamp"))
@@ -120,13 +125,23 @@ class Codex(SessionFile):
                 talk.ran("web_search", payload.get("action"), None, at, line)
 
 
-def _tell_call(payload: Object, at: Micros | None, line: int, talk: Talk) -> None:
+def _tell_call(
+    payload: Object,
+    at: Micros | None,
+    line: int,
+    talk: Talk,
+) -> None:
     given = payload.get("arguments") or payload.get("input") or payload.get("action")
     name = as_text(payload.get("name")) or as_text(payload.get("type")).removesuffix("_call")
     talk.call(as_text(payload.get("call_id") or payload.get("id")), name, given, at, line)
 
 
-def _tell_output(payload: Object, at: Micros | None, line: int, talk: Talk) -> None:
+def _tell_output(
+    payload: Object,
+    at: Micros | None,
+    line: int,
+    talk: Talk,
+) -> None:
     output = payload.get("output")
     success = as_dict(output).get("success")
     failed = not success if isinstance(success, bool) else None

@@ -72,7 +72,12 @@ class CursorEditor(SessionFile):
         """Return the session of a transcript; its folder follows from Cursor's name for it."""
         return Transcript(path.stem, self.name, path, cwd=_folder_named(_project(path)))
 
-    def tell(self, record: Object, line: int, talk: Talk) -> None:
+    def tell(
+        self,
+        record: Object,
+        line: int,
+        talk: Talk,
+    ) -> None:
         """Add messages and calls of a transcript, which contains no results."""
         content = as_dict(record.get("message")).get("content")
         if record.get("role") == "user":
@@ -114,7 +119,10 @@ def _composers(connection: apsw.Connection, newer: int) -> list[tuple[int, Objec
 
 
 def _conversation(
-    path: Path, connection: apsw.Connection, composer: Object, cursor: Cursor
+    path: Path,
+    connection: apsw.Connection,
+    composer: Object,
+    cursor: Cursor,
 ) -> Transcript:
     transcript = Transcript(
         as_text(composer.get("composerId")),
@@ -143,7 +151,11 @@ def _bubbles(connection: apsw.Connection, composer: Object) -> Iterator[Object]:
             yield as_dict(parsed(value or b""))
 
 
-def _tell_bubble(bubble: Object, number: int, talk: Talk) -> None:
+def _tell_bubble(
+    bubble: Object,
+    number: int,
+    talk: Talk,
+) -> None:
     at = micros(bubble.get("createdAt"))
     if bubble.get("type") == _USER:
         talk.say("user", as_text(bubble.get("text")), at, number)

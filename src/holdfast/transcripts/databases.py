@@ -35,7 +35,9 @@ def copied(path: Path) -> Iterator[apsw.Connection]:
 
 
 def rows(
-    connection: apsw.Connection, query: str, values: tuple[Any, ...] = ()
+    connection: apsw.Connection,
+    query: str,
+    values: tuple[Any, ...] = (),
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of a query; stop if the database is damaged or lacks a table or column."""
     try:

@@ -28,7 +28,9 @@ class DiscoveredSessions:
 
 
 def found_sessions(
-    home: Path, environ: Mapping[str, str], readers: Iterable[Reader] = READERS
+    home: Path,
+    environ: Mapping[str, str],
+    readers: Iterable[Reader] = READERS,
 ) -> Iterator[DiscoveredSessions | OSError]:
     """Yield every session of every agent once; an OSError in place of an unreadable file."""
     seen: set[tuple[str, str]] = set()

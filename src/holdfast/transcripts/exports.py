@@ -66,7 +66,11 @@ class Export:
                     )
 
     def _transcript(
-        self, path: Path, number: int, record: Object | None, cursor: Cursor
+        self,
+        path: Path,
+        number: int,
+        record: Object | None,
+        cursor: Cursor,
     ) -> Transcript:
         if record is None:
             broken = Transcript(f"{path.name}-{number}", self.name, path, skipped=1, cursor=cursor)

@@ -106,7 +106,12 @@ class Gemini(SessionFile):
             private=header.get("kind") == "subagent",
         )
 
-    def tell(self, record: Object, line: int, talk: Talk) -> None:
+    def tell(
+        self,
+        record: Object,
+        line: int,
+        talk: Talk,
+    ) -> None:
         """Add messages, including those in a change of the header."""
         if "$set" in record:
             for message in dicts_in(record["$set"]):
@@ -125,7 +130,11 @@ def _tell_messages(messages: object, talk: Talk) -> None:
         _tell_message(message, number, talk)
 
 
-def _tell_message(message: Object, line: int, talk: Talk) -> None:
+def _tell_message(
+    message: Object,
+    line: int,
+    talk: Talk,
+) -> None:
     """Add what the user or the model said, and its tool calls; skip notices of the program."""
     at = micros(message.get("timestamp"))
     if message.get("type") == "user":
@@ -136,7 +145,12 @@ def _tell_message(message: Object, line: int, talk: Talk) -> None:
             _tell_call(call, at, line, talk)
 
 
-def _tell_call(call: Object, at: Micros | None, line: int, talk: Talk) -> None:
+def _tell_call(
+    call: Object,
+    at: Micros | None,
+    line: int,
+    talk: Talk,
+) -> None:
     shown = call.get("resultDisplay")
     output = as_text(shown) or output_of(call.get("result"))
     failed = {"success": False, "error": True, "cancelled": True}.get(as_text(call.get("status")))

@@ -79,7 +79,12 @@ class Generic(SessionFile):
         cwd = next((as_text(record["cwd"]) for record in head if as_text(record.get("cwd"))), "")
         return Transcript(f"{path.name.split('.')[0]}-{place}", self.name, path, cwd=cwd)
 
-    def tell(self, record: Object, line: int, talk: Talk) -> None:
+    def tell(
+        self,
+        record: Object,
+        line: int,
+        talk: Talk,
+    ) -> None:
         """Add a message in any of the usual spellings."""
         _tell_message(record, line, talk)
 
@@ -97,7 +102,11 @@ def _tell_json(found: Document, talk: Talk) -> None:
             _tell_message(message, number, talk)
 
 
-def _tell_message(record: Object, line: int, talk: Talk) -> None:
+def _tell_message(
+    record: Object,
+    line: int,
+    talk: Talk,
+) -> None:
     role = _role(record)
     text = _text(record)
     at = next((time for time in (micros(record.get(key)) for key in _TIMES) if time), None)

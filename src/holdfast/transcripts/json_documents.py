@@ -48,7 +48,11 @@ def whole(path: Path, cursor: Cursor | None = None) -> Document | None:
     return None if cursor == now else Document(data, now)
 
 
-def document(transcript: Transcript, found: Document, tell: Callable[[Talk], None]) -> Transcript:
+def document(
+    transcript: Transcript,
+    found: Document,
+    tell: Callable[[Talk], None],
+) -> Transcript:
     """Return `transcript` with the entries that `tell` adds. An empty document counts as one bad
     line.
     """
@@ -57,7 +61,9 @@ def document(transcript: Transcript, found: Document, tell: Callable[[Talk], Non
 
 
 def read_entries(
-    transcript: Transcript, tell: Callable[[Talk], None], cursor: Cursor | None
+    transcript: Transcript,
+    tell: Callable[[Talk], None],
+    cursor: Cursor | None,
 ) -> Iterator[Entry]:
     """Yield the entries of a session that is in memory."""
     talk = Talk(transcript)

@@ -48,7 +48,12 @@ class SessionFile:
         """Return the session of a file, as far as its first lines tell."""
         raise NotImplementedError
 
-    def tell(self, record: Object, line: int, talk: Talk) -> None:
+    def tell(
+        self,
+        record: Object,
+        line: int,
+        talk: Talk,
+    ) -> None:
         """Add the content of one line to `talk`."""
         raise NotImplementedError
 
@@ -100,7 +105,12 @@ class _Standing(NamedTuple):
 class _Changes:
     """What is new in a file since a cursor, computed before any entry is produced."""
 
-    def __init__(self, path: Path, cursor: Cursor | None, survey: type[Survey] | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        cursor: Cursor | None,
+        survey: type[Survey] | None,
+    ) -> None:
         self._path = path
         self._survey = survey
         self.cursor = cursor

@@ -77,7 +77,11 @@ class OpenCode:
                 yield self._from_row(path, connection, row, mark if last else "")
 
     def _from_row(
-        self, path: Path, connection: apsw.Connection, row: Object, mark: str
+        self,
+        path: Path,
+        connection: apsw.Connection,
+        row: Object,
+        mark: str,
     ) -> Transcript:
         transcript = self._transcript(
             path, row, {"created": row["time_created"], "updated": row["time_updated"]}
@@ -104,7 +108,12 @@ class OpenCode:
         transcript = self._transcript(path, info, as_dict(info.get("time")))
         yield document(transcript, found, lambda talk: _tell_all(messages, talk))
 
-    def _transcript(self, path: Path, info: Object, time: Object) -> Transcript:
+    def _transcript(
+        self,
+        path: Path,
+        info: Object,
+        time: Object,
+    ) -> Transcript:
         return Transcript(
             as_text(info.get("id")) or path.stem,
             self.name,
@@ -167,7 +176,13 @@ def _tell_all(messages: Iterable[Object], talk: Talk) -> None:
             _tell_part(message.get("role"), part, at, number, talk)
 
 
-def _tell_part(role: object, part: Object, at: Micros | None, number: int, talk: Talk) -> None:
+def _tell_part(
+    role: object,
+    part: Object,
+    at: Micros | None,
+    number: int,
+    talk: Talk,
+) -> None:
     if part.get("synthetic") or part.get("ignored"):
         return
     if part.get("type") == "text" and role in ("user", "assistant"):

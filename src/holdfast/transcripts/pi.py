@@ -82,7 +82,12 @@ class Pi(SessionFile):
             started_at=micros(header.get("timestamp")),
         )
 
-    def tell(self, record: Object, line: int, talk: Talk) -> None:
+    def tell(
+        self,
+        record: Object,
+        line: int,
+        talk: Talk,
+    ) -> None:
         """Add messages; skip what extensions, hooks and compaction inserted."""
         if record.get("type") != "message":
             return
@@ -109,7 +114,12 @@ class Pi(SessionFile):
                 talk.ran(name, message, as_text(message.get("output")), at, line, failed=failed)
 
 
-def _tell_assistant(message: Object, at: Micros | None, line: int, talk: Talk) -> None:
+def _tell_assistant(
+    message: Object,
+    at: Micros | None,
+    line: int,
+    talk: Talk,
+) -> None:
     content = message.get("content")
     for part in (
         dicts(content) if isinstance(content, list) else iter([{"type": "text", "text": content}])

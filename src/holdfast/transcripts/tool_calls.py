@@ -76,7 +76,11 @@ _MANY_VARIABLES = 4
 
 
 def condense(
-    name: str, arguments: Any, output: str | None = None, *, failed: bool | None = None
+    name: str,
+    arguments: Any,
+    output: str | None = None,
+    *,
+    failed: bool | None = None,
 ) -> tuple[str, bool | None]:
     """A call in at most 600 characters, and whether it failed; None where its output does not say.
 
@@ -98,7 +102,12 @@ def condense(
     return "\n".join(part for part in (head, outcome, shown) if part), failed
 
 
-def excerpt(text: str, limit: int, *, errors: bool = True) -> str:
+def excerpt(
+    text: str,
+    limit: int,
+    *,
+    errors: bool = True,
+) -> str:
     """Shorten `text` to `limit` characters: its first and last lines, and lines in between that
     look like `errors`.
 

@@ -79,7 +79,11 @@ UserId = Annotated[
 
 @contextmanager
 def _agent(
-    role: Role, *, use_memory: bool = True, mode: str | None = None, user_id: str | None = None
+    role: Role,
+    *,
+    use_memory: bool = True,
+    mode: str | None = None,
+    user_id: str | None = None,
 ) -> Iterator[RoleAgent]:
     with agent_packages():
         import pydantic_ai
@@ -203,7 +207,13 @@ def run(
             _converse(agent, resume=resume)
 
 
-def _one_way(*, interactive: bool, prompt: str | None, autonomous: bool, daemon: bool) -> None:
+def _one_way(
+    *,
+    interactive: bool,
+    prompt: str | None,
+    autonomous: bool,
+    daemon: bool,
+) -> None:
     if daemon and (interactive or prompt is not None or autonomous):
         raise InvalidInput(
             "--daemon runs by triggers; it goes with none of -i, -p and --autonomous."
@@ -228,7 +238,13 @@ def _converse(agent: RoleAgent, *, resume: bool) -> None:
         raise typer.Exit(1)
 
 
-def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
+def _ask(
+    agent: RoleAgent,
+    prompt: str,
+    *,
+    resume: bool,
+    as_json: bool,
+) -> None:
     """One prompt. It joins the last conversation when asked to; otherwise it leaves no session
     behind.
     """
@@ -270,7 +286,13 @@ def _ask(agent: RoleAgent, prompt: str, *, resume: bool, as_json: bool) -> None:
         print(plain(turn.text))
 
 
-def _pursue(agent: RoleAgent, task: str, max_steps: int | None, *, as_json: bool) -> None:
+def _pursue(
+    agent: RoleAgent,
+    task: str,
+    max_steps: int | None,
+    *,
+    as_json: bool,
+) -> None:
     from ...agents.agent_runner import Watcher
     from ...agents.autonomous import pursue
 

@@ -189,7 +189,11 @@ def clear(
 
 
 def _what(
-    *, sessions_only: bool, memories_only: bool, what: str | None, type_: str | None
+    *,
+    sessions_only: bool,
+    memories_only: bool,
+    what: str | None,
+    type_: str | None,
 ) -> set[str]:
     """Which of sessions and memories a person wants to be rid of; a type of memory means only
     that.
@@ -223,7 +227,12 @@ def _agreed(question: str) -> bool:
         return False
 
 
-def _forget(memory: RoleMemory, type_: str | None, *, purge: bool) -> None:
+def _forget(
+    memory: RoleMemory,
+    type_: str | None,
+    *,
+    purge: bool,
+) -> None:
     from ...agents.role_memory import kinds_named
     from ...types import STATUSES
 

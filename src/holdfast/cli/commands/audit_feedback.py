@@ -43,7 +43,10 @@ def place_of(store: str | None) -> str | Path:
 
 @audit_app.command("list")
 def audit_list(
-    owner: Owner = None, limit: Limit = None, store: Store = None, as_json: Json = False
+    owner: Owner = None,
+    limit: Limit = None,
+    store: Store = None,
+    as_json: Json = False,
 ) -> None:
     """List safety events, newest first. They contain no user text, and sessions only as hashes.
 
@@ -94,7 +97,10 @@ def audit_extend(
 
 @feedback_app.command("list")
 def feedback_list(
-    owner: Owner = None, limit: Limit = None, store: Store = None, as_json: Json = False
+    owner: Owner = None,
+    limit: Limit = None,
+    store: Store = None,
+    as_json: Json = False,
 ) -> None:
     """List feedback, newest first. Sessions are stored only as hashes.
 
@@ -148,7 +154,10 @@ def feedback_purge(
 
 
 def _list(
-    found: list[SafetyEvent] | list[Feedback], columns: tuple[str, str], *, as_json: bool
+    found: list[SafetyEvent] | list[Feedback],
+    columns: tuple[str, str],
+    *,
+    as_json: bool,
 ) -> None:
     if as_json:
         output.emit([_json(one) for one in found])

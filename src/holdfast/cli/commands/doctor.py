@@ -92,7 +92,12 @@ def _tell_around(around: Sequence[Note]) -> None:
                 )
 
 
-def _tell(location: str, findings: Findings, models: list[str], repair: str) -> None:
+def _tell(
+    location: str,
+    findings: Findings,
+    models: list[str],
+    repair: str,
+) -> None:
     for finding in findings:
         print(plain(f"! {finding.check}: {finding.detail}"))
     for problem in models:

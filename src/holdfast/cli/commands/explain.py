@@ -56,7 +56,12 @@ def explain(
         output.fields((stage.name, stage.detail) for stage in found.stages)
 
 
-def _explain_stored(hf: Holdfast, ref: str, *, as_json: bool) -> None:
+def _explain_stored(
+    hf: Holdfast,
+    ref: str,
+    *,
+    as_json: bool,
+) -> None:
     """Print the decision that stored a memory; of a turn, also what was not stored."""
     if " " in ref.strip():
         raise InvalidInput(

@@ -162,7 +162,12 @@ def _refuse_initrunner(file: Path) -> None:
 
 
 def _import_memories(
-    hf: Holdfast, importer: MemoryFile, file: str, *, into: str | None, as_json: bool
+    hf: Holdfast,
+    importer: MemoryFile,
+    file: str,
+    *,
+    into: str | None,
+    as_json: bool,
 ) -> None:
     from ...importers import take_in
     from ...types import Scope as ScopeType
@@ -195,7 +200,13 @@ def _import_memories(
 # A bundle
 
 
-def _import_bundle(hf: Holdfast, file: str, *, into: str | None, as_json: bool) -> None:
+def _import_bundle(
+    hf: Holdfast,
+    file: str,
+    *,
+    into: str | None,
+    as_json: bool,
+) -> None:
     from ...importers import BUNDLE
 
     with _readable(file), output.progress("importing") as bar:
@@ -229,7 +240,13 @@ def _readable(file: str) -> Iterator[None]:
 # One file of sessions
 
 
-def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: bool) -> None:
+def _import_sessions(
+    hf: Holdfast,
+    file: Path,
+    *,
+    into: str | None,
+    as_json: bool,
+) -> None:
     """Each session goes where `import --all` would put it; one of which nobody noted where, to the
     person.
     """
@@ -255,7 +272,12 @@ def _import_sessions(hf: Holdfast, file: Path, *, into: str | None, as_json: boo
     _end([indexed for _, indexed in done])
 
 
-def _tell_sessions(file: Path, scope: str, done: Indexed, undo: str) -> None:
+def _tell_sessions(
+    file: Path,
+    scope: str,
+    done: Indexed,
+    undo: str,
+) -> None:
     _warn(done)
     if done.sessions:
         told = f"{counted(len(done.sessions), 'session')} with {counted(done.chunks, 'turn')}"
@@ -284,7 +306,12 @@ def _end(done: Sequence[Indexed], unreadable: Sequence[str] = ()) -> None:
 
 
 def _import_all(
-    hf: Holdfast, agents: Sequence[str], *, plan: bool, yes: bool, as_json: bool
+    hf: Holdfast,
+    agents: Sequence[str],
+    *,
+    plan: bool,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     from ...projects import past_sessions
 

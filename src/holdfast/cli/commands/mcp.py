@@ -167,7 +167,12 @@ def status(as_json: Json = False) -> None:
         print(f"{one.client} ({one.level}): {plain(one.state)}  {plain(str(one.file))}")
 
 
-def _options(*, graph: bool, store: str | None, scope: list[str] | None) -> list[str]:
+def _options(
+    *,
+    graph: bool,
+    store: str | None,
+    scope: list[str] | None,
+) -> list[str]:
     """The same options for the command that a client runs; a path holds wherever that is."""
     at = (
         []

@@ -125,7 +125,12 @@ def enable(own: Own = False, store: Store = None) -> None:
     _switch(store, own=own, on=True)
 
 
-def _switch(store: str | None, *, own: bool, on: bool) -> None:
+def _switch(
+    store: str | None,
+    *,
+    own: bool,
+    on: bool,
+) -> None:
     with open_records(store) as hf:
         scope = chosen_place(hf, "assistant" if own else "project").scope
         hf.scoped(scope).sessions.set_profile(enabled=on)

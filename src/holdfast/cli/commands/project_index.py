@@ -62,7 +62,12 @@ def index(
         raise typer.Exit(PARTLY)
 
 
-def _tell(done: Indexed, paths: Sequence[str], *, plan: bool) -> None:
+def _tell(
+    done: Indexed,
+    paths: Sequence[str],
+    *,
+    plan: bool,
+) -> None:
     for warned in done.warnings[:MOST_WARNINGS]:
         print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
     if len(done.warnings) > MOST_WARNINGS:
@@ -77,7 +82,12 @@ def _tell(done: Indexed, paths: Sequence[str], *, plan: bool) -> None:
     print(plain(_summary(done, paths, plan=plan)))
 
 
-def _summary(done: Indexed, paths: Sequence[str], *, plan: bool) -> str:
+def _summary(
+    done: Indexed,
+    paths: Sequence[str],
+    *,
+    plan: bool,
+) -> str:
     if not (done.files or done.unchanged or done.changes or done.warnings or done.failed):
         if paths:
             what = "no note, no ticket and no session of this project is there"

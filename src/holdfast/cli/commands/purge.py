@@ -142,7 +142,12 @@ def _apart(store: str | None, owner: str) -> dict[str, int]:
         feedback.close()
 
 
-def _tell_plan(planned: Plan, *, as_json: bool = False, to_person: bool = False) -> None:
+def _tell_plan(
+    planned: Plan,
+    *,
+    as_json: bool = False,
+    to_person: bool = False,
+) -> None:
     if as_json:
         output.emit(
             {
@@ -182,7 +187,11 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def _tell_receipt(
-    receipt: Receipt, beside: dict[str, int], file: Path | None, *, as_json: bool
+    receipt: Receipt,
+    beside: dict[str, int],
+    file: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     told = receipt.as_json() | ({"apart": beside} if beside else {})
     if file is not None:

@@ -278,7 +278,11 @@ def context(
 
 
 @app.command(rich_help_panel=READING)
-def stats(store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
+def stats(
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
     """Show how many memories there are, which models embed them and what the language model was
     asked today. Problems are listed last.
 

@@ -202,7 +202,12 @@ def update(
         _told(hf, hf.records.update(record.id, **wanted), "Updated", as_json=as_json)
 
 
-def _edit(hf: Holdfast, record: Memory, *, as_json: bool) -> None:
+def _edit(
+    hf: Holdfast,
+    record: Memory,
+    *,
+    as_json: bool,
+) -> None:
     """Opens the file itself: it is the truth, so whatever is saved there is what counts."""
     file = file_of(hf, record)
     edit(file, untouched=UNCHANGED)
@@ -253,7 +258,11 @@ def move(
 
 
 @record_app.command()
-def archive(ids: Ids, store: Store = None, as_json: Json = False) -> None:
+def archive(
+    ids: Ids,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
     """Archive records, so that recall skips them. Their files stay.
 
     Example: holdfast record archive rec_01
@@ -263,7 +272,11 @@ def archive(ids: Ids, store: Store = None, as_json: Json = False) -> None:
 
 
 @record_app.command()
-def unarchive(ids: Ids, store: Store = None, as_json: Json = False) -> None:
+def unarchive(
+    ids: Ids,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
     """Bring archived records back into recall. Their files stay where they are.
 
     Example: holdfast record unarchive rec_01
@@ -273,7 +286,11 @@ def unarchive(ids: Ids, store: Store = None, as_json: Json = False) -> None:
 
 
 @record_app.command()
-def delete(ids: Ids, store: Store = None, as_json: Json = False) -> None:
+def delete(
+    ids: Ids,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
     """Delete records and their files. If one of them does not exist, nothing is deleted.
 
     Example: holdfast record delete rec_01 rec_02
@@ -324,7 +341,11 @@ def list_(
 
 
 @record_app.command()
-def get(id_: Id, store: Store = None, as_json: Json = False) -> None:
+def get(
+    id_: Id,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
     """Show a record in full. Its fields and its file follow the text.
 
     Example: holdfast record get rec_01
@@ -376,7 +397,12 @@ def _source(record: Memory) -> str:
 
 
 def _told_each(
-    hf: Holdfast, ids: Sequence[str], change: Callable[[str], Memory], said: str, *, as_json: bool
+    hf: Holdfast,
+    ids: Sequence[str],
+    change: Callable[[str], Memory],
+    said: str,
+    *,
+    as_json: bool,
 ) -> None:
     """Changes records, all of which are there, and tells of each."""
     changes = (change(record.id) for record in [record_of(hf, id_) for id_ in ids])
@@ -388,7 +414,13 @@ def _told_each(
     )
 
 
-def _told(hf: Holdfast, record: Memory, said: str, *, as_json: bool) -> None:
+def _told(
+    hf: Holdfast,
+    record: Memory,
+    said: str,
+    *,
+    as_json: bool,
+) -> None:
     if as_json:
         output.emit(record_json(hf, record, run=hf.last_run))
         return

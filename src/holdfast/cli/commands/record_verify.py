@@ -64,7 +64,12 @@ def verify(
         _show(records, found, as_json=as_json)
 
 
-def _still_holds(record: Memory, verdicts: Sequence[Verdict], *, yes: bool) -> bool:
+def _still_holds(
+    record: Memory,
+    verdicts: Sequence[Verdict],
+    *,
+    yes: bool,
+) -> bool:
     """Whether a person says so of a record that rests on something that is not as it was."""
     doubts = [str(verdict) for verdict in verdicts if verdict.state != "FRESH"]
     return bool(doubts) and confirmed(
@@ -77,7 +82,10 @@ def _still_holds(record: Memory, verdicts: Sequence[Verdict], *, yes: bool) -> b
 
 
 def _show(
-    records: Sequence[Memory], found: Mapping[str, Sequence[Verdict]], *, as_json: bool
+    records: Sequence[Memory],
+    found: Mapping[str, Sequence[Verdict]],
+    *,
+    as_json: bool,
 ) -> None:
     pairs = [(record, verdict) for record in records for verdict in found.get(record.id, ())]
     if as_json:

@@ -101,7 +101,13 @@ def _known(hf: Holdfast) -> Known:
     return {record.id: record for record in every_record(hf)}
 
 
-def _follow(hf: Holdfast, before: Known, told: set[str], *, as_json: bool) -> Known:
+def _follow(
+    hf: Holdfast,
+    before: Known,
+    told: set[str],
+    *,
+    as_json: bool,
+) -> Known:
     """Brings memory to what the files say, and tells what is new compared with `before`, whoever
     noticed it first.
     """
@@ -150,7 +156,13 @@ def _says(record: Memory) -> tuple[Any, ...]:
     )
 
 
-def _tell(hf: Holdfast, change: str, record: Memory, *, as_json: bool) -> None:
+def _tell(
+    hf: Holdfast,
+    change: str,
+    record: Memory,
+    *,
+    as_json: bool,
+) -> None:
     if as_json:
         document = json.dumps({"change": change, **record_json(hf, record)}, ensure_ascii=False)
         print(escaped(document), flush=True)

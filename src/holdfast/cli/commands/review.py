@@ -125,7 +125,12 @@ class _Screen:
     def say(self, text: str, style: str = "") -> None:
         self.console.print(plain(text), style=style or None, markup=False)
 
-    def proposal(self, hf: Holdfast, proposed: Memory, place: str) -> None:
+    def proposal(
+        self,
+        hf: Holdfast,
+        proposed: Memory,
+        place: str,
+    ) -> None:
         from ...extraction.approval import grounds, proposer
 
         weighed = hf.reviews.preview(proposed.id)
@@ -181,7 +186,11 @@ def _walk(hf: Holdfast, waiting: Sequence[Memory]) -> None:
     screen.say(f"\nDecided {decided}. {output.waiting(left) if left else NOTHING}")
 
 
-def _decided(hf: Holdfast, screen: _Screen, proposed: Memory) -> bool | None:
+def _decided(
+    hf: Holdfast,
+    screen: _Screen,
+    proposed: Memory,
+) -> bool | None:
     """Asks until there is an answer: whether something was decided, or None to quit."""
     screen.say(KEYS, "dim")
     while True:
@@ -230,7 +239,12 @@ def _pressed() -> str:
         termios.tcsetattr(stdin, termios.TCSADRAIN, before)
 
 
-def _carried_out(hf: Holdfast, screen: _Screen, proposed: Memory, key: str) -> bool:
+def _carried_out(
+    hf: Holdfast,
+    screen: _Screen,
+    proposed: Memory,
+    key: str,
+) -> bool:
     try:
         if key == "r":
             hf.reviews.reject(proposed.id, input("Why? (Enter: no reason) ").strip())
@@ -301,7 +315,12 @@ def _waiting(hf: Holdfast, ids: Sequence[str]) -> list[Memory]:
 
 
 def _told_each(
-    hf: Holdfast, ids: Sequence[str], decide: Callable[[str], Memory], said: str, *, as_json: bool
+    hf: Holdfast,
+    ids: Sequence[str],
+    decide: Callable[[str], Memory],
+    said: str,
+    *,
+    as_json: bool,
 ) -> None:
     """Decides about memories, all of which wait, and tells of each."""
     output.tell_each(
@@ -312,7 +331,11 @@ def _told_each(
     )
 
 
-def _say(hf: Holdfast, memory: Memory, said: str) -> None:
+def _say(
+    hf: Holdfast,
+    memory: Memory,
+    said: str,
+) -> None:
     print(f"{said} {memory.id}. Undo with: {undo_command(hf)}")
 
 

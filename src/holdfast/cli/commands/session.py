@@ -34,7 +34,10 @@ SessionId = Annotated[
 
 @session_app.command("extract")
 def extract_session(
-    session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False
+    session: SessionId,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
 ) -> None:
     """Extract memories from a session's new turns. Certain ones are stored at once; the others are
     held until the session ends, proposed for review, or dropped.
@@ -101,7 +104,10 @@ def list_sessions(
 
 @session_app.command("show")
 def show_session(
-    session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False
+    session: SessionId,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
 ) -> None:
     """Show the state of a session. The memories that came from it follow.
 
@@ -134,7 +140,10 @@ def show_session(
 
 @session_app.command("end")
 def end_session(
-    session: SessionId, store: Store = None, scope: Scope = None, as_json: Json = False
+    session: SessionId,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
 ) -> None:
     """End a session and extract from it now. Held candidates are kept or archived, and a summary is
     written.

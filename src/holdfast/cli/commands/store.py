@@ -55,7 +55,11 @@ Only = Annotated[
 
 
 @stores.command()
-def init(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
+def init(
+    place: StoreArgument = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
     """Create the tables of a store, and on Postgres its roles. What exists stays as it is.
 
     Example: holdfast store init memory.db
@@ -108,7 +112,11 @@ def migrate(
 
 
 @stores.command()
-def status(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
+def status(
+    place: StoreArgument = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
     """Show the location, size, content and schema version of a store. Nothing is changed.
 
     Example: holdfast store status memory.db
@@ -143,7 +151,12 @@ def status(place: StoreArgument = None, store: Store = None, as_json: Json = Fal
 
 
 @stores.command()
-def copy(source: From, target: To, scope: Only = None, as_json: Json = False) -> None:
+def copy(
+    source: From,
+    target: To,
+    scope: Only = None,
+    as_json: Json = False,
+) -> None:
     """Copy a store with its history and vectors into another store, and compare both. An
     interrupted copy resumes when run again.
 
@@ -177,7 +190,11 @@ def copy(source: From, target: To, scope: Only = None, as_json: Json = False) ->
 
 
 @stores.command()
-def optimize(place: StoreArgument = None, store: Store = None, as_json: Json = False) -> None:
+def optimize(
+    place: StoreArgument = None,
+    store: Store = None,
+    as_json: Json = False,
+) -> None:
     """Build or merge indexes that keep recall fast in large scopes. It is safe at any time.
 
     Example: holdfast store optimize memory.db
@@ -224,7 +241,11 @@ def distribute(
         print("\n".join(f"{statement};" for statement in done) or "The tables are spread already.")
 
 
-def _copied_json(done: Copied, source: str, target: str) -> dict[str, Any]:
+def _copied_json(
+    done: Copied,
+    source: str,
+    target: str,
+) -> dict[str, Any]:
     return {
         "from": source,
         "to": target,
@@ -236,7 +257,12 @@ def _copied_json(done: Copied, source: str, target: str) -> dict[str, Any]:
     }
 
 
-def _tell_copied(done: Copied, place: str, source: str, target: str) -> None:
+def _tell_copied(
+    done: Copied,
+    place: str,
+    source: str,
+    target: str,
+) -> None:
     counts = done.copied
     already = counted(sum(done.already_there.values()), "row was", "rows were")
     others = sum(counts.values()) - counts["memory"] - counts["event"] - done.vectors

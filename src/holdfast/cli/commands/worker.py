@@ -145,7 +145,12 @@ def _tasks(given: str) -> list[str]:
     return list(TASKS) if given == "all" else [given]
 
 
-def _show_outlook(worker: Worker, tasks: Sequence[str], *, as_json: bool) -> None:
+def _show_outlook(
+    worker: Worker,
+    tasks: Sequence[str],
+    *,
+    as_json: bool,
+) -> None:
     from ...maintenance.plan import outlook
     from ...storage.protocol import Spent
 
@@ -211,7 +216,11 @@ def tell(job: Job) -> None:
 
 
 @worker_app.command("jobs")
-def list_jobs(store: Store = None, scope: Scopes = None, as_json: Json = False) -> None:
+def list_jobs(
+    store: Store = None,
+    scope: Scopes = None,
+    as_json: Json = False,
+) -> None:
     """List the jobs of a store: waiting, running, done and failed. A failed job has its reason and
     the time of the next try.
 
@@ -274,7 +283,12 @@ def _job_json(job: Job) -> dict[str, Any]:
     }
 
 
-def worker_here(hf: Holdfast, *, everywhere: bool, stop: threading.Event) -> Worker:
+def worker_here(
+    hf: Holdfast,
+    *,
+    everywhere: bool,
+    stop: threading.Event,
+) -> Worker:
     """A worker with the language model of the settings, if there is one, for these scopes or for
     all there are.
     """

@@ -57,7 +57,12 @@ def decay(
                 )
 
 
-def _show_plan(hf: Holdfast, threshold: float, *, as_json: bool) -> None:
+def _show_plan(
+    hf: Holdfast,
+    threshold: float,
+    *,
+    as_json: bool,
+) -> None:
     from ...maintenance.decay import fades_at, plan
 
     found = sorted(

@@ -38,7 +38,13 @@ Text = Annotated[
 ]
 
 
-def _told(hf: Holdfast, memory: Memory, said: str, *, as_json: bool) -> None:
+def _told(
+    hf: Holdfast,
+    memory: Memory,
+    said: str,
+    *,
+    as_json: bool,
+) -> None:
     if as_json:
         output.emit(output.memory_json(memory, run=hf.last_run))
     else:
@@ -180,7 +186,12 @@ def correct(
 
 
 @app.command(rich_help_panel=WRITING)
-def confirm(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
+def confirm(
+    id_: Id,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
     """Confirm a memory. It gets full confidence and does not decay.
 
     Example: holdfast confirm 3
@@ -190,7 +201,12 @@ def confirm(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = F
 
 
 @app.command(rich_help_panel=WRITING)
-def archive(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
+def archive(
+    id_: Id,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
     """Archive a memory. It stays in the store but is no longer recalled.
 
     Example: holdfast archive 3
@@ -200,7 +216,12 @@ def archive(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = F
 
 
 @app.command(rich_help_panel=WRITING)
-def restore(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
+def restore(
+    id_: Id,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
     """Make an archived, faded, forgotten or superseded memory active again. Its text and history
     stay the same.
 
@@ -211,7 +232,12 @@ def restore(id_: Id, store: Store = None, scope: Scope = None, as_json: Json = F
 
 
 @app.command(rich_help_panel=WRITING)
-def forget(ids: Ids, store: Store = None, scope: Scope = None, as_json: Json = False) -> None:
+def forget(
+    ids: Ids,
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
     """Forget memories. `undo` brings them back, `purge` erases them for good.
 
     Example: holdfast forget 3 4

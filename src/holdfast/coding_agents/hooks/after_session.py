@@ -39,7 +39,12 @@ def last_turn(store: Store, scope: Scope) -> Micros:
     )
 
 
-def finish_here(folder: Path, transcript: str, *, event: str) -> None:
+def finish_here(
+    folder: Path,
+    transcript: str,
+    *,
+    event: str,
+) -> None:
     """Reads a transcript, or only follows files, in the project around a folder. What happens is in
     the log.
     """
@@ -53,7 +58,13 @@ def finish_here(folder: Path, transcript: str, *, event: str) -> None:
     note(event="finish", after=event, outcome=outcome, **facts)
 
 
-def _finished(folder: Path, transcript: str, facts: dict[str, Any], *, event: str) -> str:
+def _finished(
+    folder: Path,
+    transcript: str,
+    facts: dict[str, Any],
+    *,
+    event: str,
+) -> str:
     with open_here(folder) as hf:
         on = [scope for scope in hf.scopes if hf.scoped(scope).sessions.profile()["enabled"]]
         if hf.mode == "incognito" or not on:
@@ -80,7 +91,12 @@ def open_here(folder: Path) -> Holdfast:
     return Holdfast.open(scope=scopes, actor="hook", background=False, places=places)
 
 
-def finish(hf: Holdfast, transcript: str = "", *, extract: bool = True) -> dict[str, Any]:
+def finish(
+    hf: Holdfast,
+    transcript: str = "",
+    *,
+    extract: bool = True,
+) -> dict[str, Any]:
     """Reads a transcript, and those that others left for us, into the first scope; how much came of
     it.
 
@@ -102,7 +118,11 @@ def finish(hf: Holdfast, transcript: str = "", *, extract: bool = True) -> dict[
     return facts
 
 
-def _claim(hf: Holdfast, scope: Scope, kind: str) -> Job | None:
+def _claim(
+    hf: Holdfast,
+    scope: Scope,
+    kind: str,
+) -> Job | None:
     # Heavy, and hooks that recall load this file.
     from ...extraction.job_types import worker_name  # noqa: PLC0415
 
@@ -111,7 +131,13 @@ def _claim(hf: Holdfast, scope: Scope, kind: str) -> Job | None:
     )
 
 
-def _read(hf: Holdfast, job: Job, facts: dict[str, Any], *, extract: bool) -> None:
+def _read(
+    hf: Holdfast,
+    job: Job,
+    facts: dict[str, Any],
+    *,
+    extract: bool,
+) -> None:
     from .log import describe_error  # noqa: PLC0415
 
     try:

@@ -75,7 +75,12 @@ class Answer:
     def _give_late(self) -> None:
         self.give(self._ready, "late")
 
-    def _later(self, seconds: float, step: Callable[..., None], *values: object) -> None:
+    def _later(
+        self,
+        seconds: float,
+        step: Callable[..., None],
+        *values: object,
+    ) -> None:
         timer = threading.Timer(seconds, step, values)
         timer.daemon = True
         timer.start()

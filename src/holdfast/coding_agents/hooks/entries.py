@@ -83,7 +83,11 @@ class HookEntries:
 HOOKS = HookEntries()
 
 
-def command(tool: str, level: Level, event: str) -> str:
+def command(
+    tool: str,
+    level: Level,
+    event: str,
+) -> str:
     """What an agent runs for an event.
 
     A user's own file names the program by its path, which needs no PATH. A project's file is

@@ -76,7 +76,11 @@ def answer_with(event: str, context: str) -> str:
     return json.dumps(_with_context(event, context))
 
 
-def late_answer(event: str, context: str, tool: str) -> str:
+def late_answer(
+    event: str,
+    context: str,
+    tool: str,
+) -> str:
     """The answer when the rest was not ready in time: `context`, and for tools that show it a word
     to the person.
     """

@@ -96,7 +96,12 @@ def heard(event: str) -> Call:
 
 
 def respond(
-    call: Call, noted: Noted, answer: Answer, *, tool: str, project_level: bool
+    call: Call,
+    noted: Noted,
+    answer: Answer,
+    *,
+    tool: str,
+    project_level: bool,
 ) -> tuple[str, str]:
     """The answer to a call, and what became of it in a word; `answer` is told what can be given if
     it gets late.

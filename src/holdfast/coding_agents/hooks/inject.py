@@ -78,7 +78,11 @@ class Here:
         return standing(self.store, self.where, tokens=self.tokens, stands=self.files.stands)
 
 
-def standing_in(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) -> str:
+def standing_in(
+    call: Call,
+    facts: dict[str, Any],
+    ready: Ready = nobody_waits,
+) -> str:
     """The block for the start of a session: the same for as long as the memories in it are."""
     here = look_around(call, facts, ready)
     if here is None:
@@ -91,7 +95,11 @@ def standing_in(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) 
     return both if len(both) <= MOST_CHARACTERS else block
 
 
-def _taught(here: Here, call: Call, facts: dict[str, Any]) -> str:
+def _taught(
+    here: Here,
+    call: Call,
+    facts: dict[str, Any],
+) -> str:
     try:
         return taught(here.store, Path(call.cwd or "."), tokens=here.tokens)
     except (
@@ -104,7 +112,11 @@ def _taught(here: Here, call: Call, facts: dict[str, Any]) -> str:
         return ""
 
 
-def recalled(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) -> str:
+def recalled(
+    call: Call,
+    facts: dict[str, Any],
+    ready: Ready = nobody_waits,
+) -> str:
     """The block for a prompt: what helps with it, without what stands already and what this very
     session said.
     """
@@ -142,7 +154,11 @@ def _with_note(block: str) -> str:
     return join_blocks(block, fence_block(LATE, block_id="late", label="late memory"))
 
 
-def _hits(here: Here, call: Call, told: Collection[str]) -> list[Hit]:
+def _hits(
+    here: Here,
+    call: Call,
+    told: Collection[str],
+) -> list[Hit]:
     from ...models.embeddings.tiers import Tiers  # noqa: PLC0415
     from ...retrieval.recall import Engine, Question, recall  # noqa: PLC0415
 
@@ -195,7 +211,11 @@ def _follow(here: Here, call: Call) -> None:
         start_process(call._replace(transcript=""))
 
 
-def look_around(call: Call, facts: dict[str, Any], ready: Ready = nobody_waits) -> Here | None:
+def look_around(
+    call: Call,
+    facts: dict[str, Any],
+    ready: Ready = nobody_waits,
+) -> Here | None:
     """What counts in the folder of a call; None where memory is off."""
     settings = config.load()
     if retention_mode.mode_of(settings.memory_mode) == "incognito":

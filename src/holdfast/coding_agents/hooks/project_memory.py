@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 AROUND = 250
 
 
-def taught(store: Store, folder: Path, *, tokens: int) -> str:
+def taught(
+    store: Store,
+    folder: Path,
+    *,
+    tokens: int,
+) -> str:
     """The Memory Guidance block of the project around a folder, within so many tokens; empty where
     there is none.
     """

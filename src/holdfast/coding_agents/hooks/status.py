@@ -87,7 +87,11 @@ def lateness(tool: str = "") -> Lateness:
     return Lateness(sum(one.get("outcome") == "late" for one in recent), len(recent))
 
 
-def _look(tool: str, level: Level, project: Path) -> Installed:
+def _look(
+    tool: str,
+    level: Level,
+    project: Path,
+) -> Installed:
     there = hook_target(tool, level, project)
     try:
         ours = installer.installed(there, HOOKS)

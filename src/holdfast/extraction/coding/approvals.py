@@ -118,7 +118,11 @@ def _says_which(answer: Said) -> bool:
     return any(opening and len(opening[0]) > 2 for opening in openings)
 
 
-def _is_named(option: _Proposal, options: Sequence[_Proposal], answer: str) -> bool:
+def _is_named(
+    option: _Proposal,
+    options: Sequence[_Proposal],
+    answer: str,
+) -> bool:
     """Whether an answer has a name in it that is in this option's heading and in no other's."""
     others = {name for one in options if one is not option for name in _names(one.what)}
     own = "|".join(map(re.escape, _names(option.what) - others))

@@ -104,7 +104,11 @@ def words(code: str) -> Words:
     )
 
 
-def _at_work(known: Language, cues: list[Mapping[str, Any]], pieces: Mapping[str, str]) -> Language:
+def _at_work(
+    known: Language,
+    cues: list[Mapping[str, Any]],
+    pieces: Mapping[str, str],
+) -> Language:
     own = tuple(statement_of(each, pieces) for each in cues)
     usual = tuple(
         replace(each, category=_SAME[each.category])

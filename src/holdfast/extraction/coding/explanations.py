@@ -54,7 +54,12 @@ def unresolved(said: Sequence[Said]) -> bool:
     )
 
 
-def _last(said: Sequence[Said], cue: str, *, agent_only: bool = False) -> Explanation | None:
+def _last(
+    said: Sequence[Said],
+    cue: str,
+    *,
+    agent_only: bool = False,
+) -> Explanation | None:
     """The last sentence that opens like this and is no question, nor a guess."""
     for one in reversed(said):
         if agent_only and one.by_user:
@@ -69,7 +74,11 @@ def _last(said: Sequence[Said], cue: str, *, agent_only: bool = False) -> Explan
     return None
 
 
-def _told(said: Said, sentence: str, cue: str) -> Explanation | None:
+def _told(
+    said: Said,
+    sentence: str,
+    cue: str,
+) -> Explanation | None:
     for words in said.words:
         # Somebody else's account, a guess, or what would be: none of them is known.
         if words.says("incident.guess", sentence) or words.language.begins("reported", sentence):
@@ -80,7 +89,11 @@ def _told(said: Said, sentence: str, cue: str) -> Explanation | None:
     return None
 
 
-def _openings(words: Words, sentence: str, cue: str) -> Iterator[str]:
+def _openings(
+    words: Words,
+    sentence: str,
+    cue: str,
+) -> Iterator[str]:
     """What stands behind each opening of this kind: "Fixed: the cause was …, and I fixed it by …"
     has two.
     """
@@ -92,7 +105,11 @@ def _openings(words: Words, sentence: str, cue: str) -> Iterator[str]:
             return
 
 
-def _without_the_rest(words: Words, what: str, cue: str) -> str:
+def _without_the_rest(
+    words: Words,
+    what: str,
+    cue: str,
+) -> str:
     """A cause up to where its sentence comes to the fix, and a fix up to where it comes to the
     cause.
     """

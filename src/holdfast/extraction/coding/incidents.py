@@ -107,7 +107,11 @@ def _passing(session: Session, failure: Run) -> Run | None:
     return passed
 
 
-def _fails_again(session: Session, failure: Run, passed: Run) -> bool:
+def _fails_again(
+    session: Session,
+    failure: Run,
+    passed: Run,
+) -> bool:
     """Whether it fails the same way once more before it passes: that failure is nearer to the
     fix.
     """

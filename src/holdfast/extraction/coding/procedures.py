@@ -111,7 +111,11 @@ def _inline(words: Words, said: Said) -> Iterator[_Steps]:
             )
 
 
-def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
+def _borne_out(
+    session: Session,
+    said: Said,
+    steps: _Steps,
+) -> bool:
     """Whether an agent's steps are more than a proposal: somebody asked how, or they were run and
     passed.
     """
@@ -127,7 +131,11 @@ def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
     return 2 * len(commands & passed) > len(commands)
 
 
-def _note(words: Words, said: Said, steps: _Steps) -> Note:
+def _note(
+    words: Words,
+    said: Said,
+    steps: _Steps,
+) -> Note:
     heading = words.told["goal"].format(goal=steps.goal.strip(" `*"))
     if len(steps.steps) == 1:
         text = f"{heading}: {steps.steps[0]}"

@@ -38,7 +38,11 @@ def standing(notes: Sequence[Note], session: Session) -> list[Note]:
     return [note for note in left if not any(_replaces(later, note, places) for later in left)]
 
 
-def _taken_back(said: Said, before: Sequence[Note], places: Places) -> Iterator[Note]:
+def _taken_back(
+    said: Said,
+    before: Sequence[Note],
+    places: Places,
+) -> Iterator[Note]:
     """Which of the notes before it an utterance takes back."""
     for sentence in said.sentences:
         if sentence.asks:
@@ -54,7 +58,11 @@ def _is_bare(said: Said, sentence: Sentence) -> bool:
     return any(words.begins("undo.bare", sentence.text) for words in said.words)
 
 
-def _is_named(said: Said, sentence: Sentence, note: Note) -> bool:
+def _is_named(
+    said: Said,
+    sentence: Sentence,
+    note: Note,
+) -> bool:
     """Whether a sentence takes something back and names what a note chose, or what it chose
     against.
     """
@@ -71,7 +79,11 @@ def _is_named(said: Said, sentence: Sentence, note: Note) -> bool:
     return False
 
 
-def _replaces(later: Note, earlier: Note, places: Places) -> bool:
+def _replaces(
+    later: Note,
+    earlier: Note,
+    places: Places,
+) -> bool:
     """Whether a later note decides against what an earlier one says."""
     return (
         later.category in _STATED

@@ -48,7 +48,11 @@ def bare(command: str) -> str:
     return command.strip()
 
 
-def covers(later: str, earlier: str, output: str = "") -> bool:
+def covers(
+    later: str,
+    earlier: str,
+    output: str = "",
+) -> bool:
     """Whether a later command, when it passes, shows that an earlier one would pass too; both are
     bare.
 

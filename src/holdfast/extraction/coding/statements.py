@@ -109,7 +109,11 @@ def decision(
     )
 
 
-def with_reason(words: Words, note: Note, following: str) -> Note:
+def with_reason(
+    words: Words,
+    note: Note,
+    following: str,
+) -> Note:
     """The note of a decision with the reason that the next sentence gives, where it says that it is
     one.
     """

@@ -69,7 +69,12 @@ class Match:
     score: float
 
 
-def duplicate(new: Statement, known: Statement, *, similarity: float | None = None) -> Match | None:
+def duplicate(
+    new: Statement,
+    known: Statement,
+    *,
+    similarity: float | None = None,
+) -> Match | None:
     """How `new` repeats `known`; None when it says something of its own. It does not matter which
     comes first.
 
@@ -97,7 +102,10 @@ def duplicate(new: Statement, known: Statement, *, similarity: float | None = No
 
 
 def first_duplicate(
-    new: Statement, known: Iterable[S], *, similarity: Callable[[S], float | None] | None = None
+    new: Statement,
+    known: Iterable[S],
+    *,
+    similarity: Callable[[S], float | None] | None = None,
 ) -> tuple[S, Match] | None:
     """The statement that `new` repeats most plainly: by the first rung, then the best score, then
     in order.

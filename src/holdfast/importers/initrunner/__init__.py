@@ -40,7 +40,10 @@ class ImportedDatabase:
 
 
 def import_database(
-    path: Path, memory: RoleMemory, *, progress: Progress = lambda rows: None
+    path: Path,
+    memory: RoleMemory,
+    *,
+    progress: Progress = lambda rows: None,
 ) -> ImportedDatabase:
     """Takes the InitRunner database at `path` into the memory of a role. Importing twice equals
     once.

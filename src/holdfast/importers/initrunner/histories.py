@@ -27,7 +27,11 @@ class Said(NamedTuple):
     mark: bytes
 
 
-def read_history(session: Any, agent: str, text: str | None) -> list[Said]:
+def read_history(
+    session: Any,
+    agent: str,
+    text: str | None,
+) -> list[Said]:
     """The messages of a saved history, as they are stored; one of `UNREADABLE` when it is none."""
     check_session(session)
     check_session(other_name(session, agent))

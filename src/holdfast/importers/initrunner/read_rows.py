@@ -47,7 +47,11 @@ class Database:
     """
 
     def __init__(
-        self, connection: apsw.Connection, memory: RoleMemory, remarks: Remarks, progress: Progress
+        self,
+        connection: apsw.Connection,
+        memory: RoleMemory,
+        remarks: Remarks,
+        progress: Progress,
     ) -> None:
         self._connection = connection
         self._progress = progress
@@ -217,7 +221,12 @@ class Database:
         return vector
 
 
-def _id(kind: Kind, created_at: Micros, number: int, content: str) -> str:
+def _id(
+    kind: Kind,
+    created_at: Micros,
+    number: int,
+    content: str,
+) -> str:
     """The id of a memory: the same at each import, and in the order of creation like any other."""
     digest = hashlib.sha256(f"{number}\n{content}".encode()).hexdigest()[:16]
     # In place of the eight that are chance.

@@ -23,7 +23,11 @@ def columns(connection: apsw.Connection, table: str) -> set[str]:
     }
 
 
-def rows(connection: apsw.Connection, table: str, *wanted: str) -> Iterator[tuple[Any, ...]]:
+def rows(
+    connection: apsw.Connection,
+    table: str,
+    *wanted: str,
+) -> Iterator[tuple[Any, ...]]:
     """The rows of a table in the order they came in: their number, and these columns as text or
     None.
 

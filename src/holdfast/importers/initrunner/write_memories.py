@@ -33,7 +33,9 @@ def _author(memory: RoleMemory) -> Author:
 
 
 def take_conversations(
-    memory: RoleMemory, conversations: Sequence[OldConversation], remarks: Remarks
+    memory: RoleMemory,
+    conversations: Sequence[OldConversation],
+    remarks: Remarks,
 ) -> list[OldConversation]:
     """Stores the conversations that are not there yet, and says which."""
     if not conversations:
@@ -61,7 +63,11 @@ def take_conversations(
     return new
 
 
-def _name(tx: Transaction, scope: Scope, conversation: OldConversation) -> str:
+def _name(
+    tx: Transaction,
+    scope: Scope,
+    conversation: OldConversation,
+) -> str:
     """Its own id, unless another agent has a session of that id here."""
     there = tx.sessions.get(scope, conversation.session)
     if there is None or there.agent == conversation.agent:
@@ -70,7 +76,10 @@ def _name(tx: Transaction, scope: Scope, conversation: OldConversation) -> str:
 
 
 def _store_conversation(
-    tx: Transaction, scope: Scope, name: str, conversation: OldConversation
+    tx: Transaction,
+    scope: Scope,
+    name: str,
+    conversation: OldConversation,
 ) -> None:
     tx.sessions.put(
         Session(
@@ -114,7 +123,10 @@ def take_memories(memory: RoleMemory, wanted: Sequence[OldMemory]) -> tuple[int,
 
 
 def _restored(
-    tx: Transaction, wanted: Sequence[OldMemory], *, numbers: bool
+    tx: Transaction,
+    wanted: Sequence[OldMemory],
+    *,
+    numbers: bool,
 ) -> tuple[int, dict[int, int]]:
     added = 0
     seqs = {}
@@ -137,7 +149,11 @@ def note_database(memory: RoleMemory, path: Path) -> None:
         store.write(_author(memory), lambda tx: tx.files.put(memory.scope, [noted]))
 
 
-def take_vectors(memory: RoleMemory, database: Database, seqs: Mapping[int, int]) -> int:
+def take_vectors(
+    memory: RoleMemory,
+    database: Database,
+    seqs: Mapping[int, int],
+) -> int:
     """Stores vectors for those of these memories that have none of that model yet; says how many.
 
     The memories are in by now, so what goes wrong here costs only vectors, and is a remark.
@@ -164,7 +180,10 @@ def take_vectors(memory: RoleMemory, database: Database, seqs: Mapping[int, int]
 
 
 def _store_vectors(
-    store: Store, scope: Scope, model: str, vectors: Mapping[int, Vector | None]
+    store: Store,
+    scope: Scope,
+    model: str,
+    vectors: Mapping[int, Vector | None],
 ) -> int:
     there = store.vectors.get([scope], model, list(vectors))
     new = {

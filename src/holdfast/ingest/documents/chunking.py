@@ -107,7 +107,11 @@ def _block_at(lines: Sequence[str], first: int) -> _Block:
     return _Block(first, last, sum(len(line) + 1 for line in lines[first : last + 1]))
 
 
-def _end_of_code(lines: Sequence[str], first: int, fence: str) -> int:
+def _end_of_code(
+    lines: Sequence[str],
+    first: int,
+    fence: str,
+) -> int:
     """The line that closes a fence, or the last one there is."""
     for place in range(first + 1, len(lines)):
         line = lines[place].strip()

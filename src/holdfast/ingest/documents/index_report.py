@@ -47,7 +47,12 @@ class Indexed:
     changes: dict[str, str] = field(default_factory=dict)
     """Of each file that is not as it was: whether it is new, changed or gone."""
 
-    def note(self, name: str, what: str, changed: Changed) -> None:
+    def note(
+        self,
+        name: str,
+        what: str,
+        changed: Changed,
+    ) -> None:
         """Adds what was done to one file."""
         self.changes[name] = what
         self.files += what != "gone"

@@ -166,7 +166,12 @@ class Indexer:
         for kind in sorted({kind for one in found for kind in _MARKER.findall(one.content)}):
             self.warn(source.name, f"it holds a secret ({kind}), which was left out")
 
-    def _transcript(self, source: Source, seen: KnownFile, reader: Reader) -> None:
+    def _transcript(
+        self,
+        source: Source,
+        seen: KnownFile,
+        reader: Reader,
+    ) -> None:
         """Each session of a file is put in a transaction of its own; with the last one the file is
         known.
         """
@@ -195,7 +200,12 @@ class Indexer:
         if known:
             self._note(source, changed)
 
-    def _session(self, source: Source, transcript: Transcript, reader: Reader) -> list[Changed]:
+    def _session(
+        self,
+        source: Source,
+        transcript: Transcript,
+        reader: Reader,
+    ) -> list[Changed]:
         """Stores a session, and says what that did. One that cannot be stored is reported, and the
         next ones are not affected by it."""
         try:

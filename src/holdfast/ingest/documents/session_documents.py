@@ -79,7 +79,12 @@ class Unsure(Exception):
     """
 
 
-def put(tx: Transaction, told: SessionDocument, *, at: Micros) -> Changed:
+def put(
+    tx: Transaction,
+    told: SessionDocument,
+    *,
+    at: Micros,
+) -> Changed:
     """Stores the turns that are new; unless they follow those that are known, they take their
     place.
 
@@ -117,7 +122,11 @@ def put(tx: Transaction, told: SessionDocument, *, at: Micros) -> Changed:
     return changed
 
 
-def drop(tx: Transaction, session: Session, name: str) -> Changed:
+def drop(
+    tx: Transaction,
+    session: Session,
+    name: str,
+) -> Changed:
     """Takes out the turns that were read from a file which is gone, unless the session has moved to
     another.
 
@@ -262,7 +271,12 @@ def _own_title(told: SessionDocument) -> str:
     return title
 
 
-def _session(told: SessionDocument, known: Session | None, *, at: Micros) -> Session:
+def _session(
+    told: SessionDocument,
+    known: Session | None,
+    *,
+    at: Micros,
+) -> Session:
     """A session that has ended, as far as anybody can tell."""
     transcript = told.transcript
     metadata = dict(known.metadata) if known else {}
@@ -294,7 +308,12 @@ def _session(told: SessionDocument, known: Session | None, *, at: Micros) -> Ses
     )
 
 
-def _mark_as_read(tx: Transaction, session: Session, *, at: Micros) -> None:
+def _mark_as_read(
+    tx: Transaction,
+    session: Session,
+    *,
+    at: Micros,
+) -> None:
     """Records that conversations need learn nothing more from a session.
 
     What is worth knowing of it is extracted as records; learning facts from it besides would say

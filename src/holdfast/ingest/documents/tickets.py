@@ -130,7 +130,12 @@ def _written_facets(body: str) -> dict[str, str]:
     return {match[1].lower(): match[2].strip() for match in found}
 
 
-def _piece(about: Piece, chunk: Chunk, *, skip: int = 0) -> Piece:
+def _piece(
+    about: Piece,
+    chunk: Chunk,
+    *,
+    skip: int = 0,
+) -> Piece:
     under = [heading for heading in chunk.headings if heading not in about.title]
     title = shorten(" › ".join((about.title, *under)), LONGEST_TITLE)
     lines = (chunk.lines[0] + skip, chunk.lines[1] + skip)

@@ -75,7 +75,12 @@ def replace(
     return Changed(len(added), len(gone))
 
 
-def add(tx: Transaction, new: Sequence[Memory], *, at: Micros) -> Memories:
+def add(
+    tx: Transaction,
+    new: Sequence[Memory],
+    *,
+    at: Micros,
+) -> Memories:
     """Adds memories that are nowhere yet: a session that was resumed brings along turns of the one
     before it.
     """

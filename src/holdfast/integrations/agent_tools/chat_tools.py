@@ -150,7 +150,10 @@ class Talker:
         }
 
     def get_entity_info(
-        self, name: str, kind: str | None = None, limit: int = 10
+        self,
+        name: str,
+        kind: str | None = None,
+        limit: int = 10,
     ) -> dict[str, Any]:
         """Tell everything about a person, a project or a place.
 

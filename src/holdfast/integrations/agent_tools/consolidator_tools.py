@@ -29,7 +29,10 @@ class Reader:
         self.hf = hf
 
     def get_episodes_for_consolidation(
-        self, session_id: str, offset: int = 0, limit: int = PAGE
+        self,
+        session_id: str,
+        offset: int = 0,
+        limit: int = PAGE,
     ) -> dict[str, Any]:
         """Read a conversation, thirty turns at a time.
 

@@ -31,7 +31,9 @@ class Planned(NamedTuple):
 
 
 def plan(
-    hf: Holdfast, session: str, facts: Sequence[Mapping[str, Any]]
+    hf: Holdfast,
+    session: str,
+    facts: Sequence[Mapping[str, Any]],
 ) -> tuple[list[Planned], list[str]]:
     """Plan each fact of a batch and report invalid ones, without writing."""
     planned: list[Planned] = []
@@ -89,7 +91,12 @@ def build(hf: Holdfast, draft: Draft) -> Memory:
     )
 
 
-def save_fact(tx: Transaction, fact: Memory, who: Who, sources: Sequence[str] = ()) -> Memory:
+def save_fact(
+    tx: Transaction,
+    fact: Memory,
+    who: Who,
+    sources: Sequence[str] = (),
+) -> Memory:
     """Store a fact with the actor's permissions, linked to its source turns and entities."""
     memory = permission_checks.remember(tx, [fact], who)[0]
     at = fact.created_at

@@ -183,7 +183,10 @@ class Keeper:
         return {"decayed": done.decayed, "pruned": done.faded, "errors": 0}
 
     def save_reflection(
-        self, content: str, source_ids: Sequence[str] = (), tags: Sequence[str] = (reflection.TAG,)
+        self,
+        content: str,
+        source_ids: Sequence[str] = (),
+        tags: Sequence[str] = (reflection.TAG,),
     ) -> Memory:
         """Store a reflection, linked to its sources; the next context includes it."""
         scope = self.hf.scopes[0]

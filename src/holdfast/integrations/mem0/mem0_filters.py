@@ -57,7 +57,11 @@ def matches(item: Mapping[str, Any], filters: Filters) -> bool:
     return all(_holds(item, name, wanted) for name, wanted in filters.items())
 
 
-def _holds(item: Mapping[str, Any], name: str, wanted: Any) -> bool:
+def _holds(
+    item: Mapping[str, Any],
+    name: str,
+    wanted: Any,
+) -> bool:
     match name:
         case "AND":
             return all(matches(item, one) for one in _conditions(name, wanted))

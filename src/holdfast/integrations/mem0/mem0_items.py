@@ -37,7 +37,12 @@ class Owner:
             )
 
     @classmethod
-    def of(cls, user_id: Any, agent_id: Any, run_id: Any) -> Owner:
+    def of(
+        cls,
+        user_id: Any,
+        agent_id: Any,
+        run_id: Any,
+    ) -> Owner:
         """Return the owner with these ids; InvalidInput for a blank id or one with spaces."""
         given = zip(OWNERS, (user_id, agent_id, run_id), strict=True)
         return cls(**{name: normalise_owner_id(name, value) for name, value in given})

@@ -41,7 +41,11 @@ def blank(texts: Sequence[str]) -> NDArray[np.bool_]:
     return np.fromiter((not text.strip() for text in texts), dtype=np.bool_, count=len(texts))
 
 
-def _check_width(width: int, dimensions: int | None, identity: str) -> None:
+def _check_width(
+    width: int,
+    dimensions: int | None,
+    identity: str,
+) -> None:
     if width == 0 or dimensions not in (None, width):
         raise DimensionMismatchError(
             f"{identity} answered with {width} dimensions; {dimensions or 'some'} were expected. "

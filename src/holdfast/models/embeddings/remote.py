@@ -206,7 +206,11 @@ def _api_key(
     raise EmbedderError(f"Embedding with {provider} needs an API key: set {variable}. {_HINT}")
 
 
-def _identity(provider: str, model: str, base_url: str | None) -> str:
+def _identity(
+    provider: str,
+    model: str,
+    base_url: str | None,
+) -> str:
     if base_url is None:
         return f"{provider}:{model}"
     return f"{provider}:{model}:{hashlib.sha256(base_url.encode()).hexdigest()[:8]}"

@@ -127,7 +127,11 @@ def _chinese_people() -> tuple[str, str]:
     return honoured, introduced
 
 
-def _honoured(name: str, start: int, raw: str) -> EntityMatch:
+def _honoured(
+    name: str,
+    start: int,
+    raw: str,
+) -> EntityMatch:
     """A person with an honorific, which is part of a name of one character: 张先生, 林さん."""
     return EntityMatch(
         name if len(name) > 1 else raw,
@@ -156,7 +160,11 @@ def _found(
     )
 
 
-def _named(match: re.Match[str], type_: EntityType, sure: float) -> EntityMatch:
+def _named(
+    match: re.Match[str],
+    type_: EntityType,
+    sure: float,
+) -> EntityMatch:
     """The name in the first group of a match, whose other words only tell what it is."""
     return EntityMatch(
         match[1],

@@ -93,7 +93,12 @@ def _without_apostrophes(word: str) -> str:
     return _POSSESSIVE.sub("", word)
 
 
-def canonical(name: str, type_: EntityType, *, genitive: bool) -> str:
+def canonical(
+    name: str,
+    type_: EntityType,
+    *,
+    genitive: bool,
+) -> str:
     """A single word in its basic form where the lists have that: `Иваном` is Иван, and in German
     `Annas` is Anna.
     """
@@ -127,7 +132,12 @@ def _cases() -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 @lru_cache(maxsize=4096)
-def nominative(key: str, known: frozenset[str], *, genitive: bool) -> str:
+def nominative(
+    key: str,
+    known: frozenset[str],
+    *,
+    genitive: bool,
+) -> str:
     """The entry of a list that a word is a form of, be it a genitive with an s; empty when there is
     none.
     """

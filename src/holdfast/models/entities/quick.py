@@ -94,7 +94,11 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
         yield start, text[start:]
 
 
-def _may_name(text: str, start: int, end: int) -> bool:
+def _may_name(
+    text: str,
+    start: int,
+    end: int,
+) -> bool:
     opened = False
     for capital in _CAPITAL.finditer(text, start, end):
         word = capital.group().lower()

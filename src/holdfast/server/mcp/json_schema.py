@@ -30,12 +30,21 @@ def text(about: str, **more: Any) -> Schema:
     return {"type": "string", "description": about, **more}
 
 
-def whole(about: str, *, least: int, most: int) -> Schema:
+def whole(
+    about: str,
+    *,
+    least: int,
+    most: int,
+) -> Schema:
     """Return the schema of an integer in a range."""
     return {"type": "integer", "description": about, "minimum": least, "maximum": most}
 
 
-def several(items: Schema, about: str = "", **more: Any) -> Schema:
+def several(
+    items: Schema,
+    about: str = "",
+    **more: Any,
+) -> Schema:
     """Return the schema of a list."""
     return {"type": "array", "items": items, **({"description": about} if about else {}), **more}
 
@@ -70,7 +79,11 @@ def shape(
     }
 
 
-def check(value: Any, schema: Schema, name: str = "") -> None:
+def check(
+    value: Any,
+    schema: Schema,
+    name: str = "",
+) -> None:
     """Raise InvalidInput with the first violation of a schema."""
     wanted = TYPES[schema["type"]]
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
@@ -105,7 +118,11 @@ def _check_object(
             )
 
 
-def _check_array(value: list[Any], schema: Schema, name: str) -> None:
+def _check_array(
+    value: list[Any],
+    schema: Schema,
+    name: str,
+) -> None:
     if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
         raise InvalidInput(
             f"{name} must have from {schema.get('minItems', 0)} to {schema['maxItems']} entries."

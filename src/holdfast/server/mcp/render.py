@@ -100,7 +100,12 @@ def line(
     return render_line(Line(said, id=memory.id, labels=labels))
 
 
-def fenced(lines: Sequence[str], label: str, *, empty: str) -> str:
+def fenced(
+    lines: Sequence[str],
+    label: str,
+    *,
+    empty: str,
+) -> str:
     """Put lines between fences; `empty` if there are none."""
     return fence_block("\n".join(lines), label=label) if lines else empty
 

@@ -137,7 +137,11 @@ def _failed(id_: object, error: Rejected) -> dict[str, Any]:
     }
 
 
-def serve(methods: Methods, source: BinaryIO, sink: BinaryIO) -> None:
+def serve(
+    methods: Methods,
+    source: BinaryIO,
+    sink: BinaryIO,
+) -> None:
     """Answer until the client closes its end, then finish pending requests.
 
     The first message is answered before the next is read, so that a greeting applies to what

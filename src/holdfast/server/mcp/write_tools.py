@@ -118,7 +118,11 @@ def _proposed(
     return f"{done} {advice}{stands}\n{text}", data
 
 
-def _changed(hf: Holdfast, done: str, memories: list[Memory]) -> Answer:
+def _changed(
+    hf: Holdfast,
+    done: str,
+    memories: list[Memory],
+) -> Answer:
     data: dict[str, Any] = {"run": hf.last_run, "memories": [as_data(one) for one in memories]}
     text = fenced(
         [line(one) for one in memories],

@@ -67,7 +67,11 @@ class Update(schemas.Request):
 
 
 @router.post("/memories")
-def mem0_add(body: Addition, hf: Mine, server: Server) -> Answer:
+def mem0_add(
+    body: Addition,
+    hf: Mine,
+    server: Server,
+) -> Answer:
     """Extract from messages, or store each with `infer: false`."""
     request_ids = body.model_dump(exclude={"user_id", "agent_id", "run_id"})
     return {
@@ -107,7 +111,11 @@ def mem0_delete_all(
 
 
 @router.get("/memories/{id}")
-def mem0_get(id: Id, hf: Mine, server: Server) -> Answer:
+def mem0_get(
+    id: Id,
+    hf: Mine,
+    server: Server,
+) -> Answer:
     """Return one item."""
     return _there(_memory(hf, server), id)
 
@@ -126,7 +134,11 @@ def mem0_update(
 
 
 @router.delete("/memories/{id}")
-def mem0_delete(id: Id, hf: Mine, server: Server) -> Answer:
+def mem0_delete(
+    id: Id,
+    hf: Mine,
+    server: Server,
+) -> Answer:
     """Forget an item."""
     memory = _memory(hf, server)
     _there(memory, id)
@@ -134,13 +146,21 @@ def mem0_delete(id: Id, hf: Mine, server: Server) -> Answer:
 
 
 @router.get("/memories/{id}/history")
-def mem0_history(id: Id, hf: Mine, server: Server) -> list[Answer]:
+def mem0_history(
+    id: Id,
+    hf: Mine,
+    server: Server,
+) -> list[Answer]:
     """Return the history of an item, oldest first."""
     return _memory(hf, server).history(id)
 
 
 @router.post("/search")
-def mem0_search(body: Search, hf: Mine, server: Server) -> Answer:
+def mem0_search(
+    body: Search,
+    hf: Mine,
+    server: Server,
+) -> Answer:
     """Search items, best first."""
     ids = {name: value for name in OWNERS if (value := getattr(body, name)) is not None}
     filters = {**body.filters, **ids}

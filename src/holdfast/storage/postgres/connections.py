@@ -200,13 +200,21 @@ class Connections:
             stack.push(trial.pop_all())
         return connection
 
-    def read(self, sight: Sight, statement: str, values: Sequence[Any]) -> Rows:
+    def read(
+        self,
+        sight: Sight,
+        statement: str,
+        values: Sequence[Any],
+    ) -> Rows:
         """The rows of one SELECT."""
         with self.transaction(sight, begin=READING) as connection:
             return rows_of(connection, statement, values)
 
     def stream(
-        self, connection: Connection, statement: str, values: Sequence[Any]
+        self,
+        connection: Connection,
+        statement: str,
+        values: Sequence[Any],
     ) -> Iterator[Row]:
         """The rows of one SELECT inside an open transaction, a few at a time."""
         with connection.cursor(name=f"stream_{random.getrandbits(48)}") as cursor:
@@ -284,7 +292,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-def _left(connection: Connection, transaction: str, trace: Trace) -> bool:
+def _left(
+    connection: Connection,
+    transaction: str,
+    trace: Trace,
+) -> bool:
     """Whether a transaction that counts as committed was ours.
 
     A server that crashes before a transaction's number is on its disk gives the same number to

@@ -152,7 +152,12 @@ def _words(look: Look) -> Iterator[Finding]:
             )
 
 
-def repair(execute: Statements, unpack: Unpack, *, at: Micros) -> None:
+def repair(
+    execute: Statements,
+    unpack: Unpack,
+    *,
+    at: Micros,
+) -> None:
     """Mends damaged rows; rebuilds words, totals, links and marks; drops unusable vectors. Writers
     wait meanwhile.
     """

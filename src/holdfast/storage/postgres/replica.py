@@ -51,7 +51,12 @@ class Replica:
             # Another thread may have been quicker.
             self._needed = max(self._needed, position)
 
-    def read(self, sight: Sight, statement: str, values: Sequence[Any]) -> Rows | None:
+    def read(
+        self,
+        sight: Sight,
+        statement: str,
+        values: Sequence[Any],
+    ) -> Rows | None:
         """The rows, or None when they have to be asked of the primary."""
         if time.monotonic() < self._resting_until:
             return None

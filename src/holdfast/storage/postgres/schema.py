@@ -133,7 +133,10 @@ def _may_use_extension(connection: Connection) -> bool:
 
 
 def _counted(
-    connection: Connection, found: Status, tables: Container[str], scopes: Sequence[Scope]
+    connection: Connection,
+    found: Status,
+    tables: Container[str],
+    scopes: Sequence[Scope],
 ) -> Status:
     """A status with what is in the tables, if the login may see all of it."""
     execute = PostgresStatements(connection, Sight(None))

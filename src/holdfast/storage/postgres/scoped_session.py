@@ -66,7 +66,11 @@ class Sight:
 
 
 @lru_cache(maxsize=1024)
-def opening(sight: Sight, begin: str, milliseconds: int) -> bytes:
+def opening(
+    sight: Sight,
+    begin: str,
+    milliseconds: int,
+) -> bytes:
     """The start of a transaction, with what it may see and how long a statement may take, in one
     round trip.
     """
@@ -91,7 +95,13 @@ def seen(sight: Sight) -> bytes:
 class PostgresStatements:
     """Statements on one connection, inside its transaction. Placeholders are `?`."""
 
-    def __init__(self, connection: Connection, sight: Sight, *, one_by_one: bool = False) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        sight: Sight,
+        *,
+        one_by_one: bool = False,
+    ) -> None:
         self._connection = connection
         self._sight = sight
         self._one_by_one = one_by_one
@@ -167,12 +177,21 @@ class UnknownType(Loader):
         raise StoreError(f"The database {CHANGED}")
 
 
-def rows_of(connection: Connection, statement: str, values: Sequence[Any]) -> Rows:
+def rows_of(
+    connection: Connection,
+    statement: str,
+    values: Sequence[Any],
+) -> Rows:
     """The rows of one SELECT inside an open transaction."""
     return connection.execute(translated(statement), findable(values), binary=True).fetchall()
 
 
-def passing_over(statement: str, alias: str, column: str, seqs: Sequence[int]) -> str:
+def passing_over(
+    statement: str,
+    alias: str,
+    column: str,
+    seqs: Sequence[int],
+) -> str:
     """A statement that takes a JSON column for empty in the rows with these numbers."""
     if not seqs:
         return statement

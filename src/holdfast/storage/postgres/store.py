@@ -53,7 +53,11 @@ class PostgresStore(SQLStore):
     dialect = POSTGRES
 
     def __init__(
-        self, url: str, *, replica: str = "", clock: Callable[[], Micros] = system_clock
+        self,
+        url: str,
+        *,
+        replica: str = "",
+        clock: Callable[[], Micros] = system_clock,
     ) -> None:
         """Opens the database at `url`, and makes the tables when it has none.
 
@@ -110,7 +114,12 @@ class PostgresStore(SQLStore):
             None if reach is None else tuple(reach), names, search_path=self._state.search_path
         )
 
-    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:
+    def read(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
         return self._read(self._sight(reach), sql, values)
 
     @contextmanager
@@ -144,7 +153,12 @@ class PostgresStore(SQLStore):
             else None
         )
 
-    def _read(self, sight: Sight, sql: str, values: Sequence[Any]) -> Rows:
+    def _read(
+        self,
+        sight: Sight,
+        sql: str,
+        values: Sequence[Any],
+    ) -> Rows:
         with explained(self.location):
             shared = self._shared()
             if shared is not None and shared[0].covers(sight):
@@ -182,7 +196,12 @@ class PostgresStore(SQLStore):
                 sql = passing_over(sql, alias, column, bad)
         return sql
 
-    def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+    def stream(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any],
+    ) -> Iterator[Row]:
         with explained(self.location), self._primary.transaction(self._sight(reach)) as connection:
             yield from self._primary.stream(connection, sql, values)
 
@@ -190,7 +209,11 @@ class PostgresStore(SQLStore):
     def snapshot(self) -> Iterator[Callable[[str, Scope], Iterator[dict[str, Any]]]]:
         with self._moment(self._sight(())) as connection:
 
-            def stream(reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:
+            def stream(
+                reach: Reach,
+                sql: str,
+                values: Sequence[Any],
+            ) -> Iterator[Row]:
                 connection.execute(seen(self._sight(reach)))
                 return self._primary.stream(connection, sql, values)
 
@@ -259,7 +282,12 @@ class PostgresStore(SQLStore):
                 self._replica.must_have(connection, self._primary)
             return result
 
-    def read_by_index(self, number: int, sql: str, values: Sequence[Any]) -> Rows:
+    def read_by_index(
+        self,
+        number: int,
+        sql: str,
+        values: Sequence[Any],
+    ) -> Rows:
         """Runs one SELECT that searches an approximate index of a scope."""
 
         def attempt() -> Rows:
@@ -289,7 +317,12 @@ class PostgresStore(SQLStore):
 
     # Words
 
-    def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
+    def by_text(
+        self,
+        where: Filter,
+        terms: Sequence[str],
+        limit: int,
+    ) -> Ranked:
         numbers = self.numbers(where.scopes)
         corpus = self.corpus(where.scopes, terms)
         wanted = [

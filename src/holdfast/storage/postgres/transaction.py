@@ -27,7 +27,10 @@ class PostgresRows(JournalledRows):
     keeps_seqs = False
 
     def __init__(
-        self, author: Author, statements: PostgresStatements, numbers: Mapping[Scope, int]
+        self,
+        author: Author,
+        statements: PostgresStatements,
+        numbers: Mapping[Scope, int],
     ) -> None:
         super().__init__(author, statements, numbers)
         self._statements = statements
@@ -62,7 +65,13 @@ class PostgresRows(JournalledRows):
         self.execute("DELETE FROM memory_terms WHERE scope = ?", (number,))
         self.execute("UPDATE totals SET drops = drops + 1 WHERE scope = ?", (number,))
 
-    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:
+    def add_totals(
+        self,
+        number: int,
+        active: int,
+        terms: int,
+        entries: int,
+    ) -> None:
         self.execute(
             (
                 "UPDATE totals SET active = active + ?, terms = terms + ?, entries = entries + ? "
@@ -84,7 +93,12 @@ class PostgresRows(JournalledRows):
         self._journalled = self._journalled or bool(self._entries)
         super().write_journal()
 
-    def note_appended(self, number: int, session: str, position: int) -> None:
+    def note_appended(
+        self,
+        number: int,
+        session: str,
+        position: int,
+    ) -> None:
         self._appended = (number, session, position, self.author.at)
 
     @contextmanager

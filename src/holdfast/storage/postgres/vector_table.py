@@ -26,7 +26,12 @@ class VectorAccess(StoreAccess, Protocol):
     def has_extension(self) -> bool:
         """Whether vectors are compared by the server."""
 
-    def read_by_index(self, number: int, sql: str, values: Sequence[Any]) -> Rows:
+    def read_by_index(
+        self,
+        number: int,
+        sql: str,
+        values: Sequence[Any],
+    ) -> Rows:
         """Runs one SELECT that searches an approximate index of a scope."""
 
 
@@ -45,7 +50,12 @@ class PostgresVectors(SQLVectors):
     def unpack(self, value: Any) -> Vector:
         return np.asarray(value, np.float32) if self.store.has_extension else super().unpack(value)
 
-    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:
+    def model_row(
+        self,
+        execute: Callable[..., Rows],
+        scope: int,
+        identity: str,
+    ) -> Rows:
         return execute(
             "SELECT number, dimensions FROM models WHERE scope = ? AND identity = ?",
             (scope, identity),
@@ -59,11 +69,22 @@ class PostgresVectors(SQLVectors):
             (scope,),
         )
 
-    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:
+    def make_model(
+        self,
+        execute: Statements,
+        scope: int,
+        identity: str,
+        dimensions: int,
+    ) -> int:
         sql = "INSERT INTO models (scope, identity, dimensions) VALUES (?, ?, ?) RETURNING number"
         return int(execute(sql, (scope, identity, dimensions))[0][0])
 
-    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:
+    def drop_models(
+        self,
+        execute: Statements,
+        identity: str,
+        numbers: Reach,
+    ) -> None:
         within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
         values = (identity, *(numbers or ()))
         execute(
@@ -86,7 +107,12 @@ class PostgresVectors(SQLVectors):
         return event, vector, drops
 
     def nearest_of(
-        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+        self,
+        where: Filter,
+        number: int,
+        model: int,
+        vector: Vector,
+        limit: int,
     ) -> Ranked:
         vector = np.asarray(vector, np.float32)
         if not self.store.has_extension:
@@ -108,7 +134,12 @@ class PostgresVectors(SQLVectors):
         return _similar(rows)
 
     def _nearest_by_index(
-        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+        self,
+        where: Filter,
+        number: int,
+        model: int,
+        vector: Vector,
+        limit: int,
     ) -> Ranked:
         beside, values = _passing_vectors(where, number)
         near = f"v.vector::vector({len(vector)}) <=> ?"
@@ -122,7 +153,14 @@ class PostgresVectors(SQLVectors):
         )
         return _similar(rows)
 
-    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+    def scan(
+        self,
+        where: Filter,
+        number: int,
+        model: int,
+        vector: Vector,
+        limit: int,
+    ) -> Ranked:
         beside, values = _passing_vectors(where, number)
         rows = self.store.read(
             (number,),
@@ -138,13 +176,22 @@ class PostgresVectors(SQLVectors):
         )
 
     def compare(
-        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
+        self,
+        number: int,
+        model: int,
+        vector: Vector,
+        seqs: Sequence[int],
     ) -> dict[int, float]:
         asked = np.asarray(vector, np.float32)
         stored = self.stored(number, model, seqs)
         return {seq: float(np.asarray(one, np.float32) @ asked) for seq, one in stored.items()}
 
-    def insert(self, execute: Statements, numbers: Sequence[int], *rest: Any) -> None:
+    def insert(
+        self,
+        execute: Statements,
+        numbers: Sequence[int],
+        *rest: Any,
+    ) -> None:
         # Nobody else adds, drops or purges there meanwhile, and numbers rise in the order of
         # commits.
         take_turns(execute, numbers)
@@ -155,7 +202,11 @@ def _similar(rows: Rows) -> Ranked:
     return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
 
 
-def passing(where: Filter, numbers: Sequence[int], alias: str) -> Clause:
+def passing(
+    where: Filter,
+    numbers: Sequence[int],
+    alias: str,
+) -> Clause:
     """What makes a row of a table with scope and seq belong to a memory that passes a narrow
     filter.
     """

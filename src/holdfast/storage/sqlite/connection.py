@@ -50,7 +50,11 @@ class SQLiteStatements:
         self._connection.executemany(sql, rows)
 
 
-def rows_of(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Rows:
+def rows_of(
+    connection: apsw.Connection,
+    sql: str,
+    values: Sequence[Any] = (),
+) -> Rows:
     """The rows of one statement. One with a text that is not UTF-8 comes as a GarbledRow, and stops
     no others.
     """
@@ -61,7 +65,11 @@ def rows_of(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -
         return list(_as_bytes(connection, cursor, sql, values))
 
 
-def each_row(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+def each_row(
+    connection: apsw.Connection,
+    sql: str,
+    values: Sequence[Any] = (),
+) -> Iterator[Row]:
     """The same row by row, in constant memory."""
     cursor = connection.cursor().execute(sql, values)
     done = 0
@@ -80,7 +88,10 @@ def each_row(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) 
 
 
 def _as_bytes(
-    connection: apsw.Connection, cursor: apsw.Cursor, sql: str, values: Sequence[Any]
+    connection: apsw.Connection,
+    cursor: apsw.Cursor,
+    sql: str,
+    values: Sequence[Any],
 ) -> Iterator[Row]:
     """Reads again what holds a text that is not UTF-8, every text as bytes."""
     # What has changed something must not run twice.

@@ -174,7 +174,11 @@ def _gaps(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def repair_sqlite(
-    connection: apsw.Connection, execute: Statements, unpack: health.Unpack, *, at: Micros
+    connection: apsw.Connection,
+    execute: Statements,
+    unpack: health.Unpack,
+    *,
+    at: Micros,
 ) -> None:
     """Mends damaged rows; rebuilds indexes, words, totals, links and marks; drops vectors that
     cannot be used.

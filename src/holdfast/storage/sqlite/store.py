@@ -179,7 +179,12 @@ class SQLiteStore(SQLStore):
 
     # Primitives
 
-    def read(self, reach: Reach, sql: str, values: Sequence[Any] = ()) -> Rows:  # noqa: ARG002
+    def read(
+        self,
+        reach: Reach,  # noqa: ARG002
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
         # Who may see what is in each statement; a file belongs to one person and knows no roles.
         with translated(self.location):
             return rows_of(self._reader(), sql, values)
@@ -188,7 +193,12 @@ class SQLiteStore(SQLStore):
         # A file is read as quickly without.
         return nullcontext()
 
-    def stream(self, reach: Reach, sql: str, values: Sequence[Any]) -> Iterator[Row]:  # noqa: ARG002
+    def stream(
+        self,
+        reach: Reach,  # noqa: ARG002
+        sql: str,
+        values: Sequence[Any],
+    ) -> Iterator[Row]:
         with translated(self.location):
             yield from each_row(self._reader(), sql, values)
 
@@ -300,7 +310,12 @@ class SQLiteStore(SQLStore):
 
     # Words
 
-    def by_text(self, where: Filter, terms: Sequence[str], limit: int) -> Ranked:
+    def by_text(
+        self,
+        where: Filter,
+        terms: Sequence[str],
+        limit: int,
+    ) -> Ranked:
         numbers = self.numbers(where.scopes)
         if not numbers or not terms:
             return []

@@ -25,7 +25,13 @@ class SQLiteRows(JournalledRows):
         return range(first, first + count)
 
     # See checkup.
-    def add_totals(self, number: int, active: int, terms: int, entries: int) -> None:  # noqa: ARG002
+    def add_totals(
+        self,
+        number: int,
+        active: int,
+        terms: int,
+        entries: int,  # noqa: ARG002
+    ) -> None:
         self.execute(
             "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?",
             (active, terms, number),

@@ -19,7 +19,12 @@ _DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
 class SQLiteVectors(SQLVectors):
     """The vectors of an SQLite store."""
 
-    def model_row(self, execute: Callable[..., Rows], scope: int, identity: str) -> Rows:  # noqa: ARG002
+    def model_row(
+        self,
+        execute: Callable[..., Rows],
+        scope: int,  # noqa: ARG002
+        identity: str,
+    ) -> Rows:
         return execute("SELECT number, dimensions FROM models WHERE identity = ?", (identity,))
 
     def scope_models(self, scope: int) -> Rows:
@@ -30,11 +35,22 @@ class SQLiteVectors(SQLVectors):
             (scope,),
         )
 
-    def make_model(self, execute: Statements, scope: int, identity: str, dimensions: int) -> int:  # noqa: ARG002
+    def make_model(
+        self,
+        execute: Statements,
+        scope: int,  # noqa: ARG002
+        identity: str,
+        dimensions: int,
+    ) -> int:
         sql = "INSERT INTO models (identity, dimensions) VALUES (?, ?) RETURNING number"
         return int(execute(sql, (identity, dimensions))[0][0])
 
-    def drop_models(self, execute: Statements, identity: str, numbers: Reach) -> None:  # noqa: ARG002
+    def drop_models(
+        self,
+        execute: Statements,
+        identity: str,
+        numbers: Reach,  # noqa: ARG002
+    ) -> None:
         execute(
             (
                 "DELETE FROM models WHERE identity = ? AND NOT EXISTS (SELECT 1 FROM vectors WHERE "
@@ -55,11 +71,23 @@ class SQLiteVectors(SQLVectors):
         return event, vector, drops
 
     def nearest_of(
-        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+        self,
+        where: Filter,
+        number: int,
+        model: int,
+        vector: Vector,
+        limit: int,
     ) -> Ranked:
         return self.nearest_cached(where, number, model, vector, limit)
 
-    def scan(self, where: Filter, number: int, model: int, vector: Vector, limit: int) -> Ranked:
+    def scan(
+        self,
+        where: Filter,
+        number: int,
+        model: int,
+        vector: Vector,
+        limit: int,
+    ) -> Ranked:
         rows = (
             None
             if where.narrow or limit > PAGE
@@ -77,7 +105,12 @@ class SQLiteVectors(SQLVectors):
         return [(seq, min(1.0, max(0.0, 1.0 - distance))) for seq, distance in rows]
 
     def _scan_bare(
-        self, where: Filter, number: int, model: int, vector: Vector, limit: int
+        self,
+        where: Filter,
+        number: int,
+        model: int,
+        vector: Vector,
+        limit: int,
     ) -> Rows | None:
         """The nearest without a look at the memories of all the others; None when too many of the
         nearest may not show.
@@ -106,7 +139,11 @@ class SQLiteVectors(SQLVectors):
         return found if len(found) == limit or len(rows) < more else None
 
     def compare(
-        self, number: int, model: int, vector: Vector, seqs: Sequence[int]
+        self,
+        number: int,
+        model: int,
+        vector: Vector,
+        seqs: Sequence[int],
     ) -> dict[int, float]:
         among, values = self.store.dialect.among("seq", seqs)
         rows = self.store.read(
