@@ -1,4 +1,4 @@
-"""How often memories are used, counted until it is time to write it down."""
+"""Buffered use counts of memories, so that a recall does not write."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ USES_WAIT = 3_600_000_000
 
 
 class AccessCounter:
-    """How often memories were recalled since it was last written down. Recalls of several threads
-    may add to it.
-    """
+    """Use counts of memories since the last flush. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,7 +23,7 @@ class AccessCounter:
         self._since: Micros = 0
 
     def add(self, memories: Iterable[Memory], now: Micros) -> bool:
-        """Counts one use of each, and says whether it is time to write them down."""
+        """Count one use of each memory; return whether the buffer should be flushed."""
         with self._lock:
             self._since = self._since if self._counts else now
             for memory in memories:
@@ -34,7 +32,7 @@ class AccessCounter:
             return waiting > USES_KEPT or (waiting > 0 and now - self._since >= USES_WAIT)
 
     def take(self) -> dict[Scope, Counter[int]]:
-        """What is waiting, by scope; nothing waits afterwards."""
+        """Return the buffered counts by scope and clear the buffer."""
         with self._lock:
             taken = self._counts
             self._counts = defaultdict(Counter)

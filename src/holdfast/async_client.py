@@ -36,7 +36,7 @@ EXPORT_STEP = 500
 def _awaitable(
     verb: Callable[Concatenate[Any, P], R],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
-    """The same verb, run in a thread on the object that `blocking` names."""
+    """Return a coroutine function that runs the verb in a thread on `self.blocking`."""
     name = verb.__name__
 
     @wraps(verb)
@@ -55,7 +55,7 @@ def _awaitable(
 def _opening(
     verb: Callable[P, Holdfast],
 ) -> Callable[Concatenate[type[AsyncHoldfast], P], Coroutine[Any, Any, AsyncHoldfast]]:
-    """`Holdfast.open`, run in a thread; what it opened is wrapped."""
+    """Return `Holdfast.open` as a coroutine function that wraps the result in `AsyncHoldfast`."""
 
     # The plain function, whose signature begins with the class as that of `call` does.
     @wraps(getattr(verb, "__func__", verb))
@@ -165,7 +165,7 @@ class AsyncAdmin(_AsyncNamespace):
     write = _awaitable(Admin.write)
 
     async def export(self, *, history: bool = True, vectors: bool = False) -> AsyncIterator[str]:
-        """The lines of a lossless bundle of these scopes, in constant memory."""
+        """Yield the lines of a lossless bundle of these scopes, in constant memory."""
         lines = self.blocking.export(history=history, vectors=vectors)
         # One thread for the whole export: a snapshot belongs to the thread that took it.
         with ThreadPoolExecutor(1, "holdfast-export") as thread:
@@ -175,10 +175,10 @@ class AsyncAdmin(_AsyncNamespace):
 
 
 class AsyncHoldfast:
-    """An open memory for asynchronous programs; see `Holdfast` for what each verb promises.
+    """An open memory for asynchronous programs. Each verb behaves as in `Holdfast`.
 
-    `async with await AsyncHoldfast.open(…) as hf` closes it in the end. A call that is cancelled
-    goes on in its thread: what it was to write is then there as a whole.
+    `async with await AsyncHoldfast.open(…) as hf` closes it at the end. A cancelled call continues
+    in its thread, so its transaction still commits or rolls back as a whole.
     """
 
     def __init__(self, holdfast: Holdfast) -> None:
@@ -210,7 +210,7 @@ class AsyncHoldfast:
     stats = _awaitable(Holdfast.stats)
 
     def scoped(self, *scopes: ScopeLike) -> AsyncHoldfast:
-        """The same store seen from other scopes. Close the original, not the view."""
+        """Return a view of the same store with other scopes. Close the original, not the view."""
         return AsyncHoldfast(self.blocking.scoped(*scopes))
 
     # Written out, because a type checker would forward only one of the two signatures.
@@ -240,7 +240,7 @@ class AsyncHoldfast:
 
     @property
     def last_run(self) -> str:
-        """What the latest change is called, for `undo`."""
+        """Id of the latest run, for `undo`."""
         return self.blocking.last_run
 
     async def __aenter__(self) -> Self:

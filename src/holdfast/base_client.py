@@ -1,4 +1,4 @@
-"""What all verbs of `Holdfast` share: the open store, its scopes, and the helpers around them."""
+"""Base of `Holdfast`: the open store with its scopes, and helpers that all verbs share."""
 
 from __future__ import annotations
 
@@ -76,6 +76,8 @@ class BaseClient:
         if isinstance(store, str | Path):
             raise InvalidInput("A path is opened by Holdfast.open(path, scope='user:alice').")
         self.mode = retention_mode.chosen((settings or config.Settings()).memory_mode, mode)
+        # Read from the class itself and not inherited: a subclass that adds a file must say so
+        # anew.
         if self.mode == "incognito" and vars(type(store)).get("supports_incognito") is not True:
             raise InvalidInput(
                 "An incognito memory needs a store that writes nothing to disk, and "
@@ -120,14 +122,17 @@ class BaseClient:
         mode: str | None = None,
         places: Sequence[RecordRoot] = (),
     ) -> Self:
-        """Opens the memory at `path` (None: the per-user file; ':memory:': nothing on disk; or a
-        postgresql:// URL).
+        """Open the memory at `path`: a file, ':memory:', a postgresql:// URL, or None for the
+        per-user file.
 
-        `scope` is whom the memories belong to, e.g. 'user:alice'. With several, reads cover all of
-        them and writes go to the first. `background` lets a thread embed new memories with the
-        better model. `mode` may ask for less to be kept than the setting memory_mode says:
-        'incognito' (or 'guest') opens no place at all. `places` are folders with records: before
-        the first read or write, their memories are brought to what the files say.
+        `scope` owns the memories, e.g. 'user:alice'. With several scopes, reads cover all of them
+        and writes go to the first. `background` starts a thread that embeds new memories with the
+        better model. `mode` may be stricter than the setting memory_mode; 'incognito' (or 'guest')
+        reads and writes nothing on disk. `places` are folders with records: their files are synced
+        into the store before the first read or write.
+
+        Raises InvalidInput for an empty path, invalid settings or a mode that keeps more than
+        configured; ScopeError without a valid scope; StoreError if the store cannot be opened.
         """
         scopes = scopes_of(scope)
         if path == "":
@@ -158,7 +163,7 @@ class BaseClient:
         )
 
     def scoped(self, *scopes: ScopeLike) -> Self:
-        """The same store seen from other scopes. Close the original, not the view."""
+        """Return a view of the same store with other scopes. Close the original, not the view."""
         view = type(self)(
             self._files.bare,
             scopes_of(scopes),
@@ -168,17 +173,19 @@ class BaseClient:
             actor=self.actor,
             mode=self.mode,
         )
+        # Shared, so that closing the original also flushes and syncs what its views wrote.
         view._uses, view._upgrader, view._written = self._uses, self._upgrader, self._written
         view._files, view.store, view.remedy = self._files, self.store, self.remedy
         return view
 
     def close(self) -> None:
-        """Ends background work and closes the store. Closing twice equals once.
+        """Stop background work and close the store. Idempotent.
 
-        In memory mode synced, what was written is synced first; if that fails, `stats` says so the
-        next time.
+        In memory mode synced, written scopes are synced first; if that fails, the next `stats`
+        reports it.
         """
         if self._upgrader is not None:
+            # Order: the thread and the sync below still need the open store.
             self._upgrader.stop()
         write_uses(self, hurry=True)
         self._sync_at_last()
@@ -200,8 +207,8 @@ class BaseClient:
         return Author(self.actor, new_id("run", at), at, verb)
 
     def _sync_at_last(self) -> None:
-        """Syncs what was written, if that is set. Whatever goes wrong is noted, and no business of
-        who closes.
+        """Sync the written scopes if configured. Errors are stored for `stats` and never fail
+        `close`.
         """
         scopes = sorted(self._written)
         self._written.clear()
@@ -211,7 +218,7 @@ class BaseClient:
 
 
 class Namespace:
-    """The verbs of one noun, reached through an attribute of `Holdfast`."""
+    """Base of namespaces: the verbs of one noun, reached through an attribute of `Holdfast`."""
 
     def __init__(self, client: BaseClient) -> None:
         self.client = client
@@ -222,7 +229,7 @@ def write(
     verb: str,
     work: Callable[[Transaction], T],
 ) -> T:
-    """Runs `work` in one transaction, journalled under `verb`; see `Admin.write`."""
+    """Run `work` in one transaction, journalled under `verb`; see `Admin.write`."""
     author = author_of(client, verb)
     result = client._files.write(
         author, extraction.permission_checks.guarded(work, who_of(client, verb, author.run))
@@ -232,26 +239,26 @@ def write(
 
 
 def files_of(client: BaseClient) -> FileBackedStore:
-    """The record files that are open beside the store."""
+    """Return the record files that are open beside the store."""
     return client._files
 
 
 def mark_written(client: BaseClient, scopes: Sequence[Scope]) -> None:
-    """Notes that these scopes were written to, for the sync at the end and the thread that
-    embeds.
-    """
+    """Mark scopes as written, for the sync on close and the embedding thread."""
     client._written.update(scopes)
     if client._upgrader is not None:
         client._upgrader.nudge(scopes)
 
 
 def find(client: BaseClient, ref: Ref) -> Memory:
-    """The memory with this id or number, in any status; NotFound when these scopes have
-    none.
+    """Return the memory with this id or number, in any status.
+
+    Raises NotFound if these scopes have none, RowDamaged if its row cannot be read.
     """
     found = client.store.get(client.scopes, [ref_of(ref)])
     if found:
         return found[0]
+    # `get` skips damaged rows. Without this, a damaged memory would look deleted.
     for damage in client.store.damaged(client.scopes):
         if damage.noun == "memory" and ref_of(ref) in (damage.name, damage.seq):
             raise damage.error()
@@ -263,9 +270,7 @@ def check_permission(
     verb: Verb,
     memory: Memory,
 ) -> Ruling:
-    """What becomes of a verb of this actor on a memory; NeedsPerson where a person has to do
-    it.
-    """
+    """Return the ruling on this actor's verb for a memory; raises NeedsPerson."""
     return extraction.permission_checks.check(
         who_of(client, verb), verb, memory, lambda scope, id: events_of(client, scope, id)
     )
@@ -276,7 +281,8 @@ def events_of(
     scope: Scope,
     id: str,
 ) -> Events:
-    """What the journal says of a memory, oldest first."""
+    """Return the journal entries of a memory, oldest first."""
+    # The store returns the newest entries first.
     return client.store.events((scope,), target=id)[::-1]
 
 
@@ -291,7 +297,7 @@ def filter_of(
     valid: bool = True,
     **narrower: Any,
 ) -> Filter:
-    """The filter that narrows what these scopes hold, from the arguments of a verb."""
+    """Build the filter for these scopes from the arguments of a verb; raises InvalidInput."""
     then = moment_of(as_of, "as_of")
     lists: dict[str, Any] = {name: str_tuple(values, name) for name, values in narrower.items()}
     return Filter(
@@ -307,18 +313,18 @@ def filter_of(
 
 
 def recall_filter(client: BaseClient, **narrower: Any) -> Filter:
-    """What a recall searches: like `filter_of`, without the scopes that are switched off."""
+    """Build the filter of a recall: `filter_of` without disabled scopes."""
     enabled = tuple(scope for scope in client.scopes if is_enabled(client, scope))
     return replace(filter_of(client, **narrower), scopes=enabled)
 
 
 def is_enabled(client: BaseClient, scope: Scope) -> bool:
-    """Whether the memory of a scope is not switched off as a whole."""
+    """Whether the memory of a scope is enabled. Only projects and assistants can be disabled."""
     return scope.kind not in SWITCHED or bool(client.store.profiles.get(scope).get("enabled", True))
 
 
 def check_enabled(client: BaseClient, scope: Scope) -> None:
-    """Refused for a project, or an assistant, that is switched off."""
+    """Raise Refused if the memory of a project or an assistant is disabled."""
     if not is_enabled(client, scope):
         own = " --personal" if scope.kind == "assistant" else ""
         raise Refused(
@@ -328,7 +334,7 @@ def check_enabled(client: BaseClient, scope: Scope) -> None:
 
 
 def engine_of(client: BaseClient) -> retrieval.recall.Engine:
-    """What a recall runs on: the store, and the models for which it embeds what is missing."""
+    """Return the engine of a recall, after embedding a few memories that have no vector yet."""
     # A store that cannot be written can still be read; words find what has no vector.
     with suppress(StoreReadOnly, StoreBusy, StoreFull), client.store.short_busy_timeout():
         maintenance.embedding_catchup.catch_up(
@@ -347,13 +353,13 @@ def change(
     ref: Ref,
     work: Callable[[Transaction, Memory], Memory],
 ) -> Memory:
-    """Changes one memory in a run of its own, as it is inside that transaction."""
+    """Change one memory in its own run; `work` gets it reloaded inside the transaction."""
     memory = find(client, ref)
     return write(client, verb, lambda tx: work(tx, reload(tx, memory)))
 
 
 def session_of(client: BaseClient, id: str) -> Session:
-    """The session with this id; NotFound when these scopes have none."""
+    """Return the session with this id; raises NotFound if these scopes have none."""
     for scope in client.scopes:
         if known := client.store.sessions.get(scope, id):
             return known
@@ -361,13 +367,16 @@ def session_of(client: BaseClient, id: str) -> Session:
 
 
 def count_uses(client: BaseClient, memories: Iterable[Memory]) -> None:
-    """Counts one use of each memory; the counts are written together, later."""
+    """Count one use of each memory. The counts are buffered and written in batches."""
     if client._uses.add(memories, client.clock()):
         write_uses(client, hurry=True)
 
 
 def write_uses(client: BaseClient, *, hurry: bool = False) -> None:
-    """A store that cannot be written, or in a `hurry` not at once, loses only the counts."""
+    """Write the buffered use counts. If the store cannot be written, only the counts are lost.
+
+    With `hurry`, give up quickly instead of waiting for the write lock.
+    """
     try:
         for scope, uses in client._uses.take().items():
             with client.store.short_busy_timeout() if hurry else nullcontext():
@@ -384,7 +393,7 @@ def who_of(
     verb: str,
     run: str = "",
 ) -> Who:
-    """Who acts through this memory, as what may be done is decided by."""
+    """Return the actor as the permission checks need it."""
     approval = client.settings.approval
     return extraction.permission_checks.Who(
         client.actor,
@@ -395,23 +404,23 @@ def who_of(
 
 
 def author_of(client: BaseClient, verb: str) -> Author:
-    """Who writes from now on, in a new run, which is the one that `undo` takes back."""
+    """Start a new run, the unit of `undo`, and return its author."""
     author = client._new_author(verb)
     client.last_run = author.run
     return author
 
 
 def command_for(client: BaseClient, *words: str) -> str:
-    """A command line of ours that works on this very store, as it can be typed in a shell.
+    """Return a holdfast command line for this store, quoted for a shell.
 
-    Of the commands that are told to people only `reembed` has to do with scopes: all of these are
-    named then.
+    Scopes are added only for `reembed`: no other suggested command depends on them.
     """
     # Only who is told what to do needs it.
     import shlex  # noqa: PLC0415
 
     said = ["holdfast", *words]
     location = client.store.location
+    # The default store needs no option, and a store in memory cannot be named in one.
     if location not in (":memory:", location_of(client.settings.store or config.default_store())):
         said += ["--store", location]
     if "reembed" in words:
@@ -420,7 +429,7 @@ def command_for(client: BaseClient, *words: str) -> str:
 
 
 def warnings_of(client: BaseClient, *, commands: bool = True) -> Names:
-    """Rows that were left out, and models that recall went without; see `Admin.warnings`."""
+    """Return warnings about skipped rows and unavailable models; see `Admin.warnings`."""
     found = client.store.damaged(client.scopes)
     told = [f"Left out, because it cannot be read: {one}." for one in found[:MOST_NAMED]]
     if len(found) > MOST_NAMED:
@@ -438,7 +447,7 @@ def embedding_problems_of(
     ask: bool = False,
     commands: bool = True,
 ) -> dict[str, str]:
-    """Why embedding models cannot serve a recall here; see `Admin.embedding_problems`."""
+    """Return why embedding models are unavailable; see `Admin.embedding_problems`."""
     remedy = client.remedy or command_for(client, "store", "reembed", "--fresh")
     return retrieval.embedding_status.problems(
         client.store, client.tiers, client.scopes, remedy=remedy if commands else "", ask=ask

@@ -73,10 +73,9 @@ FROM_FILES = (VERB, INDEX, MIGRATE)
 
 
 class Holdfast(BaseClient):
-    """An open memory, bound to one scope for writing and one or several for reading.
+    """An open memory: writes go to one scope, reads cover one or several.
 
-    Every change is a run, and `last_run` is what the latest one is called, for `undo`. Threads may
-    share one.
+    Every change is a run; `last_run` is the id of the latest one, for `undo`. Thread-safe.
 
     >>> hf = Holdfast.open(":memory:", scope="user:me")
     >>> tea = hf.remember("Prefers green tea to coffee", category="preferences")
@@ -105,12 +104,12 @@ class Holdfast(BaseClient):
 
     @property
     def reviews(self) -> Reviews:
-        """Memories that wait for a person's approval."""
+        """Memories that need human approval."""
         return namespaces.reviews.Reviews(self)
 
     @property
     def projects(self) -> Projects:
-        """Project memory, and what sessions, tickets and notes of a project say."""
+        """Project memory, and the indexed sessions, tickets and notes of a project."""
         return namespaces.projects.Projects(self)
 
     @property
@@ -129,12 +128,11 @@ class Holdfast(BaseClient):
         valid_until: Moment = None,
         **fields: Unpack[Fields],
     ) -> Memory:
-        """Stores one memory and returns it. A fact or rule that is already there word for word is
-        kept once.
+        """Store one memory and return it. An identical fact or rule is stored once.
 
-        What an agent stores may have to wait for a person (setting `approval`): then it comes back
-        as `proposed`, and so does what waits already in the same words. NeedsPerson for words that
-        a person has turned down.
+        A memory from an agent may need approval (setting `approval`): it is then returned as
+        `proposed`, as is an identical pending proposal. Raises NeedsPerson if a person has rejected
+        the same text, Refused if the scope is disabled, InvalidInput for invalid fields.
 
         `fields` may be any of title, author, role, session, confidence, decay_rate, source, quote,
         triple, tags, metadata.
@@ -152,9 +150,7 @@ class Holdfast(BaseClient):
 
     @traced("upsert_memory")
     def remember_many(self, drafts: Iterable[str | Mapping[str, Any] | Draft]) -> Memories:
-        """Stores many memories in one transaction: all of them or, if one is not acceptable,
-        none.
-        """
+        """Store many memories in one transaction: if one is invalid, none is stored."""
         check_enabled(self, self.scopes[0])
         at = self.clock()
         limit = self.settings.max_content_bytes
@@ -165,6 +161,7 @@ class Holdfast(BaseClient):
 
         def work(tx: Transaction) -> Memories:
             stored = extraction.permission_checks.remember(tx, memories, who_of(self, "remember"))
+            # A proposal mentions nobody until it is approved.
             ingest.entity_linking.note(tx, [one for one in stored if one.status == "active"], at=at)
             return stored
 
@@ -179,10 +176,9 @@ class Holdfast(BaseClient):
         author: str = "",
         event_time: Moment = None,
     ) -> Memory | None:
-        """Stores one turn of a conversation, verbatim and at once; None when there is nothing in
-        it.
+        """Store one turn of a conversation verbatim; return None if it is blank.
 
-        No model and no network take part: it is as quick as the disk.
+        Calls no model and no network, so it takes only a disk write.
         """
         turn = {
             "session": session,
@@ -198,12 +194,11 @@ class Holdfast(BaseClient):
     def capture_many(
         self, turns: Iterable[Mapping[str, Any]], *, noted: Mapping[str, Any] | None = None
     ) -> Memories:
-        """Stores many turns (`session`, `role`, `text`, optional `author`, `event_time`) in one
-        transaction.
+        """Store many turns in one transaction; each has `session`, `role`, `text`, optional
+        `author` and `event_time`.
 
-        The first turn of a session that was not heard of before ends the open ones of this scope; a
-        turn of one that has ended opens it again. What is `noted` is added to the metadata of their
-        sessions.
+        The first turn of a new session ends the open sessions of this scope; a turn of an ended
+        session reopens it. `noted` is added to the metadata of the sessions.
         """
         check_enabled(self, self.scopes[0])
         at = self.clock()
@@ -231,11 +226,13 @@ class Holdfast(BaseClient):
         reason: str = "",
         **fields: Unpack[AllFields],
     ) -> Memory:
-        """Replaces what a memory says: the old text is retired and linked to the new one, not lost.
+        """Replace the text of a memory. The old version is retired and linked to the new one, not
+        lost.
 
-        Of a proposal that means approving it in other words; of a record, writing them into its
-        file. Where an agent corrects what a person wrote or confirmed, the new words come back as a
-        proposal, and nothing else changes.
+        Correcting a proposal approves it with the new text; correcting a record rewrites its file.
+        If an agent corrects what a person wrote or confirmed, the new text is returned as a
+        proposal, and nothing else changes. Raises NotFound; NeedsPerson if an agent may not correct
+        the record.
         """
         old = find(self, ref)
         at = self.clock()
@@ -246,6 +243,7 @@ class Holdfast(BaseClient):
             if not ruling.allowed:
                 raise extraction.permission_checks.refused("correct", "written", old.id)
             return namespaces.records.correct_record(self, old, content, fields)
+        # A correction keeps these fields; confidence, times and quote belong to the old text.
         kept = {
             "kind": old.kind,
             "category": old.category,
@@ -273,8 +271,9 @@ class Holdfast(BaseClient):
 
     @traced("update_memory")
     def confirm(self, ref: Ref) -> Memory:
-        """Protects a memory: full confidence, no decay, and only a person may replace it.
-        NeedsPerson for an agent.
+        """Protect a memory: full confidence, no decay, and only a person may replace it.
+
+        Raises NeedsPerson for an agent.
         """
         at = self.clock()
         check_permission(self, "confirm", find(self, ref))
@@ -284,18 +283,19 @@ class Holdfast(BaseClient):
 
     @traced("update_memory")
     def archive(self, ref: Ref, *, reason: str = "archived") -> Memory:
-        """Puts a memory away: it is kept and listed, but no longer recalled."""
+        """Archive a memory: it is kept and listed, but no longer recalled."""
         check_permission(self, "archive", find(self, ref))
         return _set_status(self, "archive", ref, "archived", reason)
 
     @traced("update_memory")
     def restore(self, ref: Ref) -> Memory:
-        """Brings back a memory that was archived, forgotten, superseded, faded or evicted.
+        """Restore a memory that was archived, forgotten, superseded, faded or evicted.
 
-        A proposal that was rejected or has expired waits for a decision again.
+        A proposal that was rejected or has expired becomes pending again.
         """
         memory = find(self, ref)
         check_permission(self, "restore", memory)
+        # A rejected or expired proposal must not become active without a decision.
         back = (
             "proposed"
             if extraction.approval.proposer(memory) and extraction.approval.undecided(memory)
@@ -305,14 +305,15 @@ class Holdfast(BaseClient):
 
     @traced("delete_memory")
     def forget(self, *refs: Ref) -> Memories:
-        """Forgets memories. Nothing recalls them any more; `undo` brings them back; `admin.purge`
-        erases for good.
+        """Forget memories: they are no longer recalled. `undo` restores them; `admin.purge` erases
+        them.
 
-        NeedsPerson, and none is forgotten, where an agent would forget what a person wrote or
+        Raises NeedsPerson, and forgets none, if an agent would forget what a person wrote or
         confirmed.
         """
         memories = [find(self, ref) for ref in refs]
         at = self.clock()
+        # All are checked before any is changed: either all are forgotten or none.
         for memory in memories:
             check_permission(self, "forget", memory)
 
@@ -327,13 +328,12 @@ class Holdfast(BaseClient):
         return write(self, "forget", work)
 
     def undo(self, run: str | None = None) -> Events:
-        """Takes back everything one run did, exactly. Without a run: the latest one in these
-        scopes.
+        """Undo everything one run did, exactly; by default the latest run in these scopes.
 
-        What is only observed is no part of it: how often and when a memory was used, and when a
-        session was active. What followed from changed files is passed over: who changed them can
-        change them back. NeedsPerson where an agent would take back what was not an agent's doing,
-        or a decision about a proposal.
+        Use counts and session activity are not part of a run and stay. Runs that followed changed
+        files are skipped: change the files back instead. Raises NotFound if there is nothing to
+        undo, Refused for a run that followed files, and NeedsPerson if an agent would undo a
+        person's change or a decision about a proposal.
         """
         wanted = run or self._latest_run()
         _check_files_unchanged(self, wanted)
@@ -353,8 +353,8 @@ class Holdfast(BaseClient):
             raise extraction.permission_checks.refused("undo", state, run)
 
     def _latest_run(self) -> str:
-        """The latest run that can be undone; where people did nothing but change files, that one,
-        to be refused.
+        """Return the latest run that can be undone; if there are only runs from files, the latest
+        of those, which `undo` refuses.
         """
         events: Events = []
         # Nearly always the last entry will do.
@@ -385,13 +385,14 @@ class Holdfast(BaseClient):
         tokens: int | None = None,
         namespace: Sequence[str] | None = None,
     ) -> Hits:
-        """Memories that help answer `question`, best first. Any text in any language is a legal
-        question.
+        """Return memories that help answer `question`, best first. Any text in any language is
+        valid.
 
-        `as_of` answers with what was known at that time, `expired` also with what is no longer
-        valid; `tokens` stops before the hits outgrow a budget; `namespace` asks only items of
-        LangGraph's store, there or below.
+        `as_of` searches what was known at that time; `expired` includes memories that are no longer
+        valid; `tokens` caps the total size of the hits; `namespace` restricts the search to items
+        of LangGraph's store in or below that namespace.
         """
+        # An empty namespace is a filter too: it means all items of LangGraph's store.
         below = {} if namespace is None else {"namespace": namespace}
         where = recall_filter(
             self,
@@ -436,9 +437,9 @@ class Holdfast(BaseClient):
     ) -> Stored | Why:
         """Explain why a memory was stored, or with `question` why a recall finds it or not.
 
-        Without a question: the words it rests on, and of a turn what of it was not stored. With
-        one: the recall is replayed, and the stage named at which the memory was dropped, or its
-        rank.
+        Without a question: the source text of the memory and, for a turn, what was not stored from
+        it. With one, the recall is replayed; the result has the rank, or the stage that dropped the
+        memory.
         """
         memory = find(self, ref)
         if question is None:
@@ -449,9 +450,7 @@ class Holdfast(BaseClient):
         return retrieval.explain.why(engine_of(self), asked, memory)
 
     def get(self, ref: Ref) -> Memory:
-        """The memory with this id or number, in any status; NotFound when these scopes have
-        none.
-        """
+        """Return the memory with this id or number, in any status; raises NotFound."""
         return find(self, ref)
 
     @traced("search_memory")
@@ -464,11 +463,11 @@ class Holdfast(BaseClient):
         kinds: Sequence[str] = (),
         limit: int = MOST_HITS,
     ) -> Context:
-        """What to put before a model: a block that stays the same for a whole session, and one for
-        this prompt.
+        """Return prompt text: a block that is stable for the whole session, and one for this
+        prompt.
 
-        `kinds` and `limit` narrow the second one. What was said in `session`, or learned from it,
-        is not in it.
+        `kinds` and `limit` filter the second block. Memories captured or extracted in `session` are
+        left out.
         """
         budget = self.settings.context_tokens if tokens is None else tokens
         found = context.session_context.context(
@@ -494,7 +493,7 @@ class Holdfast(BaseClient):
         limit: int | None = None,
         after: int | None = None,
     ) -> Memories:
-        """Memories, newest first; `after` is the number of the last one of the page before."""
+        """List memories, newest first; `after` is the last number of the previous page."""
         where = filter_of(
             self,
             kinds=kinds,
@@ -503,18 +502,19 @@ class Holdfast(BaseClient):
             tags=tags,
             sessions=sessions,
             since=since,
+            # A list shows expired memories too; only recall hides them.
             valid=False,
         )
         return self.store.list(where, limit=most_of(limit), after=after)
 
     def history(self, ref: Ref) -> Events:
-        """Everything that happened to a memory, oldest first."""
+        """Return the journal entries of a memory, oldest first."""
         memory = find(self, ref)
         return self.store.events((memory.scope,), target=memory.id)[::-1]
 
     def stats(self) -> dict[str, Any]:
-        """Counts, coverage and health: what is kept, which models serve, and what is not
-        working.
+        """Return counts, vector coverage and health: what is stored, which models serve, what
+        fails.
         """
         counts = self.store.counts(self.scopes)
         sessions = self.store.sessions.list(self.scopes)
@@ -533,9 +533,7 @@ class Holdfast(BaseClient):
         }
 
     def _spend(self) -> dict[str, int]:
-        """What language models were asked for these scopes today, and how much that may be for
-        each.
-        """
+        """Return today's language model tokens for these scopes, and the daily cap per scope."""
         used = self.store.spend.total(self.scopes, self.clock() // DAY)
         return {**used._asdict(), "per_day": self.settings.model_tokens_per_day}
 
@@ -560,9 +558,7 @@ def _set_status(
 
 
 def _check_files_unchanged(client: BaseClient, run: str) -> None:
-    """Refused for what people did to files: undoing it in the store would leave the files as
-    they are.
-    """
+    """Raise Refused for a run that followed files: undoing it would not change the files back."""
     verbs = {event.verb for event in client.store.events(client.scopes, run=run, limit=1)}
     if VERB in verbs:
         raise Refused(
@@ -579,8 +575,8 @@ def _check_files_unchanged(client: BaseClient, run: str) -> None:
 
 
 def check_open(given: Holdfast) -> Holdfast:
-    """`given` itself, when it is an open memory; an adapter is easily given a path, or the
-    awaitable one.
+    """Return `given` if it is an open memory; raises InvalidInput, e.g. for a path or an
+    AsyncHoldfast.
     """
     if isinstance(given, Holdfast):
         return given

@@ -1,6 +1,4 @@
-"""What a text and a vector are on the way to a model and back, without a numeric library, which is
-slow to load.
-"""
+"""Text and vectors for embedding models without numpy, which is slow to import."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ can become the other without a copy."""
 
 
 def legible(text: str, limit: int) -> str:
-    """The first `limit` characters of `text`, with lone surrogates (which no model can read)
+    """Return the first `limit` characters of `text`; lone surrogates, which no model can read, are
     replaced.
     """
     text = text[:limit]
@@ -26,24 +24,25 @@ def legible(text: str, limit: int) -> str:
 
 
 def packed(vector: Vector) -> bytes:
-    """Its numbers as 32-bit floats, one behind the other."""
+    """Return the vector as contiguous 32-bit floats."""
     numbers = memoryview(vector)  # type: ignore[arg-type]  # numpy's types do not tell that it is one
     return numbers.tobytes() if numbers.format == "f" else array("f", vector).tobytes()
 
 
 def unpacked(data: bytes) -> array[float]:
-    """The reverse of `packed`; ValueError when it is not a whole number of floats."""
+    """Reverse `packed`; raises ValueError if the length is not a multiple of four bytes."""
     numbers = array("f")
     numbers.frombytes(data)
     return numbers
 
 
 def unit(numbers: Iterable[float]) -> array[float]:
-    """The same direction with length one; zeros stay zeros.
+    """Normalise to length one; a zero vector stays zero.
 
     >>> list(unit([3.0, 0.0, -4.0]))
     [0.6000000238418579, 0.0, -0.800000011920929]
     """
     values = [float(number) for number in numbers]
+    # A text without known words has a zero vector, which has no direction to normalise.
     length = math.hypot(*values) or 1.0
     return array("f", [value / length for value in values])

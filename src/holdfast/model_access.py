@@ -1,5 +1,6 @@
-"""With which language models a memory works, and within which caps: the one way to a model, a
-reading, a worker.
+"""Language models of a memory: the metered model, the extraction context and the worker.
+
+All LLM calls go through the meter made here, which enforces the token budgets.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 
 def model_of(memory: BaseClient, spec: str | None = None) -> Complete | None:
-    """The language model that the settings name, or the one that is named instead; None without a
-    name.
-    """
+    """Return the configured language model, or the one named by `spec`; None without a name."""
     settings = memory.settings
     named = memory.settings.model if spec is None else spec
     return models.llm.chat.complete_for(
@@ -31,7 +30,7 @@ def model_of(memory: BaseClient, spec: str | None = None) -> Complete | None:
 
 
 def meter_of(memory: BaseClient) -> models.llm.budget.Meter:
-    """What holds the language models of one run to the caps that are set."""
+    """Return a meter that enforces the configured token budgets for one run."""
     caps = models.llm.budget.Caps(
         memory.settings.model_tokens_per_run, memory.settings.model_tokens_per_day
     )
@@ -39,14 +38,14 @@ def meter_of(memory: BaseClient) -> models.llm.budget.Meter:
 
 
 def metered(memory: BaseClient, complete: Complete | None) -> Complete | None:
-    """A language model that is asked in one run, on the account of the first of the scopes."""
+    """Return the model with its tokens charged to the first scope."""
     return meter_of(memory).through(complete, memory.scopes[0])
 
 
 def reading_of(
     memory: BaseClient, complete: Complete | None = None
 ) -> extraction.turn_extraction.ExtractionContext:
-    """How conversations are read here: by the model that was given or set, or by rules."""
+    """Return the extraction context: the given model, else the configured one, else rules."""
     settings = memory.settings
     model = metered(
         memory, extraction.turn_extraction.reliable(complete) if complete else model_of(memory)
@@ -63,9 +62,7 @@ def worker_of(
     complete: Complete | None,
     stop: Event | None = None,
 ) -> extraction.job_types.Worker:
-    """A worker for these scopes, or for all that there are, which does its jobs as the settings
-    say.
-    """
+    """Return a worker for these scopes, or for all with None, configured by the settings."""
     settings = memory.settings
     return extraction.job_types.Worker(
         memory.store,

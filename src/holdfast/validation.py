@@ -1,4 +1,4 @@
-"""What callers give, as the engine wants it: moments, scopes, references, drafts, turns."""
+"""Validation and conversion of arguments: times, scopes, references, drafts, turns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LARGEST = (1 << 63) - 1
 
 
 class Fields(TypedDict, total=False):
-    """What may be said of a memory beside its text, kind, category and times."""
+    """Optional fields of a memory beside text, kind, category and times."""
 
     title: str
     author: str
@@ -40,7 +40,7 @@ class Fields(TypedDict, total=False):
 
 
 class DatedFields(Fields, total=False):
-    """The same, with the times."""
+    """The same with times."""
 
     event_time: Moment
     valid_from: Moment
@@ -48,7 +48,7 @@ class DatedFields(Fields, total=False):
 
 
 class AllFields(DatedFields, total=False):
-    """All that may be said of a memory beside its text."""
+    """All fields of a memory except its text."""
 
     kind: str
     category: str
@@ -58,6 +58,7 @@ def scopes_of(scope: ScopeLike | Sequence[ScopeLike]) -> tuple[Scope, ...]:
     several = (scope,) if isinstance(scope, str | Scope) or scope is None else tuple(scope)
     if not several:
         raise ScopeError()
+    # Removes duplicates and keeps the order: writes go to the first scope.
     return tuple(dict.fromkeys(Scope.parse(one) for one in several))
 
 
@@ -66,7 +67,9 @@ def micros(moment: Moment) -> Micros | None:
 
 
 def moment_of(moment: Moment, name: str) -> Micros | None:
-    """The same for what narrows a question, where a time that is none would only find nothing."""
+    """Convert a time filter to microseconds; raises InvalidInput, because an invalid time would
+    silently match nothing.
+    """
     at = micros(moment)
     if at is None or (isinstance(at, int) and abs(at) <= _LARGEST):
         return at
@@ -74,38 +77,40 @@ def moment_of(moment: Moment, name: str) -> Micros | None:
 
 
 def ref_of(ref: Ref) -> Ref:
-    """A number written as text is a number: '12' and 12 name the same memory."""
+    """Normalise a reference: '12' and 12 name the same memory. Raises InvalidInput."""
     if isinstance(ref, str):
+        # Up to 18 digits always fit into 64 bits; a longer number can only be an id.
         return int(ref) if ref.isascii() and ref.isdigit() and len(ref) < 19 else ref
     if not isinstance(ref, int):
         raise InvalidInput(
             f"A memory is named by its id or number, not by {_kind(ref)}. Give several as *ids."
         )
+    # A number beyond 64 bits would make the database driver raise; as a text it is just not found.
     return ref if abs(ref) <= _LARGEST else str(ref)
 
 
 def text_of(text: str, name: str) -> str:
-    """`text` itself, when it is one."""
+    """Return `text` if it is a string; raises InvalidInput."""
     if not isinstance(text, str):
         raise InvalidInput(f"A {name} is text, not {_kind(text)}.")
     return text
 
 
 def check_limit(limit: int, name: str = "limit") -> int:
-    """How many there may be, as far as a database can count."""
+    """Return a valid limit, capped at 64 bits; raises InvalidInput."""
     if not isinstance(limit, int) or limit < 0:
         raise InvalidInput(f"{name} must be a whole number, 0 or more, not {limit!r}.")
     return min(limit, _LARGEST)
 
 
 def most_of(limit: int | None, name: str = "limit") -> int | None:
-    """The same where None is no limit."""
+    """Return a valid limit; None means no limit."""
     return None if limit is None else check_limit(limit, name)
 
 
 def str_tuple(names: Iterable[str], what: str) -> tuple[str, ...]:
-    """Several names. One text would be taken for a name a letter, and a name that is no text finds
-    nothing.
+    """Return names as a tuple; raises InvalidInput for a single string or for names that are not
+    strings.
     """
     if isinstance(names, str):
         raise InvalidInput(f"{what} must be a list of names, not {names!r}. Write [{names!r}].")
@@ -120,7 +125,9 @@ def ensure_list(
     what: str,
     one: str,
 ) -> Iterable[Any]:
-    """`given` itself, unless it is a single thing, which Python would take apart."""
+    """Return `given` unless it is a single item; raises InvalidInput, because Python would iterate
+    over its parts.
+    """
     if isinstance(given, str | bytes | Mapping):
         raise InvalidInput(
             f"Give a list of {what}, not {_kind(given)}. For a single one there is {one}."
@@ -145,7 +152,7 @@ def draft_of(**fields: Any) -> Draft:
 
 
 def _misfit(fields: Mapping[str, Any]) -> str:
-    """What is wrong with fields of which no draft can be made."""
+    """Describe why these fields make no draft."""
     known = ingest.commit.Draft.__slots__
     if unknown := next((name for name in fields if name not in known), None):
         return (
@@ -160,6 +167,7 @@ def as_draft(draft: str | Mapping[str, Any] | Draft) -> Draft:
         return draft_of(content=draft)
     if isinstance(draft, ingest.commit.Draft):
         return draft
+    # Anything else becomes content, so that the check of the content reports its type.
     return draft_of(**draft) if isinstance(draft, Mapping) else draft_of(content=draft)
 
 
@@ -181,8 +189,9 @@ def turn_of(turn: Mapping[str, Any]) -> Draft:
 
 
 def reload(tx: Transaction, memory: Memory) -> Memory:
-    """The memory as it is inside this transaction: another process may have changed it since it was
-    read.
+    """Return the memory as it is inside this transaction; another process may have changed it.
+
+    Raises NotFound if it was removed.
     """
     fresh = tx.memory(memory.scope, memory.id)
     if fresh is None:

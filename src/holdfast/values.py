@@ -1,11 +1,10 @@
-"""Dataclasses for the types that every command loads: the standard library's, without the time that
-those take.
+"""Dataclasses for the types that every command loads, without the start-up cost of the standard
+ones.
 
-The standard library generates code for each class. With it `holdfast recall` took 8 % more
-processor time (447 ms instead of 411 ms, median of 25 interleaved runs). For the classes made here
-no code is generated. They are used like any dataclass, and
-are one: `asdict`, `is_dataclass` and their like work on them, and type checkers take them for the
-library's own.
+The standard library generates code for each class; with it, `holdfast recall` took 8 % more
+processor time (447 ms instead of 411 ms, median of 25 interleaved runs). No code is generated for
+the classes made here. They are dataclasses to everyone else: `asdict`, `is_dataclass` and the like
+work on them, and type checkers see the standard library's.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _MISSING: Any = object()
 
 
 class Field(NamedTuple):
-    """A field of a class, as it stands there."""
+    """A declared field of a class."""
 
     name: str = ""
     default: Any = _MISSING
@@ -42,7 +41,7 @@ def _fields(value: Any) -> tuple[Field, ...]:
 
 
 def _asdict(value: Any) -> Any:
-    """What a value is made of, down to what is no dataclass of ours."""
+    """Convert a value to dictionaries, recursively through our dataclasses and containers."""
     if hasattr(type(value), "__values__"):
         return {name: _asdict(getattr(value, name)) for name in value.__match_args__}
     if isinstance(value, dict):
@@ -62,6 +61,7 @@ def _dataclass(cls: type | None = None, *, frozen: bool = False) -> Any:
         if one.default is not _MISSING:
             setattr(cls, name, one.default)
         elif one.default_factory is not _MISSING:
+            # Left in place, the `Field` object itself would be the value of a missing attribute.
             delattr(cls, name)
     made = {"__values__": _Made(cls, fields), "__match_args__": tuple(fields)}
     asked = {"__dataclass_fields__": _Fields(), "__signature__": _Signature()}
@@ -81,7 +81,7 @@ def _written(cls: type, name: str) -> Field:
 
 
 class _Made:
-    """What the methods of a class need to know of it."""
+    """Precomputed facts about a class that its methods need."""
 
     def __init__(self, cls: type, fields: Mapping[str, Field]) -> None:
         self.fields = fields
@@ -102,7 +102,7 @@ class _Made:
 
 
 class _Fields:
-    """What `dataclasses` knows of a class, made when its functions first ask for it."""
+    """Lazy `__dataclass_fields__`: built when `dataclasses` first asks for it."""
 
     def __get__(self, instance: Any, owner: type) -> Any:
         home: Any = next(base for base in owner.__mro__ if "__values__" in vars(base))
@@ -115,7 +115,7 @@ class _Fields:
 
 
 class _Signature:
-    """What a class takes, for people who ask Python for it."""
+    """Lazy `__signature__`, for `inspect` and `help`."""
 
     def __get__(self, instance: Any, owner: type) -> Any:
         if "__values__" not in vars(owner):
@@ -128,7 +128,7 @@ class _Signature:
 
 
 def _twin(cls: type) -> Any:
-    """The same class as the library makes it, without its methods."""
+    """Return the same class as a standard dataclass, without its methods."""
     # That is the whole point.
     import dataclasses  # noqa: PLC0415
 
@@ -163,6 +163,7 @@ def _init(
         for name, factory in made.factories.items():
             if name not in given:
                 whole[name] = factory()
+    # One assignment instead of one per field; it also bypasses `__setattr__` of frozen classes.
     object.__setattr__(self, "__dict__", whole)
     if made.checked:
         self.__post_init__()

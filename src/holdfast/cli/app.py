@@ -1,4 +1,4 @@
-"""The app: its commands, the options that they share, and how it is run."""
+"""The command-line app: its commands, their shared options, and the entry point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .exit_codes import outcome
 from .open_store import here, open_memory, parse_time, text_or_stdin, undo_command
 from .output import json_time, when
 
-# What commands begin and end with is found here too, beside their options.
+# Re-exported so that command modules import their helpers and options from one place.
 __all__ = [
     "here",
     "json_time",
@@ -32,10 +32,10 @@ __all__ = [
 
 
 class Root(TyperGroup):
-    """The top level of the command line. It knows what a command of another name is called here."""
+    """Top-level command group, which suggests our name for a command of another tool."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that was named; a usage error says which one was probably meant."""
+        """Return the named command; fail with a suggestion for a name of another tool."""
         here = OTHER_NAMES.get(args[0])
         if here is not None:
             ctx.fail(f"No such command {args[0]!r}. Did you mean `holdfast {here}`?")
@@ -46,6 +46,7 @@ app = typer.Typer(
     name="holdfast",
     cls=Root,
     help="Long-term memory for AI agents: one file that remembers, recalls, explains and undoes.",
+    # `holdfast` alone prints an overview instead of an error.
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
@@ -59,11 +60,10 @@ UPKEEP = "Look after"
 
 
 def complete_ids(incomplete: str) -> list[tuple[str, str]]:
-    """Ids that start with what was typed, newest first, with their text, for the shell's
-    completion.
-    """
+    """Ids with the typed prefix, newest first, with their text, for shell completion."""
     try:
         with open_memory(None, None) as hf:
+            # Completion runs at every Tab, so it reads a bounded number of memories.
             every = hf.list(statuses=("active", "archived", "superseded"), limit=500)
             return [(m.id, m.content[:60]) for m in every if m.id.startswith(incomplete)][:50]
     except HoldfastError:
@@ -71,7 +71,7 @@ def complete_ids(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_scopes(incomplete: str) -> list[str]:
-    """Scopes of the default store that start with what was typed."""
+    """Scopes of the default store with the typed prefix."""
     try:
         with open_memory(None, None) as hf:
             return [str(scope) for scope in hf.store.scopes() if str(scope).startswith(incomplete)]
@@ -117,7 +117,7 @@ Ids = Annotated[
 
 
 def confirmed(question: str, *, yes: bool) -> bool:
-    """Whether a person agreed. Without a terminal nobody can, so --yes is needed."""
+    """Ask for confirmation. Without a terminal, raise InvalidInput unless `yes` is set."""
     if yes:
         return True
     if not sys.stdin.isatty():
@@ -221,22 +221,23 @@ OTHER_NAMES = {
 
 
 def load_commands(*modules: str) -> None:
-    """Adds the commands of these modules to the app, or those of all."""
+    """Register the commands of these modules, or of all."""
     for module in modules or COMMANDS:
         import_module(f".commands.{module}", __package__)
-    # A module may have been loaded before its turn, for its own command or by another one.
+    # Modules are imported in any order; sorting keeps the order of the help stable.
     order = " ".join(COMMANDS.values()).split()
     app.registered_commands.sort(key=lambda info: order.index(name_of(info)))
     app.registered_groups.sort(key=lambda info: order.index(name_of(info)))
 
 
 def name_of(info: Any) -> str:
-    """What a command, or a group of them, is called."""
+    """Return the name of a command or group."""
     return str(info.name or info.callback.__name__.replace("_", "-"))
 
 
 def _command(words: Sequence[str]) -> Any:
-    """The parser: of the module whose command is wanted if that can be told, or of all."""
+    """Return the parser for the module that defines the command, or for all modules."""
+    # Completion needs every command, so it loads all modules.
     wanted = words[0] if words and "_HOLDFAST_COMPLETE" not in os.environ else ""
     return _parser(*(module for module, commands in COMMANDS.items() if wanted in commands.split()))
 
@@ -259,7 +260,7 @@ def _shorten_help(group: Any) -> None:
 
 
 def run(args: Sequence[str] | None = None) -> int:
-    """Runs the command line; its exit code is that of `outcome`."""
+    """Run the command line and return the exit code of `outcome`."""
     from .crash_report import warn_in_lines
 
     warn_in_lines()
@@ -271,7 +272,7 @@ def _invoked(words: Sequence[str]) -> Any:
     command = _command(words)
     if "_HOLDFAST_COMPLETE" in os.environ:
         return command(args=words, prog_name="holdfast", standalone_mode=False)
-    # Not by its `main`, which would make an exit without a word of Ctrl-C.
+    # Not through `main`, which would turn Ctrl-C into a silent exit.
     with command.make_context("holdfast", list(words)) as context:
         return command.invoke(context)
 
@@ -282,11 +283,11 @@ def _told_by_parser(error: BaseException, words: Sequence[str]) -> tuple[str | N
     if isinstance(error, typer.Abort | EOFError):
         return "Aborted. Nothing was changed.", 1
     if hasattr(error, "show") and hasattr(error, "exit_code"):
-        if (
-            str(error).strip()
-        ):  # else a group alone, whose help is printed already: an empty line would follow it
+        if str(error).strip():
+            # Else a group alone, whose help is printed already: an empty line would follow it.
             # A usage error, with its own hint.
             error.show()
+        # Click reports an option before the command as unknown; the hint says where it belongs.
         is_before = hasattr(error, "option_name") and words[0].startswith("-")
         return "Options go behind the command: holdfast COMMAND --json" if is_before else "", int(
             error.exit_code
@@ -295,7 +296,7 @@ def _told_by_parser(error: BaseException, words: Sequence[str]) -> tuple[str | N
 
 
 def output_file(path: str) -> Path:
-    """The file to write, refusing a folder that is not there."""
+    """Return the output path. Raises InvalidInput for a folder, or if its parent is missing."""
     file = Path(path).expanduser()
     if file.is_dir():
         raise InvalidInput(
@@ -315,7 +316,10 @@ def write_lines(
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> int:
-    """Writes a file all at once, for its owner only, because it holds memories; how many lines."""
+    """Write a file atomically and return the number of lines.
+
+    The mode is 0600, because the file contains memories.
+    """
     from ..records.atomic_files import write_whole
 
     count = 0

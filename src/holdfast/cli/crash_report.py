@@ -1,6 +1,4 @@
-"""A fault of this program itself: told in a few lines, with a file that can be sent on because it
-quotes nobody.
-"""
+"""Crash report: a short message, and a file that contains no user data and can be sent on."""
 
 from __future__ import annotations
 
@@ -15,14 +13,13 @@ from ..errors import HoldfastError
 from ..text.terminal import plain, shorten
 
 EXIT_CODE = 70
-"""What scripts see: neither a thing that failed nor wrong usage. The number is the one of BSD's
-sysexits.
-"""
+"""Exit code of an internal error: EX_SOFTWARE of BSD's sysexits."""
 
 
 def report_crash(error: BaseException) -> str:
-    """What a person is told of a fault. Its details go into a file; none of them is a value, so no
-    memory is quoted.
+    """Return the message for an internal error and write its details to a file.
+
+    The file contains no values, so it quotes no memory.
     """
     what = plain(shorten(f"{type(error).__name__}: {error}".rstrip(": "), 300))
     return (
@@ -34,18 +31,14 @@ def report_crash(error: BaseException) -> str:
 
 
 def warn_in_lines() -> None:
-    """Lets what is logged in passing reach a person as a line, once, wherever nobody else takes
-    care of the log.
-    """
+    """Show log warnings as single lines, each once, if no logging is configured."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Line())
         logging.lastResort.filters = [_Once()]
 
 
 class _Line(logging.Formatter):
-    """A warning with the error behind it, but not where it was raised: that is in the file, if the
-    fault is ours.
-    """
+    """Format a warning with its error, without a traceback; that is in the file."""
 
     def format(self, record: logging.LogRecord) -> str:
         error = record.exc_info[1] if record.exc_info else None
@@ -61,9 +54,7 @@ class _Line(logging.Formatter):
 
 
 class _Once(logging.Filter):
-    """Lets each message through once: what fails for one memory fails for the next in the same
-    way.
-    """
+    """Pass each message once: what fails for one memory fails for the next in the same way."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +76,8 @@ def _where(error: BaseException) -> str:
     except (
         OSError,
         ImportError,
-    ):  # a home that cannot be written, or a broken installation, may be what is wrong
+    ):
+        # A home that cannot be written, or a broken installation, may be what is wrong.
         last = traceback.extract_tb(error.__traceback__)[-1]
         return (
             f"It was at {Path(last.filename).name}, line {last.lineno}, of Holdfast "
@@ -106,12 +98,11 @@ def _write(file: Path, text: str) -> None:
 
 
 def details(error: BaseException) -> str:
-    """Versions, and where in the code an error and those behind it were raised; no messages and no
-    values.
-    """
+    """Return versions and tracebacks of an error and its causes, without messages and values."""
     lines = [f"Holdfast {__version__}, Python {platform.python_version()}, {platform.platform()}\n"]
     seen: list[BaseException] = []
     behind: BaseException | None = error
+    # Exceptions can refer to each other in a circle.
     while behind is not None and behind not in seen:
         seen.append(behind)
         lines += [f"\n{type(behind).__module__}.{type(behind).__qualname__}\n"]

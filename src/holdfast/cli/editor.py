@@ -1,4 +1,4 @@
-"""The person's own editor, for texts that are too long for a command line."""
+"""The user's editor, for texts that are too long for a command line."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from ..errors import InvalidInput
 
 
 def edit(file: Path, *, untouched: str) -> None:
-    """Opens a file in $VISUAL or $EDITOR and waits; `untouched` says what did not happen if that
-    fails.
+    """Open a file in $VISUAL or $EDITOR and wait. Raises InvalidInput, with `untouched`, on
+    failure.
     """
     environ = config.environment()
     editor = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
     try:
         ended = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
-    except (OSError, ValueError) as error:  # no such program, or a quote that nobody closed
+    except (OSError, ValueError) as error:
+        # No such program, or a quote that nobody closed.
         raise InvalidInput(
             f"{editor} could not be used ({error}). {untouched} Set $EDITOR to your editor."
         ) from error
@@ -34,9 +35,7 @@ def edited(
     untouched: str,
     ending: str = ".txt",
 ) -> str:
-    """What comes of a text in the person's editor. The file is for nobody else, and gone
-    afterwards.
-    """
+    """Return a text as edited by the user. The temporary file is private and deleted afterwards."""
     handle, name = tempfile.mkstemp(prefix="holdfast-", suffix=ending)
     file = Path(name)
     try:

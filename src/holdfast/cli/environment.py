@@ -1,8 +1,7 @@
-"""What a memory stands on here, for `holdfast doctor`: versions, extras, models, clients, the
-project, the disk.
+"""Environment checks for `holdfast doctor`: versions, extras, models, clients, project, disk.
 
-None of it is part of the store, and nothing that is missing here harms what is remembered; each
-note says what a thing would give, and how to get it.
+None of it is part of the store, and nothing missing here harms stored memories. Each note says what
+a thing provides and how to get it.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ State = Literal["fine", "missing", "wrong"]
 
 
 class Note(NamedTuple):
-    """One thing around the store: how it stands, and what to do about it, if anything."""
+    """One check: its state, and what to do about it."""
 
     topic: str
     state: State
@@ -44,8 +43,9 @@ EXTRAS = {
     "anthropic": "Anthropic's memory tool",
     "telemetry": "OpenTelemetry spans around the verbs",
 }
-"""What each optional part of an installation gives."""
+"""What each optional extra provides."""
 
+# File systems on which SQLite's locks are not reliable between machines.
 NETWORKED = frozenset(
     {
         "nfs",
@@ -61,12 +61,12 @@ NETWORKED = frozenset(
         "davfs",
     }
 )
-# Bytes: less than that is soon full.
+# Bytes of free space below which the disk counts as nearly full.
 ROOM = 100_000_000
 
 
 def notes(store: str | None) -> Iterator[Note]:
-    """Everything around a store that is worth knowing, the most general first."""
+    """Yield all checks around a store, the most general first."""
     settings = config.load()
     yield from _versions()
     yield from _extras()
@@ -96,14 +96,16 @@ def _extras() -> Iterator[Note]:
 
 
 def _packages(extra: str) -> list[str]:
-    """The packages that an extra consists of, as this installation knows it."""
+    """Return the packages of an extra, from the metadata of this installation."""
     import re
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
         every = requires("holdfast") or []
-    except PackageNotFoundError:  # run from its folder, not installed
+    except PackageNotFoundError:
+        # Run from its folder, not installed.
         return [extra]
+    # Metadata lists all requirements together, each with its extra in a marker.
     of_extra = re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""")
     return [
         re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in every if of_extra.search(line)
@@ -137,9 +139,7 @@ def _embedders(settings: config.Settings) -> Iterator[Note]:
 
 
 def _embedder(spec: str, settings: config.Settings) -> str:
-    """How an embedding model stands. One behind an address is asked for a vector, or nobody knows;
-    it may raise.
-    """
+    """Describe an embedding model. A remote one is called once, since only that proves it works."""
     from ..models.embeddings.base import embedder_for
     from ..retrieval.embedding_status import LOCAL, PROBE
 
@@ -176,7 +176,7 @@ def _language_model(settings: config.Settings) -> Note:
 
 
 def _clients() -> Iterator[Note]:
-    """Which agents on this machine have been given this memory, and whether that could run."""
+    """Check which agents on this machine use this memory, and whether their entries work."""
     from ..coding_agents.hooks.status import installed, lateness
     from ..coding_agents.mcp_entry import entry_states
     from ..records.roots import project_folder
@@ -240,7 +240,7 @@ def _project() -> Note:
 
 
 def _file(file: Path) -> Iterator[Note]:
-    """How the file of a store lies on its disk. It may not be there yet."""
+    """Check the store's file: permissions, free space, file system. It may not exist yet."""
     try:
         there = file.stat()
     except OSError:
@@ -255,7 +255,7 @@ def _file(file: Path) -> Iterator[Note]:
     size = there.st_size if there else 0
     free = shutil.disk_usage(folder).free
     told = f"{output.size(size)} at {file}, {output.size(free)} free"
-    # Cleaning up writes the file anew beside the old one.
+    # A vacuum writes a second copy, so it needs as much space as the file.
     if free < max(ROOM, size):
         yield Note(
             "disk", "wrong", told, "free some space, or move the file and set HOLDFAST_STORE"
@@ -274,7 +274,7 @@ def _file(file: Path) -> Iterator[Note]:
 
 
 def _file_system(folder: Path) -> str:
-    """The kind of file system that a folder is on; empty where the system does not say."""
+    """Return the file system type of a folder; empty where the system does not tell."""
     try:
         mounts = Path("/proc/mounts").read_text("utf-8", errors="replace")
     except OSError:
@@ -282,5 +282,6 @@ def _file_system(folder: Path) -> str:
     kinds = {
         line.split()[1]: line.split()[2] for line in mounts.splitlines() if len(line.split()) > 2
     }
+    # The nearest mount point above the folder is the one it is on.
     above = (folder, *folder.parents)
     return next((kinds[str(one)] for one in above if str(one) in kinds), "")

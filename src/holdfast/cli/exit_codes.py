@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and what a person is told of an error."""
+"""Exit codes and error messages of commands."""
 
 from __future__ import annotations
 
@@ -11,37 +11,33 @@ from ..errors import HoldfastError, InvalidInput
 from ..text.terminal import plain
 
 PARTLY = 3
-"""The exit code of a command that did a part of what it was told, named what it could not do, and
-can be run again.
-"""
+"""Exit code of a command that was done in part, named the failures, and can be run again."""
 
 ErrorText = tuple[str | None, int]
-"""What a person is told of an error, and the exit code; None for one that is a fault of this
-program.
-"""
+"""Message and exit code of an error; the message is None for an internal error."""
 
 
 def outcome(
     work: Callable[[], Any],
     told_otherwise: Callable[[BaseException], ErrorText] = lambda error: (None, 1),
 ) -> int:
-    """Runs a command and returns its exit code.
+    """Run a command and return its exit code.
 
-    0 fine, 1 not found or refused, 2 wrong usage, 3 partly done, 70 a fault of ours.
+    0 success, 1 not found or refused, 2 wrong usage, 3 partly done, 70 internal error.
     """
     try:
         result = work()
-        # Here, where it can still be told that nobody reads it.
+        # Flushed here, where a broken pipe can still be handled.
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except (BrokenPipeError, SystemExit) as error:
-        # The library that parses turns a broken pipe into an exit of its own.
+        # Click turns a broken pipe into SystemExit.
         if not isinstance(error, BrokenPipeError) and not isinstance(
             error.__context__, BrokenPipeError
         ):
             raise
-        # The reader of our output went away (`| head`): not our error, but nothing may be flushed
-        # any more.
+        # The reader of our output has gone (`| head`). That is no error, but the flush at exit
+        # would fail, so stdout goes to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
         return 0
     except (Exception, KeyboardInterrupt) as error:

@@ -1,4 +1,4 @@
-"""`holdfast mcp` by pipe, once its options are read. Clients start it at every launch, so it loads
+"""`holdfast mcp` over a pipe, after option parsing. Clients start it at every launch, so it loads
 little.
 """
 
@@ -28,7 +28,7 @@ def mcp(
     scope: list[str] | None = None,
     graph: bool = False,
 ) -> None:
-    """Answers a client over standard input and output until it closes them."""
+    """Serve a client over standard input and output until it closes them."""
     from ..server.mcp.dispatch import Methods
     from ..server.mcp.stdio import own_pipes, serve
 
@@ -40,9 +40,7 @@ def mcp(
 
 
 class Later:
-    """A memory that is opened when it is first needed, once, and closed with the rest; a failure is
-    tried again.
-    """
+    """A memory that is opened on first use, once; a failed attempt is repeated on the next use."""
 
     def __init__(
         self, stack: ExitStack, open_: Callable[[], AbstractContextManager[Holdfast]]
@@ -53,6 +51,7 @@ class Later:
         self._memory: Holdfast | None = None
 
     def __call__(self) -> Holdfast:
+        # Requests run in several threads; the memory must be opened once.
         with self._lock:
             if self._memory is None:
                 self._memory = self._stack.enter_context(self._open())
@@ -60,7 +59,7 @@ class Later:
 
 
 def tools_for(*, graph: bool) -> tuple[Tool, ...]:
-    """The ten tools, or those of the reference server for knowledge graphs."""
+    """Return the ten tools, or those of the reference knowledge-graph server."""
     if graph:
         from ..server.mcp.graph_tools import GRAPH_TOOLS
 

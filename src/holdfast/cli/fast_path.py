@@ -70,6 +70,7 @@ def understood(command: Callable[..., Any], words: Sequence[str]) -> dict[str, A
             value = True if attached is None else None
         else:
             value = _value(type_, next(rest, "-") if attached is None else attached)
+        # Unsure or repeated: typer decides, so that both parsers agree.
         if name is None or value is None or (name in given and not isinstance(value, list)):
             return None
         given[name] = [*given.get(name, ()), *value] if isinstance(value, list) else value

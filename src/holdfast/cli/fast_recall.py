@@ -1,4 +1,4 @@
-"""`holdfast recall`, once its options are read."""
+"""`holdfast recall`, after option parsing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def recall(
     scope: list[str] | None = None,
     json: bool = False,
 ) -> None:
-    """Finds what helps to answer a question, and prints it."""
+    """Find memories that help answer a question, and print them."""
     chosen = _chosen(format)
     if chosen and (json or why):
         raise InvalidInput(
@@ -46,6 +46,7 @@ def recall(
             since=parse_time(since),
             until=parse_time(until, end=True),
             as_of=parse_time(as_of, end=True),
+            # A brief applies the budget itself.
             tokens=None if chosen else tokens,
         )
         if chosen:

@@ -29,6 +29,7 @@ def show_forecast(
     from ..types import DAY
 
     now = hf.clock()
+    # Rounding repeats days when there are fewer than fifteen; the curve has each once.
     steps = [round(days * step / 15) for step in range(16)]
     curve = [(day, retention(memory, now + day * DAY)) for day in dict.fromkeys(steps)]
     threshold = hf.settings.decay_threshold

@@ -1,5 +1,5 @@
-"""Why nothing was found, where a slip is likelier than an empty memory: a misspelt scope, another
-file, half an id.
+"""Hints when nothing was found and a mistake is likely: a misspelt scope, another file, a partial
+id.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..client import Holdfast
 
 MOST_NAMED = 5
-# Memories whose ids are held against one that is not there.
+# Number of newest memories whose ids are compared.
 MOST_LOOKED_AT = 1_000
 
 
@@ -26,9 +26,7 @@ def tell_why(
     asked: str = "?",
     tokens: int | None = None,
 ) -> None:
-    """Says on standard error what to look at, when nothing was found for another reason than that
-    nothing fits.
-    """
+    """Print on stderr why nothing was found, unless it is simply that nothing matches."""
     if not asked.strip():
         print("The question is empty, so nothing was looked for.", file=sys.stderr)
         return
@@ -37,7 +35,8 @@ def tell_why(
         return
     try:
         known = [str(scope) for scope in hf.store.scopes()]
-    except HoldfastError:  # a login that may not see the scopes of others
+    except HoldfastError:
+        # A login that may not see the scopes of others.
         return
     if set(known) & set(map(str, hf.scopes)):
         if tokens is not None:
@@ -47,9 +46,7 @@ def tell_why(
 
 
 def _about_scopes(hf: Holdfast, known: list[str]) -> str:
-    """Why scopes hold nothing at all: they are misspelt, the store is another one, or it is the
-    first day.
-    """
+    """Explain why scopes are empty: misspelt, another store, or first use."""
     asked = [str(scope) for scope in hf.scopes]
     if known:
         more = ", …" if len(known) > MOST_NAMED else ""
@@ -61,9 +58,7 @@ def _about_scopes(hf: Holdfast, known: list[str]) -> str:
 
 
 def add_nearest(hf: Holdfast, error: NotFound) -> None:
-    """Adds to an error about a memory what may have been meant: those whose ids begin with what was
-    given.
-    """
+    """Add ids with the given prefix to a NotFound error about a memory."""
     given = error.fields.get("id")
     if not isinstance(given, str) or not str(error).startswith("No memory "):
         return

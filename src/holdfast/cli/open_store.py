@@ -1,4 +1,4 @@
-"""What a command begins with: the memory it works on, and what it was given."""
+"""Start of a command: the memory it works on, and its input."""
 
 from __future__ import annotations
 
@@ -27,16 +27,14 @@ if TYPE_CHECKING:
 
 
 def here() -> tuple[RecordRoot, ...]:
-    """The places whose records count where the command runs: the project's around this folder, and
-    the person's own.
-    """
+    """Return the record roots that count in this folder: the project's and the person's."""
     from ..records.roots import places_here
 
     return places_here(folder_here())
 
 
 def folder_here() -> Path:
-    """The folder in which the command runs; the topmost one where that was removed."""
+    """Return the working directory; the root directory if it was removed."""
     try:
         return working_folder()
     except NotFound:
@@ -44,7 +42,7 @@ def folder_here() -> Path:
 
 
 def working_folder() -> Path:
-    """The same for a command that works on it: NotFound where it was removed."""
+    """Return the working directory. Raises NotFound if it was removed."""
     try:
         return Path.cwd()
     except OSError as error:
@@ -54,9 +52,7 @@ def working_folder() -> Path:
 
 
 def project_folder_here() -> Path:
-    """The top of the project in which the command runs, or of the repository, or the folder
-    itself.
-    """
+    """Return the top of the project, else of the repository, else the working directory."""
     from ..records.roots import project_folder
 
     return project_folder(working_folder())
@@ -74,23 +70,22 @@ def open_memory(
     quiet: bool = False,
     project: bool = False,
 ) -> Iterator[Holdfast]:
-    """An open memory for one command; embedding in the `background` would only delay the end of a
-    short one.
+    """Open the memory for one command.
 
-    Into a store that is new or was deleted, what the project has indexed is indexed again, unless
-    told otherwise. A command that has no use for an empty store does not `make` one at a path that
-    was given to it. What was left out, or what recall went without, is said at the end, unless the
-    command is `quiet` because it says so itself. One that works on the `project` around it does so
-    whatever the setting `scope` says: that is whose memory it is, not which project.
+    `background` embeds in a thread, which would only delay the end of a short command. `index`
+    rebuilds the project's index in a new or deleted store. `make` allows creating a store at a
+    given path. `quiet` suppresses the warnings about damaged rows and missing models, for commands
+    that report these themselves. `project` includes the project around the folder, whatever the
+    setting `scope` says.
     """
-    # The database loads here, so that help and completion do without.
+    # Imported here, so that help and completion start without the database.
     from ..client import Holdfast
     from ..storage.damage import Damages
 
     Damages.logged = False
     settings = config.load()
     places = here()
-    # Outside of a project: in one, a store that was deleted comes back out of the records.
+    # Only outside a project: inside, a deleted store is rebuilt from the records.
     is_read = retention_mode.chosen(settings.memory_mode, mode) != "incognito"
     if store and is_read and not make and all(place.name != "project" for place in places):
         _check_there(store)
@@ -109,12 +104,13 @@ def open_memory(
             _index_again(hf)
         yield hf
     except RowDamaged:
-        quiet = True  # the error names it
+        # The error names it.
+        quiet = True
         raise
     except NotFound as error:
         from .hints import add_nearest
 
-        # What is wrong with the store now is not what is to be told.
+        # A problem with the store must not hide the original error.
         with suppress(HoldfastError):
             add_nearest(hf, error)
         raise
@@ -132,7 +128,7 @@ def _scopes_of(
     *,
     project: bool,
 ) -> list[str]:
-    """The scopes of a command: those that were given, or the default and the project around it."""
+    """Return the scopes of a command: those given, or the default and the project around it."""
     given = [scope] if isinstance(scope, str) else list(scope or ())
     scopes = scopes_meant(given or ([default] if default else []), places)
     if project and not given:
@@ -142,27 +138,26 @@ def _scopes_of(
 
 
 def _file_warnings(hf: Holdfast) -> list[str]:
-    """What a person should know of the record files that were read."""
+    """Return warnings about the record files that were read."""
     from ..base_client import files_of
 
     return list(files_of(hf).followed.warnings)
 
 
 def _warnings(hf: Holdfast) -> list[str]:
-    """What was left out of the answer, or what it went without."""
-    # Every recall ends here, so it is asked without loading a namespace.
+    """Return what was left out of the answer, or which models were missing."""
+    # Called at the end of every recall, so it must not import a namespace.
     from ..base_client import warnings_of
 
     try:
         return warnings_of(hf)
-    except HoldfastError:  # what is wrong with the store as a whole is told already
+    except HoldfastError:
+        # What is wrong with the store as a whole is told already.
         return []
 
 
 def _check_there(store: str) -> None:
-    """Raises NotFound for a path at which there is nothing: likelier a slip than a memory that is
-    still empty.
-    """
+    """Raise NotFound for a path without a store: more likely a mistake than an empty memory."""
     from ..storage.connect import check_place, is_server
 
     check_place(store)
@@ -186,12 +181,11 @@ def _index_again(hf: Holdfast) -> None:
 
 
 def scopes_meant(given: Sequence[str], places: Sequence[RecordRoot]) -> list[str]:
-    """The scopes that words mean where a command runs: `project` and `personal` (or
-    `assistant`) are those of the places there.
+    """Return the scopes for the given words; `project` and `personal` (or `assistant`) depend on
+    the folder.
 
-    No words mean the person's own scope, and for reading also that of their records, and in a
-    project what is known there. A repository of which past sessions were imported is such a project
-    too, though it keeps no records.
+    No words mean the person's own scope, their records, and the project around the folder. A
+    repository whose sessions were imported counts as a project too.
     """
     known: dict[str, str] = {place.name: str(place.scope) for place in places}
     if "assistant" in known:
@@ -211,15 +205,15 @@ def scopes_meant(given: Sequence[str], places: Sequence[RecordRoot]) -> list[str
 
 
 def doctor_of(hf: Holdfast, *words: str) -> str:
-    """The command that looks after the store of a memory, as it can be typed here."""
+    """Return the `doctor` command for the store of a memory."""
     from ..base_client import command_for
 
     return command_for(hf, "doctor", *words)
 
 
 def _noted_here() -> str:
-    """The scope of the project around this folder, if past sessions of it were taken in; else
-    nothing.
+    """Return the scope of the project here if its past sessions were imported; else an
+    empty text.
     """
     from ..records.roots import noted_place
 
@@ -228,15 +222,13 @@ def _noted_here() -> str:
 
 
 def is_meant_here(scope: str) -> bool:
-    """Whether a command that names no scope works on this one, where it runs now."""
+    """Whether a command without --scope, run here, works on this scope."""
     chosen = config.load().scope
     return scope in scopes_meant([chosen] if chosen else [], here())
 
 
 def undo_command(hf: Holdfast, scope: str = "") -> str:
-    """The command that takes back the last run, which wrote to `scope` or the first, as it can be
-    typed here.
-    """
+    """Return the command that undoes the last run, with the options needed here."""
     import shlex
 
     from ..storage.connect import location_of
@@ -252,8 +244,8 @@ def undo_command(hf: Holdfast, scope: str = "") -> str:
 
 
 def parse_time(text: str | None, *, end: bool = False) -> Micros | None:
-    """A time from the command line: ISO, or words such as 'last week' (its beginning, or its
-    `end`).
+    """Parse a time: ISO, or words such as 'last week' (its start, or its `end`). Raises
+    InvalidInput.
     """
     if not text:
         return None
@@ -268,9 +260,8 @@ def parse_time(text: str | None, *, end: bool = False) -> Micros | None:
         rest = text
         for span in found:
             rest = rest.replace(span.text, "")
-        if not found or any(
-            map(str.isdigit, rest)
-        ):  # of a date that cannot be, the year alone is understood
+        if not found or any(map(str.isdigit, rest)):
+            # Of a date that cannot be, the year alone is understood.
             raise InvalidInput(
                 f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last "
                 "week'."
@@ -284,12 +275,13 @@ def parse_time(text: str | None, *, end: bool = False) -> Micros | None:
     except (
         OverflowError,
         ValueError,
-    ):  # the first and last days there are have no local time everywhere
+    ):
+        # The first and last days there are have no local time everywhere.
         return from_datetime(written)
 
 
 def text_or_stdin(text: str | None, *, what: str) -> str:
-    """The text given, or what is piped in."""
+    """Return the given text, or standard input. Raises InvalidInput without either."""
     if text is not None and text != "-":
         return text
     if sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""How things look: tables and colours for people, plain lines when piped, JSON for scripts."""
+"""Output: tables and colours for people, plain lines for pipes, JSON for scripts."""
 
 from __future__ import annotations
 
@@ -21,33 +21,32 @@ if TYPE_CHECKING:
     from ..storage.protocol import Spent
 
 LONG = ("text", "why")
-"""Columns of a table that hold whole sentences."""
-# Columns that a sentence needs to be read with ease.
+"""Columns that contain whole sentences."""
+# Minimum width at which a sentence is readable.
 LEAST = 30
 
 
 def when(micros: Micros | None) -> str:
-    """A time for people, in their own time zone, to the minute."""
+    """Format a time for people: local time zone, to the minute."""
     if micros is None:
         return ""
     return to_datetime(micros).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def json_time(micros: Micros | None) -> str | None:
-    """A time for scripts: ISO 8601 in UTC."""
+    """Format a time for scripts: ISO 8601 in UTC."""
     return None if micros is None else iso(micros)
 
 
 def emit(value: Any) -> None:
-    """Prints one JSON document."""
+    """Print one JSON document."""
+    # An output that is not UTF-8 could not encode every character, so JSON escapes are used.
     is_narrow = (getattr(sys.stdout, "encoding", None) or "").lower() not in ("utf-8", "utf8")
     print(escaped(json.dumps(value, ensure_ascii=is_narrow, indent=2)))
 
 
 def left_out(damaged: Sequence[object], doctor: str) -> None:
-    """Names the rows that could not be read, if there are any, and ends the command as one that was
-    done in part.
-    """
+    """List damaged rows, if any, and exit with PARTLY."""
     for one in damaged:
         print(f"Left out, because it cannot be read: {plain(str(one))}.", file=sys.stderr)
     if damaged:
@@ -62,19 +61,18 @@ def tell_each(
     *,
     as_json: bool,
 ) -> None:
-    """Tells of each change as it is made; for scripts as one JSON document, a list if there are
-    several.
-    """
+    """Report each change as it is made; for scripts, one JSON document with all."""
     if not as_json:
         for changed in changes:
             say(changed)
         return
     told = [json_of(changed) for changed in changes]
+    # One id gives one object, so that simple scripts need no list.
     emit(told[0] if len(told) == 1 else told)
 
 
 def memory_json(memory: Memory, **more: Any) -> dict[str, Any]:
-    """A memory for scripts: every field that says something, times in ISO."""
+    """Return a memory for scripts: all non-empty fields, times in ISO."""
     fields = asdict(memory)
     fields["scope"] = str(memory.scope)
     fields["layer"] = memory.layer
@@ -114,9 +112,7 @@ def table(
     empty: str,
     headed: bool = False,
 ) -> None:
-    """A table on a terminal; the same cells separated by tabs when piped, below their names if they
-    are `headed`.
-    """
+    """Print a table on a terminal, or tab-separated cells to a pipe, with names if `headed`."""
     cells = [[plain(cell) for cell in row] for row in rows]
     if not cells:
         print(empty)
@@ -124,6 +120,7 @@ def table(
         _rich_table(columns, cells)
     else:
         for row in [[*columns], *cells] if headed else cells:
+            # Tabs and line ends inside a cell would break the columns for `cut` and `awk`.
             print("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
 
 
@@ -159,8 +156,8 @@ def _stacked(
     widths: Sequence[int],
     rows: list[list[str]],
 ) -> None:
-    """The same where it is narrow: what is long goes below the other cells, so that an id stays
-    whole for copying.
+    """Print a table for a narrow terminal: long cells go below the others, so that ids stay
+    whole.
     """
     from rich.cells import cell_len
     from rich.padding import Padding
@@ -201,9 +198,7 @@ def memories(found: Sequence[Memory]) -> None:
 
 
 def typed(memory: Memory, width: int) -> str:
-    """A memory of an agent in one line: number, type, category, when it was stored, and how it
-    begins.
-    """
+    """Format an agent's memory in one line: number, type, category, time and beginning."""
     text = plain(" ".join(memory.content.split()))[:width]
     return (
         f"#{memory.seq} [{memory.layer}:{plain(memory.category)}] "
@@ -212,9 +207,7 @@ def typed(memory: Memory, width: int) -> str:
 
 
 def waiting(count: int, **options: str) -> str:
-    """That memories wait for a decision, in one line; `options` say where, if not in the usual
-    place.
-    """
+    """Format a line saying that memories wait for review; `options` name store and scope."""
     from shlex import quote
 
     where = "".join(f" --{name} {quote(value)}" for name, value in options.items())
@@ -225,7 +218,7 @@ def waiting(count: int, **options: str) -> str:
 
 
 def hits(found: Sequence[Hit], *, reasons: bool) -> None:
-    """What recall found, best first."""
+    """Print recall results, best first."""
     columns = ("score", "id", "kind", "when", "text", *(("why",) if reasons else ()))
     rows = [
         (
@@ -242,7 +235,7 @@ def hits(found: Sequence[Hit], *, reasons: bool) -> None:
 
 
 def _told(memory: Memory) -> str:
-    """What a memory says on one line: who said it, and where it was read, if anywhere."""
+    """Format a memory in one line, with its author and source file."""
     place = read_in(memory)
     return (
         f"{memory.author}: " * bool(memory.author)
@@ -252,7 +245,7 @@ def _told(memory: Memory) -> str:
 
 
 def brief(text: str, format: str) -> None:
-    """A brief as it is; nothing at all for an empty one."""
+    """Print a brief unchanged; print nothing if it is empty."""
     if format == "json":
         # What the output cannot hold is escaped there as JSON wants it.
         emit(json.loads(text))
@@ -261,14 +254,14 @@ def brief(text: str, format: str) -> None:
 
 
 def fields(pairs: Iterable[tuple[str, Any]]) -> None:
-    """Names and values, one a line, empty ones left out."""
+    """Print name-value pairs, one per line, without empty values."""
     for name, value in pairs:
         if value not in (None, "", (), {}, []):
             print(f"{name:<12} {plain(str(value))}")
 
 
 def size(count: float) -> str:
-    """How much room something takes, for people.
+    """Format a number of bytes for people.
 
     >>> size(250), size(12_300_000_000)
     ('250 bytes', '12.3 GB')
@@ -282,7 +275,7 @@ def size(count: float) -> str:
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Progress]:
-    """A progress bar on standard error, shown only to a person."""
+    """Show a progress bar on stderr, only on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -301,13 +294,13 @@ def progress(label: str, total: int | None = None) -> Iterator[Progress]:
 
 
 def advance(bar: Progress, steps: int) -> None:
-    """Moves the first task of a bar on."""
+    """Advance the first task of a bar."""
     task: TaskID = bar.tasks[0].id
     bar.advance(task, steps)
 
 
 def cost(asked: Spent) -> str:
-    """What something would cost, for people: about how much a language model would be asked."""
+    """Describe an estimated cost in language model calls."""
     if not asked.calls:
         return "No language model would be asked."
     return (
@@ -322,7 +315,7 @@ def times(count: int) -> str:
 
 
 def spending(used: Mapping[str, int]) -> str:
-    """What language models were asked today, for people; empty where they were not."""
+    """Describe today's language model usage; empty if there was none."""
     if not used["calls"]:
         return ""
     return f"asked {times(used['calls'])} today, {used['tokens']:,} of {used['per_day']:,} tokens"

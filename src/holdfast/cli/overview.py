@@ -1,6 +1,4 @@
-"""What `holdfast` alone prints: a map of what it can do, by what people want, with a command to
-start each with.
-"""
+"""Overview that `holdfast` alone prints: what people want, and the command to start with."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from .. import __version__, config
 
 
 class Way(NamedTuple):
-    """One thing that people want: the command that begins it, and those that come after."""
+    """One goal: its first command, and those that follow."""
 
     wish: str
     start: str
@@ -48,7 +46,7 @@ WAYS = (
 
 
 def tell() -> None:
-    """Prints the map: one screen, with colours only where a terminal wants them."""
+    """Print the overview on one screen, with colours only on a terminal."""
     bold, dim, plain = ("\033[1m", "\033[2m", "\033[0m") if _coloured() else ("", "", "")
     print(
         f"{bold}holdfast {__version__}{plain}  long-term memory for AI agents: one file, no "
@@ -62,4 +60,5 @@ def tell() -> None:
 
 def _coloured() -> bool:
     environ = config.environment()
+    # NO_COLOR and TERM=dumb are the usual ways to refuse colours.
     return sys.stdout.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"

@@ -1,6 +1,4 @@
-"""The records that count where a command runs: opened, found by id, offered to the shell, told to
-scripts.
-"""
+"""Records for commands: open them, find them by id, complete ids, convert to JSON."""
 
 from __future__ import annotations
 
@@ -38,14 +36,15 @@ Where = Literal["project", "personal", "assistant"]
 
 
 def place_name(where: Where | None) -> PlaceName | None:
-    """The engine's name of a place for records."""
+    """Return the internal name of a place."""
     return "assistant" if where == "personal" else where
 
 
 @contextmanager
 def open_records(store: str | None) -> Iterator[Holdfast]:
-    """A memory of records only: the project's, if there is one around this folder, and the person's
-    own.
+    """Open a memory with records only: the project's, if any, and the person's own.
+
+    Raises InvalidInput if memory is incognito.
     """
     with open_memory(store, [str(place.scope) for place in here()]) as hf:
         if not hf.records.places:
@@ -54,12 +53,12 @@ def open_records(store: str | None) -> Iterator[Holdfast]:
 
 
 def every_record(hf: Holdfast) -> list[Memory]:
-    """Those in use, the one changed last first, and then those that were put away."""
+    """Return active records, latest change first, then archived ones."""
     return [*hf.records.list(), *hf.records.list(archived=True)]
 
 
 def record_of(hf: Holdfast, ref: str) -> Memory:
-    """The record with this id; NotFound names the nearest ones."""
+    """Return the record with this id. Raises NotFound, with the nearest ids."""
     with suppress(NotFound):
         found = hf.get(ref)
         if is_record(found):
@@ -75,9 +74,7 @@ def _nearest(hf: Holdfast, ref: str) -> str:
 
 
 def chosen_place(hf: Holdfast, name: str | None) -> RecordRoot:
-    """The place with that name; without one, the project's, or the person's own where there is no
-    project.
-    """
+    """Return the named place; by default the project's, else the person's. Raises InvalidInput."""
     for place in hf.records.places:
         if name in (None, place.name):
             return place
@@ -85,22 +82,22 @@ def chosen_place(hf: Holdfast, name: str | None) -> RecordRoot:
 
 
 def place_of(hf: Holdfast, record: Memory) -> RecordRoot:
-    """Where the file of a record lies."""
+    """Return the place of a record."""
     return next(place for place in hf.records.places if place.scope == record.scope)
 
 
 def file_of(hf: Holdfast, record: Memory) -> Path:
-    """The file of a record."""
+    """Return the file of a record."""
     return place_of(hf, record).root / str(record.metadata["file"])
 
 
 def near(path: Path) -> Path:
-    """A path as it is seen from here, where that is shorter."""
+    """Return a path relative to the working directory if it lies below it."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def headline(record: Memory) -> str:
-    """A record in a few words."""
+    """Return a record in a few words."""
     return shorten(record.title or record.content, 60)
 
 
@@ -109,9 +106,7 @@ def record_json(
     record: Memory,
     **more: Any,
 ) -> dict[str, Any]:
-    """A record for scripts: a memory like all others, with its file and the words it is found
-    by.
-    """
+    """Return a record for scripts: a memory with its file, keywords and aliases."""
     aliases = list(record.metadata.get("aliases", ()))
     return output.memory_json(
         record,
@@ -127,7 +122,7 @@ def record_json(
 
 
 def complete_records(incomplete: str) -> list[tuple[str, str]]:
-    """Ids of records that start with what was typed, with their titles."""
+    """Ids of records with the typed prefix, with their titles."""
     try:
         with open_records(None) as hf:
             return [

@@ -1,6 +1,4 @@
-"""A conversation in the terminal: lines in, answers as they come, a few commands that start with a
-slash.
-"""
+"""A conversation in the terminal: prompts, streamed answers, and slash commands."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from ..agents.role_memory import RoleMemory
     from ..types import Memory
 
-# memories that /memory shows, and characters of each
+# Number of memories that /memory shows, and characters of each.
 LATEST = 10
 SHOWN = 100
 HELP = """\
@@ -51,16 +49,18 @@ Enter sends. Alt-Enter, or a backslash at the end of a line, starts a new line.
 Ctrl-C stops an answer."""
 
 Read = Callable[[], str]
-# "/etc/hosts is important" is something to say, not a command.
+# One word after the slash: "/etc/hosts is important" is a prompt, not a command.
 _COMMAND = re.compile(r"/(?P<name>\w+)(?:\s+(?P<rest>.*))?$", re.DOTALL)
 
 
 class _Hangup(BaseException):
-    """The terminal was closed, or the process is to end."""
+    """The terminal was closed, or the process received SIGTERM."""
 
 
 def converse(conversation: Conversation, *, resume: bool) -> bool:
-    """Talks until the person ends it, then ends the session; whether every prompt was answered."""
+    """Talk until the user ends it, then end the session; return whether every prompt was
+    answered.
+    """
     for number in (
         (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
     ):
@@ -87,9 +87,7 @@ def converse(conversation: Conversation, *, resume: bool) -> bool:
 
 
 class _Ended(NamedTuple):
-    """How a conversation ended: why, whether every prompt was answered, and the one that follows,
-    if one does.
-    """
+    """How a conversation ended, whether every prompt was answered, and the next conversation."""
 
     reason: str
     answered: bool
@@ -97,13 +95,14 @@ class _Ended(NamedTuple):
 
 
 def _held(conversation: Conversation, read: Read) -> _Ended:
-    """Talks until the session is to end, then ends it, whatever the reason is."""
+    """Talk until the session ends, and end it whatever the reason."""
     ended = _Ended("ended", answered=True)
     hurry = False
     try:
         ended = _turns(conversation, read)
     except _Hangup:
         ended = _Ended("terminated", answered=False)
+        # The system may kill the process soon, so slow consolidation is skipped.
         hurry = True
     except BaseException:
         hurry = True
@@ -114,13 +113,11 @@ def _held(conversation: Conversation, read: Read) -> _Ended:
 
 
 def tell_waiting(memory: RoleMemory | None) -> None:
-    """Says in one line that memories wait for a decision, and how to make it; nothing where none
-    do.
-    """
+    """Print a line if memories wait for review."""
     try:
         count = memory.proposals if memory else 0
     except HoldfastError:
-        # Whoever uses the memory next will say what is wrong with it.
+        # The next use of the memory reports what is wrong with it.
         return
     if memory and count:
         print(
@@ -129,7 +126,7 @@ def tell_waiting(memory: RoleMemory | None) -> None:
 
 
 def _keeps(conversation: Conversation) -> bool:
-    """Whether what is typed may stay on disk for the next time."""
+    """Whether typed prompts may be stored on disk."""
     memory = conversation.agent.memory
     return memory is not None and not memory.incognito
 
@@ -160,6 +157,7 @@ def _turns(conversation: Conversation, read: Read) -> _Ended:
         except EOFError:
             return _Ended("ended", answered)
         except KeyboardInterrupt:
+            # At a terminal Ctrl-C only clears the line; from a script it ends the session.
             if not sys.stdin.isatty():
                 return _Ended("interrupted", answered)
             print("Ctrl-D or /end ends the session.")
@@ -175,7 +173,8 @@ def _turns(conversation: Conversation, read: Read) -> _Ended:
                 return _Ended("ended", answered, conversation.following(rest))
             except HoldfastError as error:
                 print(plain(f"Error: {error}"), file=sys.stderr)
-        elif prompt.strip() or conversation.waiting:  # Enter alone is an answer to a question
+        elif prompt.strip() or conversation.waiting:
+            # Enter alone is an answer to a question.
             answered = _turn(conversation, prompt) and answered
 
 
@@ -266,10 +265,9 @@ def _tell_each(memories: Sequence[Memory], *, nothing: str = "") -> None:
 
 
 def reader(name: str, *, keep: bool) -> Read:
-    """How the next prompt is read: with history and editing from a person, line by line from a
-    pipe.
+    """Return the function that reads a prompt: an editor at a terminal, lines from a pipe.
 
-    `keep` says whether what is typed may be kept for the next time.
+    `keep` says whether prompts may be stored for the next time.
     """
     return _editing_reader(name, keep=keep) if sys.stdin.isatty() else _line_reader
 
@@ -329,8 +327,8 @@ def _editing_reader(name: str, *, keep: bool) -> Read:
 
 
 def _history(name: str) -> History:
-    """What was typed before, without secrets, for its writer's eyes only; nothing where it cannot
-    be kept.
+    """Return the prompt history, without secrets and readable only by its owner; in memory if the
+    file cannot be written.
     """
     from prompt_toolkit.history import FileHistory, InMemoryHistory
 
@@ -348,5 +346,5 @@ def _history(name: str) -> History:
 
 
 def history_file(name: str) -> Path:
-    """Where the prompts that were typed to an agent are kept for the arrow keys."""
+    """Return the file with the prompts typed to an agent."""
     return config.agent_store(name).with_suffix(".history")

@@ -15,6 +15,7 @@ T = TypeVar("T")
 @contextmanager
 def ended_by_signals(stop: threading.Event) -> Iterator[None]:
     """Set `stop` on Ctrl-C and SIGTERM, so that work ends after its current step."""
+    # Restored afterwards: the caller may have its own handlers.
     before = {
         number: signal.signal(number, lambda *_: stop.set())
         for number in (signal.SIGINT, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""How one text became another, word by word."""
+"""Difference between two texts, word by word."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 Part = tuple[Literal["same", "gone", "new"], str]
-# A word, one character of a script without spaces, white space, or a mark.
+# A word, one character of a script without spaces (Chinese, Japanese), white space, or
+# punctuation.
 _UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _PIECE = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
 
 
 def word_diff(old: str, new: str) -> list[Part]:
-    """The words of both texts in order: those they share, those that are gone, those that are new.
+    """Return the words of both texts in order, marked as common, removed or added.
 
     >>> word_diff("green tea", "black tea")
     [('gone', 'green'), ('new', 'black'), ('same', ' tea')]
@@ -23,6 +24,7 @@ def word_diff(old: str, new: str) -> list[Part]:
 
 
 def _parts(old: list[str], new: list[str]) -> Iterator[Part]:
+    # `autojunk` would ignore frequent words in long texts.
     for what, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if what == "equal":
             yield "same", "".join(old[i1:i2])
@@ -34,6 +36,6 @@ def _parts(old: list[str], new: list[str]) -> Iterator[Part]:
 
 
 def marked(parts: list[Part]) -> str:
-    """A difference without colours: what is gone as [-words-], what is new as {+words+}."""
+    """Format a difference without colours: removed as [-words-], added as {+words+}."""
     signs = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
     return "".join(signs[what].format(text) for what, text in parts)

@@ -25,7 +25,8 @@ class Change(NamedTuple):
 def read(file: Path) -> str | None:
     """The text of a file, or None when there is none."""
     try:
-        return file.read_bytes().decode("utf-8")  # line ends as they are
+        # Line ends as they are.
+        return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
     except OSError as error:

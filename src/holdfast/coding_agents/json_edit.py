@@ -35,7 +35,8 @@ class Entry(NamedTuple):
     key: str
     # Of the key, or of the element.
     start: int
-    value: int  # where the value begins
+    # Where the value begins.
+    value: int
     end: int
 
 
@@ -49,7 +50,8 @@ def entries(text: str, at: int) -> list[Entry]:
         key = ""
         if named:
             key, place = _DECODER.raw_decode(text, place)
-            place = _skip(text, _skip(text, place) + 1)  # over the colon
+            # Over the colon.
+            place = _skip(text, _skip(text, place) + 1)
         value, (_, end) = place, _DECODER.raw_decode(text, place)
         found.append(Entry(key, start, value, end))
         place = _skip(text, end)

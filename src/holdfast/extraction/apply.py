@@ -1,8 +1,7 @@
-"""What becomes of candidates: each is compared with what is known, then committed, held, proposed
-or dropped.
+"""Apply the decisions about candidates: commit, hold, propose or drop each one.
 
-Reading and comparing come before the transaction, because they take their time; a `Scribe` then
-writes all of it down inside one, and looks again at whatever may have changed meanwhile.
+Reading and comparing happen before the transaction, because they are slow. A `DecisionWriter` then
+writes everything in one transaction and re-checks whatever may have changed in between.
 """
 
 from __future__ import annotations
@@ -47,15 +46,13 @@ WAITING = "held"
 
 
 def pages(turns: Sequence[Memory]) -> Iterator[Sequence[Memory]]:
-    """The turns of a session in steps of thirty."""
+    """Yield the turns of a session in pages of `PAGE`."""
     for start in range(0, len(turns), PAGE):
         yield turns[start : start + PAGE]
 
 
 def found_in(turns: Sequence[Memory], extractor: Extractor) -> list[Candidate]:
-    """What an extractor finds in turns and the turns bear out, said once each: a model's promise is
-    checked.
-    """
+    """Extract candidates, keep those whose quote occurs in its turn, and merge duplicates."""
     texts = {turn.id: turn for turn in turns}
     found = [one for page in pages(turns) for one in extractor.extract(page)]
     sound = [
@@ -69,7 +66,7 @@ def near(
     scope: Scope,
     candidate: Candidate,
 ) -> Memories:
-    """The active memories of the candidate's kind that share most words with it."""
+    """Active memories of the candidate's kind that share the most words with it."""
     return sharing_words(store, Filter((scope,), kinds=(candidate.kind,)), candidate.content)
 
 
@@ -79,8 +76,9 @@ def decided(
     candidates: Sequence[tuple[Candidate, Micros]],
     complete: Complete | None,
 ) -> list[Decision]:
-    """What to do with each candidate, said at a time, given what is known; a model is asked where
-    it is not plain.
+    """Decide what to do with each (candidate, time said) pair, given what is known.
+
+    With `complete`, a model settles the cases that rules cannot.
     """
     compares = [(one, near(store, scope, one), said_at) for one, said_at in candidates]
     decisions = [decide(one, known, said_at) for one, known, said_at in compares]
@@ -99,9 +97,7 @@ def _of_its_sort(
     candidate: Candidate,
     but: Memories,
 ) -> Memories:
-    """The newest facts of a candidate's category besides those that share words with it: perhaps
-    about the same.
-    """
+    """Newest facts in the candidate's category, without those in `but`; possible collisions."""
     if candidate.triple is None:
         return []
     where = Filter((scope,), kinds=(candidate.kind,), categories=(candidate.category,))
@@ -114,7 +110,7 @@ def _of_its_sort(
 
 @dataclass(frozen=True, slots=True)
 class DecisionWriter:
-    """Writes down what was decided about a session, inside one transaction."""
+    """Writes the decisions about one session inside one transaction."""
 
     tx: Transaction
     session: Session
@@ -131,7 +127,7 @@ class DecisionWriter:
         verdict: Verdict,
         timing: str,
     ) -> bool:
-        """Carries out what was decided about a candidate; whether there is a new memory."""
+        """Apply a decision; return whether it created a memory."""
         candidate = decision.candidate
         if isinstance(decision, Ignore):
             self.note(candidate.source, verdict.instead("drop", decision.reason), candidate)
@@ -149,7 +145,7 @@ class DecisionWriter:
         return True
 
     def hold(self, judged: JudgedCandidate) -> Memory | None:
-        """Stores a candidate that waits for the end of its session; nothing recalls it."""
+        """Store a candidate until the end of its session; recall ignores it."""
         memory = self._built(judged.candidate, judged.verdict, WAITING)
         if memory is None:
             return None
@@ -164,7 +160,7 @@ class DecisionWriter:
         return held
 
     def propose(self, judged: JudgedCandidate) -> Memory | None:
-        """Stores a candidate that waits for a person."""
+        """Store a candidate as a proposal that needs human approval."""
         memory = self._built(judged.candidate, judged.verdict, WAITING)
         if memory is None or self._is_turned_down(memory, judged.verdict, judged.candidate):
             return None
@@ -182,9 +178,7 @@ class DecisionWriter:
         reason: str,
         **fields: Any,
     ) -> bool:
-        """Lets a held memory, which rests on these turns, join what is known; whether it is a new
-        one.
-        """
+        """Activate a held memory that rests on `turns`; return whether it is a new memory."""
         if isinstance(decision, Ignore):
             self.refuse(held, decision.reason)
             return False
@@ -225,7 +219,7 @@ class DecisionWriter:
         return True
 
     def refuse(self, held: Memory, reason: str) -> None:
-        """Puts a held memory away; it is kept with the reason, and can be restored."""
+        """Archive a held memory with the reason; it can be restored."""
         commit.set_status(
             self.tx,
             held,
@@ -240,7 +234,7 @@ class DecisionWriter:
         verdict: Verdict,
         candidate: Candidate | None = None,
     ) -> None:
-        """Keeps on a turn that something of it was dropped, and why; not what."""
+        """Record on a turn that something was dropped and why, but not what it said."""
         fresh = self.tx.memory(self.session.scope, turn)
         if fresh is None:
             return
@@ -255,8 +249,9 @@ class DecisionWriter:
         self.tx.change(fresh, metadata={**fresh.metadata, "decisions": decisions})
 
     def withdraw(self, turns: Mapping[str, str]) -> int:
-        """Puts away turns that are not to be remembered, and all that rests on nothing else; how
-        many memories went.
+        """Archive turns that must not be remembered and memories that rest only on them.
+
+        Returns the number of memories archived, turns not counted.
         """
         for turn, reason in turns.items():
             self.note(turn, Verdict("drop", reason))
@@ -296,7 +291,7 @@ class DecisionWriter:
         verdict: Verdict,
         candidate: Candidate,
     ) -> bool:
-        """Whether a person has turned the same words down; then that is noted on the turn."""
+        """Whether a person rejected the same words; if so, note it on the turn."""
         if not permission_checks.is_turned_down(self.tx, memory, "model"):
             return False
         self.note(
@@ -307,7 +302,7 @@ class DecisionWriter:
         return True
 
     def waiting(self) -> Memories:
-        """What of this session is held."""
+        """Held memories of this session."""
         return [
             one
             for one in self.tx.sessions.memories(self.session.scope, self.session.id, named=True)
@@ -315,7 +310,7 @@ class DecisionWriter:
         ]
 
     def _known(self, decision: Decision) -> Memory | None:
-        """What says the same as it is inside this transaction; None when there is none any more."""
+        """The duplicate as this transaction sees it; None if it is no longer active."""
         if not isinstance(decision, Bump):
             return None
         fresh = self.tx.memory(decision.known.scope, decision.known.id)
@@ -389,9 +384,7 @@ class DecisionWriter:
         verdict: Verdict,
         timing: str,
     ) -> Memory | None:
-        """The memory of a candidate; None when nothing is left of it without secrets, or it is no
-        statement.
-        """
+        """Build a candidate's memory; None if it is empty after redaction or too large."""
         source = self.sources[candidate.source]
         draft = Draft(
             content=candidate.content,
@@ -429,9 +422,7 @@ def demote(
     at: Micros,
     reason: str,
 ) -> None:
-    """Retires a fact because another has taken its place; should it come back, it is hardly sure
-    and fades quickly.
-    """
+    """Retire a replaced fact; if it is restored, its confidence is low and decays fast."""
     fresh = tx.memory(old.scope, old.id)
     if fresh is not None and fresh.id != new.id:
         fresh = tx.change(
@@ -458,7 +449,7 @@ def retire(
     at: Micros,
     reason: str,
 ) -> None:
-    """Takes a memory out of recall because another has taken its place; the two are linked."""
+    """Retire a replaced memory and link it to the one that replaces it."""
     fresh = tx.memory(old.scope, old.id)
     if fresh is not None and fresh.id != new.id:
         gone = "archived" if fresh.kind == "rule" else "superseded"
@@ -476,5 +467,5 @@ def retire(
 
 @cache
 def recognition() -> Recognition:
-    """The recognisers for what was learned: our own, which need no model."""
+    """Entity recognisers for extracted memories; local only, no model."""
     return standard()

@@ -1,10 +1,9 @@
-"""Memories that wait for a person: proposed, weighed against what is known, approved, rejected or
-expired.
+"""The approval queue: propose, preview, approve, reject and expire memories.
 
-Whoever proposes does not decide: who may is in `permissions.py`.
+The proposer never decides; `permissions.py` says who may.
 
-What is approved joins what is known as anything said by a person does: it renews what says the
-same, and takes the place of what it contradicts, unless a person has confirmed that.
+An approved memory joins the store like anything a person said: it renews duplicates and supersedes
+what it contradicts, unless a person has confirmed that.
 """
 
 from __future__ import annotations
@@ -61,16 +60,14 @@ _KEPT = (
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What approving a proposal would do to what is known, and the memory that is nearest to it, if
-    one is near.
-    """
+    """The effect of approving a proposal, and the nearest known memory, if there is one."""
 
     decision: Decision
     nearest: Memory | None
 
     @property
     def told(self) -> str:
-        """The same for a person."""
+        """The effect as a sentence for people."""
         match self.decision:
             case Bump(_, known):
                 return f"It says the same as {known.id}, which would be renewed."
@@ -85,7 +82,7 @@ class Weighed:
 
 
 def undecided(memory: Memory) -> bool:
-    """Whether a memory waits for a decision, or was put away without one in its favour."""
+    """Whether a memory awaits approval, or was put away without being approved."""
     if memory.status in WAITING:
         return True
     if memory.status == "active":
@@ -97,12 +94,12 @@ def undecided(memory: Memory) -> bool:
 
 
 def proposer(memory: Memory) -> str:
-    """Who proposed a memory; empty where that is not known."""
+    """Who proposed a memory; empty if unknown."""
     return str(memory.metadata.get("proposed_by", ""))
 
 
 def grounds(memory: Memory) -> str:
-    """Why a memory was proposed; empty where nobody said."""
+    """Why a memory was proposed; empty if no reason was given."""
     policy = memory.metadata.get("policy")
     if isinstance(policy, Mapping):
         return str(policy.get("reason", ""))
@@ -118,7 +115,7 @@ def proposal(
     by: str,
     reason: str = "",
 ) -> Memory:
-    """A new memory as a proposal of somebody."""
+    """Turn a new memory into a proposal by `by`."""
     known = memory.metadata.get("policy")
     policy = (
         dict(known)
@@ -139,9 +136,7 @@ def proposal(
 
 
 def said_before(store: Store, memory: Memory) -> Memory | None:
-    """The memory that makes the same claim and leaves nothing to decide: known, waiting already, or
-    turned down.
-    """
+    """The memory that already makes the same claim: active, proposed or rejected."""
     where = Filter(
         (memory.scope,), kinds=(memory.kind,), statuses=("active", "proposed", "archived")
     )
@@ -156,7 +151,7 @@ def said_before(store: Store, memory: Memory) -> Memory | None:
 
 
 def waiting(store: Store, scopes: Sequence[Scope]) -> Memories:
-    """The proposals that nobody has decided on, oldest first."""
+    """Undecided proposals, oldest first."""
     return store.list(Filter(tuple(scopes), statuses=("proposed",)), order="oldest")
 
 
@@ -169,7 +164,7 @@ def weigh(
     *,
     at: Micros,
 ) -> Weighed:
-    """What approving a proposal at this time would do; nothing is written."""
+    """Preview the effect of approving a proposal at this time; writes nothing."""
     return Weighed(decided(engine.store, memory, at=at), _nearest(engine, memory))
 
 
@@ -179,7 +174,7 @@ def decided(
     *,
     at: Micros,
 ) -> Decision:
-    """What to do with a memory that a person stands behind, given what is known."""
+    """Decide how a memory that a person vouches for joins what is known."""
     if replaced := _replaced(store, memory):
         return Supersede(as_candidate(memory), replaced, "it was proposed in its place")
     near = sharing_words(store, Filter((memory.scope,), kinds=(memory.kind,)), memory.content)
@@ -188,7 +183,7 @@ def decided(
 
 
 def _replaced(store: Store, memory: Memory) -> Memory | None:
-    """The memory that a proposal is to take the place of, as long as it is active."""
+    """The memory that a proposal is meant to replace, while it is active."""
     wanted = memory.metadata.get(REPLACES)
     found = store.get((memory.scope,), [wanted]) if isinstance(wanted, str) else []
     return next((one for one in found if one.status == "active"), None)
@@ -220,9 +215,9 @@ def edited(
     at: Micros,
     max_bytes: int,
 ) -> Memory | None:
-    """The proposal in a person's words, as a new memory; None when they are its own.
+    """The proposal in a person's words, as a new memory; None if the words are unchanged.
 
-    A triple belongs to the words it was read from, so it is left out.
+    The triple is dropped, because it was read from the old words.
     """
     if content.strip() == proposed.content:
         return None
@@ -242,10 +237,9 @@ def approve(
     edited: Memory | None = None,
     sources: Sequence[str] = (),
 ) -> Memory:
-    """Lets a proposal, as it is or `edited`, join what is known; the memory that says it from now
-    on comes back.
+    """Approve a proposal, as it is or `edited`; return the memory that now makes the claim.
 
-    That one rests on the proposal's `sources`, whichever it is.
+    That memory rests on the proposal's `sources`, whether it is new or was known before.
     """
     check_waiting(proposed)
     known = _known(tx, edited or proposed, decision)
@@ -275,7 +269,7 @@ def approve(
 
 
 def check_waiting(memory: Memory) -> None:
-    """Conflict unless a memory waits for a decision."""
+    """Raise Conflict unless a memory awaits a decision."""
     if memory.status != "proposed":
         raise Conflict(
             f"{memory.id} does not wait for a decision: it is {memory.status}.", id=memory.id
@@ -287,7 +281,7 @@ def _known(
     memory: Memory,
     decision: Decision,
 ) -> Memory | None:
-    """What says the same, as it is inside this transaction; None when nothing does any more."""
+    """The duplicate as this transaction sees it; None if there is none any more."""
     if isinstance(decision, Bump):
         fresh = tx.memory(decision.known.scope, decision.known.id)
         if fresh is not None and fresh.status == "active":
@@ -305,9 +299,7 @@ def _retire(
     at: Micros,
     reason: str,
 ) -> None:
-    """Puts a proposal behind the memory that says it now, which rests on the same sources from now
-    on.
-    """
+    """Retire a proposal in favour of the memory that makes its claim; move its sources there."""
     for source in sources:
         tx.link(
             Edge(
@@ -344,7 +336,7 @@ def _settle(
     *,
     at: Micros,
 ) -> None:
-    """What becomes of a memory that the new one contradicts."""
+    """Handle the memory that the new one contradicts."""
     match decision:
         case Add() | Bump():
             return
@@ -378,9 +370,7 @@ def admit(
     *,
     at: Micros,
 ) -> Memory:
-    """Stores what a person has just said among what is known; the memory that says it from now on
-    comes back.
-    """
+    """Store what a person just said; return the memory that now makes the claim."""
     known = _known(tx, memory, decision)
     if known is not None:
         return commit.renew(tx, known, confidence=memory.confidence, at=at)
@@ -396,7 +386,7 @@ def reject(
     at: Micros,
     reason: str = "",
 ) -> Memory:
-    """Puts a proposal away for good: it is not proposed again in the same words."""
+    """Reject a proposal for good; the same words are not proposed again."""
     check_waiting(proposed)
     told = f"{REJECTED}: {reason}" if reason else REJECTED
     return commit.set_status(
@@ -413,7 +403,7 @@ def stale(
     now: Micros,
     days: int = PROPOSAL_DAYS,
 ) -> Memories:
-    """The proposals that have waited longer than these days."""
+    """Proposals that have waited longer than `days`."""
     return [
         memory for memory in memories if now - (memory.status_at or memory.created_at) > days * DAY
     ]
@@ -426,9 +416,7 @@ def expire_stale(
     *,
     days: int = PROPOSAL_DAYS,
 ) -> Memories:
-    """Puts away the proposals of these scopes that nobody decided on in time. Doing it twice equals
-    once.
-    """
+    """Expire the stale proposals of these scopes. Idempotent."""
     found = stale(waiting(store, scopes), author.at, days)
     if found:
         return store.write(author, lambda tx: expire(tx, found, at=author.at, days=days))
@@ -442,7 +430,7 @@ def expire(
     at: Micros,
     days: int = PROPOSAL_DAYS,
 ) -> Memories:
-    """Puts away proposals that nobody decided on in time; who does it again finds none."""
+    """Expire proposals that nobody decided on in time. Idempotent."""
     fresh = [tx.memory(memory.scope, memory.id) for memory in proposals]
     why = f"expired: nobody decided within {counted(days, 'day')}"
     return [

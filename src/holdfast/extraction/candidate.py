@@ -1,6 +1,4 @@
-"""Candidates: what a text says that may be worth remembering, before anybody has decided that it
-is.
-"""
+"""Candidates: statements found in a text that may be worth remembering, before any decision."""
 
 from __future__ import annotations
 
@@ -13,9 +11,7 @@ from ..types import Kind, Memory, Triple
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What a model would do with a candidate, and why: advice that the write policy takes or
-    clamps.
-    """
+    """A model's advice about a candidate and its reason; the write policy may override it."""
 
     action: str
     reason: str = ""
@@ -23,9 +19,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement and the exact words it rests on. It can be understood on its own, whoever reads
-    it.
-    """
+    """A self-contained statement and the exact words it rests on."""
 
     content: str
     quote: str
@@ -41,26 +35,20 @@ class Candidate:
 
 
 class Extractor(Protocol):
-    """Finds candidates in what was said. Each quote occurs in the text of its source, word for
-    word.
-    """
+    """Finds candidates in turns. Each quote occurs verbatim in the text of its source."""
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
-        """The candidates of these turns, in their order. Turns without anything durable yield
-        none.
-        """
+        """Candidates of these turns in order; none if nothing durable was said."""
 
 
 def grounded(candidate: Candidate, text: str) -> bool:
-    """Whether the candidate's words occur in a text; spacing does not count, everything else
-    does.
-    """
+    """Whether the candidate's quote occurs in `text`; only white space may differ."""
     quote = " ".join(candidate.quote.split())
     return bool(quote) and quote in " ".join(text.split())
 
 
 def as_candidate(memory: Memory) -> Candidate:
-    """What a memory says, as a candidate says it."""
+    """A memory as a candidate, so that the two can be compared."""
     return Candidate(
         content=memory.content,
         quote=memory.quote,

@@ -1,9 +1,8 @@
-"""Corrections without a subject: "it's Tuesday, not Monday" says something only about what was said
-before.
+"""Corrections without a subject, such as "it's Tuesday, not Monday".
 
-The latest statement with the words that are taken back is told anew with the right ones, and the
-old telling goes. Where there is none, nobody could tell later what it was about, and nothing is
-kept.
+The latest statement that contains the corrected words is restated with the right ones, and the old
+statement is dropped. If there is no such statement the correction is dropped, because nobody could
+tell later what it was about.
 """
 
 from __future__ import annotations
@@ -26,9 +25,7 @@ def settled(
     turns: Mapping[str, Memory],
     reread: Reread,
 ) -> list[Candidate]:
-    """The candidates of a page with its corrections carried out; `turns` are its turns by their
-    ids.
-    """
+    """Apply a page's corrections to its candidates; `turns` maps ids to turns."""
     kept: list[Candidate] = []
     for one in found:
         change = _change(one)
@@ -47,7 +44,7 @@ def settled(
 
 
 def _change(candidate: Candidate) -> re.Match[str] | None:
-    """What a bare correction changes: `before` into `now`. None for anything else."""
+    """The words a bare correction replaces (`before`) and their replacement (`now`), or None."""
     if candidate.category != "correction":
         return None
     quote = straight(candidate.quote)
@@ -67,9 +64,7 @@ def _told_anew(
     turns: Mapping[str, Memory],
     reread: Reread,
 ) -> list[Candidate]:
-    """The old statement with other words, as its author would have said it when the correction was
-    made.
-    """
+    """The old statement with the corrected words, dated to the correction."""
     words = _whole(change["before"]).sub(lambda _: change["now"], old.quote, count=1)
     spoken = turns[old.source].with_(content=words, event_time=turns[correction.source].event_time)
     return [

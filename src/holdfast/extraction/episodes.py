@@ -1,8 +1,8 @@
-"""Turning episodes into durable facts: a model reads what happened and says what is worth keeping.
+"""Consolidate episodes into durable facts with a language model.
 
-The model only writes lines; which episodes were read, what became of them and where each fact comes
-from is noted by this code, in the transaction that stores the facts. A lease keeps two processes
-from reading the same episodes at once, so nothing is learned twice.
+The model only writes lines. This code records which episodes were read, their outcome and the
+source of each fact, in the transaction that stores the facts. A lease keeps two processes from
+consolidating the same episodes.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ _NO_CATEGORIES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """What a consolidation did: facts that are new, episodes that were read, and why it stopped
-    short if it did.
-    """
+    """Result of a consolidation: new facts, episodes read, and why it stopped early, if so."""
 
     created: int = 0
     episodes: int = 0
@@ -71,12 +69,11 @@ def consolidate(
     actor: str = "consolidation",
     max_bytes: int = 100_000,
 ) -> Consolidated:
-    """Reads up to `limit` episodes that have not been read, oldest first, and stores what the model
-    makes of them.
+    """Consolidate up to `limit` unread episodes, oldest first, and store the resulting facts.
 
-    All or nothing: when the model or the store fails, the error is raised, noted on the job, and
-    the episodes wait for the next time. Episodes that yield nothing are marked with the outcome
-    `no_output`, so that the next ones get their turn.
+    Atomic: if the model or the store fails, the error is raised and recorded on the job, and the
+    episodes stay unread. Episodes that yield nothing get the outcome `no_output`, so that they do
+    not block later ones.
     """
     if not unread(store, scope, limit):
         return Consolidated()
@@ -132,7 +129,7 @@ def _claim(
 
 
 def asked(episodes: Sequence[Memory]) -> str:
-    """The prompt for these episodes."""
+    """Build the prompt for these episodes."""
     return prompt("consolidate_episodes", episodes="\n".join(map(_line, episodes)))
 
 
@@ -142,8 +139,7 @@ def _line(episode: Memory) -> str:
 
 
 def parse(answer: str) -> Iterator[Insight]:
-    """The lines of an answer that have the form `CATEGORY: content`; what a model writes around
-    them is passed over.
+    """Lines of an answer with the form `CATEGORY: content`; other text is ignored.
 
     >>> [insight.category for insight in parse("Here you are:\\n- preference: Likes tea.\\nhttps://example.com")]
     ['preference']

@@ -1,8 +1,6 @@
-"""What a maintenance job is to the code that does it: a task at hand, and a kind that says what is
-due and how it goes.
+"""Job types: the task a worker holds, and the kind that says what is due and how to run it.
 
-A pipeline describes its kind of job here and nothing else; `work.py` plans, claims, finishes and
-fails them all.
+A pipeline describes its kind of job here; `work.py` plans, claims, finishes and fails all jobs.
 """
 
 from __future__ import annotations
@@ -36,23 +34,21 @@ REVIVAL: Micros = 3_600_000_000
 
 
 class Stopping(Exception):
-    """No further step: the worker is to end, and gives the job back."""
+    """Raised between steps: the worker is shutting down and gives the job back."""
 
 
 class LeaseLost(Exception):
-    """No further step: another worker may have the job by now."""
+    """Raised between steps: the lease is lost, and another worker may hold the job."""
 
 
 def worker_name() -> str:
-    """This process among all that work on a store, as host:pid."""
+    """Name of this process among all workers of a store, as host:pid."""
     return f"{platform.node() or 'localhost'}:{os.getpid()}"
 
 
 @dataclass(frozen=True)
 class Worker:
-    """Who works, with what, and for which scopes; None stands for all of them, which needs rights
-    of upkeep.
-    """
+    """A worker, its resources and its scopes; None means all scopes and needs upkeep rights."""
 
     store: Store
     tiers: Tiers
@@ -94,9 +90,7 @@ class Task:
 
     @property
     def complete(self) -> Complete | None:
-        """The worker's language model, asked on the account of the job's owner; None where there is
-        none.
-        """
+        """The worker's language model, metered for the job's owner; None if there is none."""
         complete = self.worker.complete
         meter = self.worker.meter
         if meter is None:
@@ -104,8 +98,9 @@ class Task:
         return meter.through(complete, self.job.scope)
 
     def heartbeat(self) -> None:
-        """Keeps the job; to be called between steps. Raises Stopping or LeaseLost when there must
-        be no other step.
+        """Renew the lease; call between steps.
+
+        Raises Stopping or LeaseLost if no further step may run.
         """
         if self.worker.stop.is_set():
             raise Stopping
@@ -115,9 +110,7 @@ class Task:
             raise LeaseLost
 
     def write(self, work: Output) -> None:
-        """Writes what a step of the job has come to, in a transaction of its own, while the job
-        goes on.
-        """
+        """Write a step's result in its own transaction while the job goes on."""
         at = self.worker.clock()
         self.worker.store.write(
             Author(f"worker:{self.worker.name}", new_id("run", at), at, self.job.kind), work
@@ -125,9 +118,7 @@ class Task:
 
     @contextmanager
     def beating(self, every: float) -> Iterator[None]:
-        """Keeps the job during a step that takes longer than its lease, by a heartbeat every so
-        many seconds.
-        """
+        """Renew the lease every few seconds during a step that may outlast it."""
         over = threading.Event()
 
         def beat() -> None:
@@ -151,9 +142,7 @@ class Task:
 
 
 class Due(NamedTuple):
-    """Something to be done: the job's scope and key, and a number that has grown when there is more
-    to do.
-    """
+    """Work to do: the job's scope and key, and a number that grows when there is more to do."""
 
     scope: Scope
     key: str
@@ -170,7 +159,7 @@ that must not change under somebody else's hands. If it raises, nothing is commi
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How long a kind of job is held, and what follows a failure."""
+    """Lease length of a kind of job, and its retry policy."""
 
     lease: Micros = LEASE
     retry: Micros | None = None

@@ -1,4 +1,4 @@
-"""People named in passing: "a card for my nephew Leo" says who Leo is, whatever else it asks."""
+"""People named in passing: "a card for my nephew Leo" says who Leo is."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _THING_NEXT = re.compile(rf"\s+(?:{patterns_of_all('kin', 'thing_next')})\b", re
 
 @dataclass(frozen=True, slots=True)
 class NamedKin:
-    """Who somebody is to the author, with the words that say so at [start, end) of a sentence."""
+    """A person's relation to the author, stated at [start, end) of a sentence."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class NamedKin:
 
 
 def named_kin(language: Language, sentence: str) -> Iterator[NamedKin]:
-    """Those whom a sentence names in passing; nobody where it could be read in two ways."""
+    """People a sentence names in passing; none if it is ambiguous."""
     for found in language.named_kin.finditer(sentence):
         names, end = _names(sentence, found)
         several = bool(_SEVERAL.fullmatch(found["kin"]))
@@ -58,7 +58,7 @@ def named_kin(language: Language, sentence: str) -> Iterator[NamedKin]:
 
 
 def _names(sentence: str, found: re.Match[str]) -> tuple[tuple[str, ...], int]:
-    """The names from the first on, as far as they are names, and where they end."""
+    """Consecutive names from the first one on, and the position where they end."""
     first = _bare(found["name"])
     if _is_no_name(first):
         return (), 0
@@ -99,7 +99,7 @@ def _is_title(
     sentence: str,
     found: re.Match[str],
 ) -> bool:
-    """Whether all of it is one name: "My Neighbor Totoro"."""
+    """Whether the whole phrase is one name: "My Neighbor Totoro"."""
     inside = sentence[: found.start()].strip() and found[0][0].isupper()
     written_as_a_name = (
         language.retold and found["kin"][0].isupper() and found["kin"].lower() not in TITLES_OF_KIN
@@ -108,7 +108,7 @@ def _is_title(
 
 
 def listed(names: tuple[str, ...]) -> str:
-    """Names as a sentence lists them.
+    """Join names into a list with commas and "and".
 
     >>> listed(("Francis", "Michael", "Rachel"))
     'Francis, Michael and Rachel'

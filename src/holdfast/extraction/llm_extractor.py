@@ -1,9 +1,8 @@
-"""Extraction by a language model: one call for each page of turns, and nothing believed that the
-turns do not say.
+"""Extraction by a language model: one call per page of turns; ungrounded answers are dropped.
 
-One call with a fixed answer, rather than an agent with tools: a small model manages it, it costs
-one request, and what is read, stored and ticked off is decided by code. An answer that is not quite
-JSON is mended where that is possible; an element whose quote does not occur in its turn is dropped.
+One call with a fixed answer format rather than an agent with tools: a small model can do it, it
+costs one request, and code decides what is read, stored and marked as done. Malformed JSON is
+repaired if possible; an element whose quote does not occur in its turn is dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ DEFAULT_CONFIDENCE = 0.8
 
 
 class LLMExtractor:
-    """Asks a model for what is worth remembering of a page of turns."""
+    """Asks a model what is worth remembering in a page of turns."""
 
     def __init__(
         self,
@@ -36,17 +35,13 @@ class LLMExtractor:
         words: Vocabulary | None = None,
         history: Sequence[Memory] = (),
     ) -> None:
-        """`words` are those to remember in; `history` is what was said before, shown but not
-        read.
-        """
+        """`words` is the vocabulary; `history` is earlier turns, shown as context only."""
         self._complete = complete
         self._history = history
         self._words = words or vocabulary("general")
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
-        """The candidates that the model found and the turns bear out; what the model raises is
-        raised.
-        """
+        """Candidates the model found and the turns support. Model errors propagate."""
         if not turns:
             return []
         answer = self._complete(self._asked(turns))
@@ -113,8 +108,9 @@ def turn_with(
     turns: Sequence[Memory],
     said: Callable[[Memory], str] = lambda turn: turn.content,
 ) -> Memory | None:
-    """The turn that has the quote in what is `said`: the one that was named, or any other, for
-    models cannot count.
+    """The turn that contains the quote: the one named, or else any other.
+
+    Models often give the wrong number.
     """
     likely = [turns[number - 1]] if isinstance(number, int) and 0 < number <= len(turns) else []
     probe = Candidate(content=quote, quote=quote)
@@ -122,7 +118,7 @@ def turn_with(
 
 
 def confidence(value: Any) -> float:
-    """How sure a model says it is, in [0, 1]; in numbers or in words."""
+    """The model's stated confidence in [0, 1], from a number or a word."""
     if isinstance(value, str):
         return SURENESS.get(value.strip().casefold(), DEFAULT_CONFIDENCE)
     if isinstance(value, int | float) and not isinstance(value, bool):

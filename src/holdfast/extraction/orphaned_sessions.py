@@ -1,9 +1,7 @@
-"""Conversations whose server is gone: one that was killed could not end them, and nobody would for
-a while.
+"""Sessions whose server is gone, for example because it was killed before it could end them.
 
-A server notes with each conversation in which process it heard it. On the same machine anybody can
-tell later that the process is gone; of other machines nobody knows, and there conversations end
-when they have been silent for long.
+A server records its process with each session. On the same machine, any process can tell later that
+it is gone. Sessions from other machines end only when they have been idle for long.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ _PROCESS = re.compile(r"([0-9a-f]{12})-(\d{1,10})-([0-9a-f]{12})")
 
 
 def this_process() -> str:
-    """The name of this process among all that ever were; it tells nothing about the machine."""
+    """A unique name for this process that reveals nothing about the machine."""
     return _named(os.getpid())
 
 
@@ -39,7 +37,7 @@ def _machine() -> str:
 
 
 def is_orphaned(session: Session) -> bool:
-    """Whether a session was heard by a server on this machine that is no longer there."""
+    """Whether a session belongs to a server on this machine that is no longer running."""
     mark = session.metadata.get(SERVED_BY)
     found = _PROCESS.fullmatch(mark) if isinstance(mark, str) else None
     if found is None or found[1] != _machine():
@@ -51,9 +49,7 @@ def is_orphaned(session: Session) -> bool:
 
 
 def _is_alive(process: int) -> bool:
-    """Whether there is such a process; where that cannot be asked without harm, it is believed to
-    be.
-    """
+    """Whether the process exists; True where that cannot be checked safely."""
     if sys.platform == "win32":
         return True
     try:

@@ -41,7 +41,7 @@ _PIECE = re.compile(r"\{([a-z]\w*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What one sort of durable clause looks like, and what it then is."""
+    """The pattern of one sort of durable clause, and what such a clause becomes."""
 
     opens: re.Pattern[str]
     category: str
@@ -65,7 +65,7 @@ class Statement:
     """
 
     def fits(self, clause: str) -> re.Match[str] | None:
-        """Where the clause opens like this statement, if it is one."""
+        """Match at the opening of a clause, if the clause is a statement of this sort."""
         opening = self.opens.match(clause)
         if not opening or (self.needs and not compiled(self.needs).search(clause)):
             return None
@@ -76,7 +76,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The cues of one language, ready to be matched."""
+    """The cues of one language, ready for matching."""
 
     code: str
     subject: str
@@ -109,25 +109,21 @@ class Language:
     """The statements that need not begin in the first person."""
 
     def likely(self, clause: str) -> tuple[Statement, ...]:
-        """The statements that a clause which begins like this one can be."""
+        """Statements that a clause with this beginning can be."""
         if self.first_person.match(clause):
             return self.statements
         return self.of_others
 
     def warns(self, guard: str, text: str) -> bool:
-        """Whether the guard of this name finds something anywhere in the text."""
+        """Whether the guard `name` matches anywhere in the text."""
         return bool(self.guards.get(guard, NEVER).search(text))
 
     def begins_anew(self, text: str) -> bool:
-        """Whether somebody else does something in the text, so that a verb after it may be
-        theirs.
-        """
+        """Whether another subject acts in the text, so that a later verb may be theirs."""
         return self.warns("other_subject", text)
 
     def material_from(self, text: str) -> int:
-        """Where the text stops being speech, because it hands over something to work on: "Translate
-        this: …".
-        """
+        """Position where speech ends and material to work on begins: "Translate this: …"."""
         introduced = ":" in text or "：" in text or "\n" in text
         found = self.guards.get("material", NEVER).search(text) if introduced else None
         if found:
@@ -135,20 +131,18 @@ class Language:
         return len(text)
 
     def begins(self, guard: str, text: str) -> re.Match[str] | None:
-        """The match when the text begins with what this guard looks for."""
+        """The match if the text begins with this guard's pattern."""
         return self.guards.get(guard, NEVER).match(text)
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled when first needed: most patterns are not, and compiling all of them takes a
-    while.
-    """
+    """Compile on first use: most patterns are never needed, and compiling all of them is slow."""
     return re.compile(pattern, re.IGNORECASE)
 
 
 def languages_of(text: str) -> list[Language]:
-    """The languages whose cues to go by, likeliest first; none for a language without cues."""
+    """Languages whose cues apply to a text, likeliest first; none for an unknown language."""
     script = next((one for one, letters in _LETTERS.items() if letters.search(text)), "latin")
     written = [each for each in files.languages() if each.script == script]
     known = [each for each in written if each.section("extraction")]
@@ -161,14 +155,14 @@ def languages_of(text: str) -> list[Language]:
 
 
 def _votes(text: str, candidates: Sequence[LanguageData]) -> dict[str, int]:
-    """By language, how many of its stop words a text begins with."""
+    """Number of each language's stop words at the beginning of a text."""
     words = _WORD.findall(text[: _WORDS_TO_TELL * 10].lower().translate(_PLAIN))[:_WORDS_TO_TELL]
     return {each.code: sum(map(STOP_WORDS[each.code].__contains__, words)) for each in candidates}
 
 
 @cache
 def language(code: str) -> Language:
-    """The language of this code, its section read once."""
+    """The language with this code; its section is read once."""
     data = files.language(code)
     cues = data.section("extraction")
     kin: dict[str, str] = cues.get("kin", {})
@@ -209,7 +203,7 @@ def language(code: str) -> Language:
 
 
 def statement_of(cue: Mapping[str, Any], pieces: Mapping[str, str]) -> Statement:
-    """The statement that a table of a section describes."""
+    """Build a statement from a table of a section."""
     patterns: dict[str, str] = {
         part: expanded(cue[part], pieces) for part in ("opens", "needs", "unless") if part in cue
     }
@@ -218,7 +212,7 @@ def statement_of(cue: Mapping[str, Any], pieces: Mapping[str, str]) -> Statement
 
 
 def expanded(text: str, pieces: Mapping[str, str]) -> str:
-    """The pattern with its pieces put in, and its spaces standing for any white space."""
+    """The pattern with its pieces inserted; a space matches any white space."""
     while _PIECE.search(text):
         text = _PIECE.sub(lambda piece: pieces[piece[1]], text)
     return text.replace(" ?", r"\s*").replace(" ", r"\s+")
@@ -233,7 +227,7 @@ def _any_of(words: Mapping[str, str]) -> str:
 
 
 def _boundary(joints: Mapping[str, Any], spaced: bool) -> re.Pattern[str]:
-    """Where one clause may end and the next begin: at a mark, a joining word, or both."""
+    """Pattern for a clause boundary: punctuation, a joining word, or both."""
     listed = [word for name in ("hard", "soft", "reason") for word in joints.get(name, ())]
     word = "|".join(sorted(map(re.escape, listed), key=len, reverse=True)) or "(?!)"
     unless = joints.get("unless_followed", "(?!)")

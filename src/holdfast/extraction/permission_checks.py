@@ -1,10 +1,8 @@
-"""The table of `permissions.py` applied: in what state a memory is, and what is refused or becomes
-a proposal.
+"""Apply the table in `permissions.py`: find a memory's state, then refuse or propose.
 
-Two things are done here and nowhere else. `remember` stores what is new as the table has it.
-`guarded` looks at what a transaction of an agent, an importer or a model has done, before it is
-committed: whichever verb or adapter did it, what the table does not allow is refused and nothing is
-changed.
+Two things happen here and nowhere else. `remember` stores new memories as the table allows.
+`guarded` inspects what a transaction of an agent, an importer or a model has done before it
+commits: whichever verb or adapter did it, anything the table forbids is refused and rolled back.
 """
 
 from __future__ import annotations
@@ -31,9 +29,7 @@ MEANING = ("content", "kind", "category", "title", "triple", "valid_from", "vali
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """Who acts, by which verb of the journal, in which run, and which kinds of memory a person has
-    to approve.
-    """
+    """The actor, its journal verb and run, and the kinds of memory that need human approval."""
 
     actor: str
     verb: str
@@ -42,12 +38,12 @@ class Who:
 
     @property
     def kind(self) -> Actor:
-        """What kind of actor that is."""
+        """The kind of actor."""
         return permissions.hand_of(self.actor, self.verb)
 
     @property
     def trusted(self) -> bool:
-        """Whether nothing that they do to memories is held up."""
+        """Whether this actor's changes to memories are never held up."""
         return permissions.answers_to_nobody(self.actor)
 
 
@@ -59,7 +55,7 @@ def state_of(
     events: Events,
     actor: str = "",
 ) -> State:
-    """What people have done to a memory so far, given its journal; seen by an actor."""
+    """What people have done to a memory so far, from its journal, as seen by an actor."""
     if memory.status in approval.WAITING:
         return "own" if actor and approval.proposer(memory) == actor else "waiting"
     if memory.status != "active":
@@ -91,9 +87,7 @@ def _by_person(event: Event | None) -> bool:
 
 
 def state_of_run(events: Events, memories: Iterable[Memory]) -> State:
-    """What undoing a run would touch: only what agents did, what anybody else did, or a decision
-    about a proposal.
-    """
+    """What undoing a run would touch: agents' work only, other work, or an approval decision."""
     known = {memory.id: memory for memory in memories}
     for event in events:
         if event.noun != "memory" or event.before is None or event.after is None:
@@ -120,7 +114,7 @@ def check(
     memory: Memory,
     journal: Callable[[Scope, str], Events],
 ) -> permissions.Ruling:
-    """What becomes of a verb on a memory. NeedsPerson where it is refused."""
+    """Rule on a verb applied to a memory. Raises NeedsPerson if it is refused."""
     if who.trusted and memory.status not in approval.WAITING:
         # Without a look at the journal.
         return permissions.Ruling("allow")
@@ -136,7 +130,7 @@ def refused(
     state: State,
     id: str,
 ) -> NeedsPerson:
-    """The error for what only a person may do."""
+    """The error for an action that only a person may take."""
     return NeedsPerson(permissions.refusal(verb, state, id), id=id)
 
 
@@ -148,10 +142,9 @@ def remember(
     memories: Sequence[Memory],
     who: Who,
 ) -> Memories:
-    """Stores memories as the table has it, in order: at once, as a proposal, or not a second time
-    while one waits.
+    """Store memories in order: at once, as a proposal, or not again while one is pending.
 
-    NeedsPerson for words that a person has turned down.
+    Raises NeedsPerson for words that a person has rejected.
     """
     if who.trusted:
         return commit.remember(tx, memories)
@@ -168,9 +161,7 @@ def admit(
     memories: Sequence[Memory],
     who: Who,
 ) -> Memories:
-    """New memories as they may be stored: as they are, as proposals, or the proposals that wait
-    already.
-    """
+    """New memories as they may be stored: active, as proposals, or the pending duplicates."""
     if who.trusted:
         return list(memories)
     twins = tx.same_words([one for one in memories if one.kind in STATED])
@@ -178,8 +169,9 @@ def admit(
 
 
 def propose(tx: Transaction, proposed: Memory) -> Memory:
-    """Stores a proposal, unless the same words wait already; NeedsPerson for words that a person
-    has turned down.
+    """Store a proposal unless the same words are already pending.
+
+    Raises NeedsPerson for words that a person has rejected.
     """
     waiting = [
         one for one in tx.same_words([proposed]).get(proposed.id, []) if one.status != "active"
@@ -217,16 +209,14 @@ def is_turned_down(
     memory: Memory,
     actor: Actor,
 ) -> bool:
-    """Whether the words of a new memory are such that this kind of actor may not store them."""
+    """Whether this kind of actor may not store the memory, because its words were rejected."""
     twins = tx.same_words([memory]).get(memory.id, [])
     state, _ = said_before([one for one in twins if one.id != memory.id])
     return permissions.ruling(actor, "remember", state).outcome == "refuse"
 
 
 def said_before(twins: Memories) -> tuple[State, Memory | None]:
-    """What is known of words that are to be remembered: known, waiting, turned down, left
-    undecided, or new.
-    """
+    """The status of words to be remembered: known, pending, rejected, undecided or new."""
     for one in twins:
         if one.status == "active":
             return "free", one
@@ -248,7 +238,7 @@ def said_before(twins: Memories) -> tuple[State, Memory | None]:
 
 
 def guarded(work: Callable[[Transaction], T], who: Who) -> Callable[[Transaction], T]:
-    """The same work, refused before it is committed where it did what its actor may not do."""
+    """Wrap `work` so that it is refused before commit if its actor exceeded its permissions."""
     # An undo is judged by the run that it takes back.
     if who.trusted or who.verb == "undo":
         return work
@@ -291,9 +281,7 @@ def _check_change(
 
 
 def change_of(before: Memory | None, after: Memory | None) -> Verb | None:
-    """What was done to a memory, by what it was and is; None for what changes nothing that people
-    care about.
-    """
+    """The verb that describes a change to a memory; None if nothing relevant changed."""
     if before is None:
         return "remember" if after is not None and after.status == "active" else None
     if after is None:

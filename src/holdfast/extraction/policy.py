@@ -1,16 +1,18 @@
-"""Whether a candidate is written down, and when: a judgement without a store, a model or a clock.
+"""The write policy: whether and when a candidate is stored. Pure: no store, model or clock.
 
-1. **Hard guards** come first and are the same with and without a model: what must not be kept is
-dropped.
-2. A model's **advice**, where the extractor was a model and gave some; otherwise the vocabulary's
-own rules.
-3. **Clamps** hold either back: what is only for this moment is dropped, what hurts waits, an ill
-   belief about oneself has to be said twice, and nobody but a person teaches an agent a rule out of
-   text that is not theirs: what they pasted into a message (`text/pasted_text.py`), or what one
-   member of a shared scope wants of all.
-4. A deployment may want a person to **approve**.
+1. **Hard guards** come first, with or without a model: they drop what must never be kept.
 
-The reason of every judgement is kept with the memory, or with the turn when nothing was kept.
+2. A model's **advice**, if the extractor was a model and gave some; otherwise the vocabulary's
+rules.
+
+3. **Clamps** restrict both: momentary statements are dropped, a fact is never written earlier than
+its category allows, a negative belief about oneself must be said twice, and a rule needs human
+approval if it comes from text that is not the person's own (pasted into a message, see
+`text/pasted_text.py`) or if one member of a shared scope wants it of everybody.
+
+4. A deployment may require human **approval**.
+
+The reason of every verdict is kept with the memory, or with the turn if nothing was kept.
 """
 
 from __future__ import annotations
@@ -57,20 +59,20 @@ _TIMED: dict[Timing, tuple[Action, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the policy says of a candidate, why, and which policy it was."""
+    """The policy's action for a candidate, its reason, and the policy version."""
 
     action: Action
     reason: str
     version: str = RULES
 
     def instead(self, action: Action, reason: str) -> Verdict:
-        """Another action for another reason, by the same policy."""
+        """The same policy's verdict with another action and reason."""
         return replace(self, action=action, reason=reason)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCandidate:
-    """A candidate in the words of the vocabulary, and what is to become of it."""
+    """A candidate in the vocabulary's words, and its verdict."""
 
     candidate: Candidate
     verdict: Verdict
@@ -80,16 +82,14 @@ class JudgedCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a deployment remembers: its vocabulary, whether all waits for session end, and what a
-    person approves.
-    """
+    """A deployment's write policy: vocabulary, whether all waits for session end, approvals."""
 
     vocabulary: Vocabulary
     write_timing: str = "policy"
     approval: str = "none"
 
     def judge(self, found: Candidate, turn: Memory) -> JudgedCandidate:
-        """What becomes of a candidate that rests on this turn."""
+        """The verdict on a candidate that rests on this turn."""
         candidate = self.vocabulary.fitted(found)
         sentence = sentence_of(candidate.quote, turn.content)
         if candidate.kind == "rule" and self._tells_a_fact(candidate, sentence):
@@ -107,11 +107,11 @@ class Policy:
         return JudgedCandidate(candidate, replace(verdict, reason=short(verdict.reason)), waits)
 
     def needs_person(self, kind: str) -> bool:
-        """Whether a memory of this kind waits for a person before it is active."""
+        """Whether a memory of this kind needs human approval before it is active."""
         return needs_person(self.approval, kind)
 
     def _tells_a_fact(self, candidate: Candidate, sentence: str) -> bool:
-        """Whether a rule tells nobody to do anything: "remember that my sister is Ines"."""
+        """Whether a rule instructs nobody: "remember that my sister is Ines"."""
         words = self.vocabulary
         asked = straight(sentence)
         remembers = any(
@@ -120,9 +120,7 @@ class Policy:
         return remembers and not words.says("assistant_verb", candidate.quote)
 
     def _first(self, candidate: Candidate, sentence: str) -> Verdict:
-        """The judgement before clamps: the model's where there is one, otherwise that of the
-        vocabulary.
-        """
+        """The verdict before clamps: the model's advice if there is any, or the vocabulary's."""
         if candidate.advice is not None and candidate.advice.action in ACTIONS:
             return _advised(candidate.advice)
         if candidate.kind == "rule" and self.vocabulary.says("durable", sentence):
@@ -166,9 +164,7 @@ class Policy:
 
 
 def _doubt(rule: Candidate, turn: Memory) -> str:
-    """What of a rule only a person may let pass, for it will stand in every prompt; empty where
-    there is nothing.
-    """
+    """Why a rule needs human approval, since it goes into every prompt; empty if it does not."""
     if not first_hand(turn):
         return "out of text that is not the user's own"
     if pasted := why_pasted(turn.content, rule.quote):
@@ -181,14 +177,12 @@ def _doubt(rule: Candidate, turn: Memory) -> str:
 
 
 def needs_person(approval: str, kind: str) -> bool:
-    """Whether, by the setting `approval`, a memory of this kind waits for a person before it is
-    active.
-    """
+    """Whether the setting `approval` requires human approval for this kind of memory."""
     return approval == "all" or (approval == "rules" and kind == "rule")
 
 
 def policy_of(settings: Settings) -> Policy:
-    """The policy that is set."""
+    """The configured policy."""
     return Policy(vocabulary(settings.vocabulary), settings.write_timing, settings.approval)
 
 
@@ -197,9 +191,7 @@ def hard_guard(
     turn: Memory,
     words: Vocabulary,
 ) -> str:
-    """Why a candidate must never be kept, whatever a model thinks of it; empty where nothing
-    forbids it.
-    """
+    """Why a candidate must never be kept, whatever a model says; empty if it may be."""
     if candidate.triple is not None and candidate.triple.predicate in words.never:
         return f"{candidate.triple.predicate} is never stored"
     asked = turn.role in PEOPLE and (
@@ -222,17 +214,16 @@ def hard_guard(
 
 
 def is_shared(scope: Scope) -> bool:
-    """Whether several people write to a scope, so that one of them speaks for all.
+    """Whether several people write to a scope, so that one of them would speak for all.
 
-    Not so where only the programs of one person meet: the agents of a file, a run, an adapter's own
-    default.
+    False where only one person's programs meet: the agents of a file, a run, an adapter's default.
     """
     own = scope.kind == "shared" and scope.key.startswith(_OF_ONE_PERSON)
     return scope.kind in _OF_SEVERAL and not own
 
 
 def attributed(candidate: Candidate, turn: Memory) -> Candidate:
-    """A rule in a scope that several people share names who asked for it."""
+    """Name the requester in a rule if several people share the scope."""
     if candidate.kind != "rule" or not turn.author or not is_shared(turn.scope):
         return candidate
     return replace(
@@ -241,12 +232,12 @@ def attributed(candidate: Candidate, turn: Memory) -> Candidate:
 
 
 def first_hand(turn: Memory) -> bool:
-    """Whether a turn is somebody's own words: not an agent's, a tool's, or a text from outside."""
+    """Whether a turn is a person's own words, not an agent's, a tool's or external text."""
     return turn.role in PEOPLE and turn.trust == "user"
 
 
 def sentence_of(quote: str, text: str) -> str:
-    """The sentence of a text in which a quote begins; the quote itself where it cannot be told."""
+    """The sentence in which a quote begins; the quote itself if that cannot be found."""
     at = text.find(quote)
     if at < 0:
         return quote
@@ -259,9 +250,7 @@ def sentence_of(quote: str, text: str) -> str:
 
 
 def within_limits(candidate: Candidate) -> Candidate:
-    """A candidate with no more of a quote than shows what it rests on, and no whole text for the
-    end of a triple.
-    """
+    """Cut a candidate's quote to its maximum length; drop a triple with an overlong end."""
     quote = candidate.quote
     triple = candidate.triple
     if len(quote) > LONGEST_QUOTE:
@@ -273,7 +262,7 @@ def within_limits(candidate: Candidate) -> Candidate:
 
 
 def short(reason: str) -> str:
-    """A reason as it is kept: one line of at most 240 characters."""
+    """A reason on one line of at most 240 characters."""
     line = " ".join(reason.split())
     if len(line) <= LONGEST_REASON:
         return line
@@ -291,13 +280,12 @@ def withdrawn(
     *,
     since: int = -1,
 ) -> dict[str, str]:
-    """Which turns of a session, in order, somebody asked not to be remembered: their ids, with what
-    was asked.
+    """Ids of the turns that somebody asked not to be remembered, with what was asked.
 
-    "Don't remember this" means the turn itself and, unless it goes on to say what, the one that the
-    same person said before. "Don't save this conversation" means all before it. "Forget that I
-    smoke" means itself and what was said before in the same words. Answers, which may repeat what
-    was said, go with what they answer. Requests up to the position `since` have been met.
+    "Don't remember this" covers the turn itself and, unless it says what, the same person's
+    previous turn. "Don't save this conversation" covers everything before it. "Forget that I smoke"
+    covers itself and earlier turns in the same words. Answers go with what they answer, because
+    they may repeat it. Requests up to position `since` were handled before.
     """
     gone: dict[str, str] = {}
     # What a person said, each with the answers to it.
@@ -341,7 +329,7 @@ def withdrawn(
 
 
 def _forgets_a_topic(turn: Memory, words: Vocabulary) -> str:
-    """What a turn asks to be forgotten; empty where it asks for no such thing."""
+    """The topic a turn asks to forget; empty if it asks for no such thing."""
     asked = words.asked(turn.content)
     if asked and asked.kind == "forget_topic":
         return asked.topic
@@ -359,9 +347,7 @@ def _new_request(
 
 
 def asks_to_forget_all(turn: Memory, words: Vocabulary) -> bool:
-    """Whether a turn asks for nothing of the session to be remembered: all of it, or by going
-    incognito.
-    """
+    """Whether a turn asks to forget the whole session, or goes incognito."""
     request = words.request(turn.content) if turn.role in PEOPLE else None
     return request is not None and request.reach != "this" and not request.paused
 
@@ -372,9 +358,7 @@ def private_after(
     *,
     private: bool,
 ) -> bool:
-    """Whether nothing that follows a turn is to be remembered, given whether that held before
-    it.
-    """
+    """Whether turns after this one are private, given whether that held before it."""
     if turn.role not in PEOPLE or not private:
         return private or goes_private(turn, words)
     asked = words.asked(turn.content)
@@ -382,6 +366,6 @@ def private_after(
 
 
 def goes_private(turn: Memory, words: Vocabulary) -> bool:
-    """Whether from this turn on nothing of the session is to be remembered."""
+    """Whether the session is private from this turn on."""
     request = words.request(turn.content) if turn.role in PEOPLE else None
     return request is not None and request.reach in ("conversation", "onwards")

@@ -1,21 +1,22 @@
-"""How far each sink has read each session: the one mark that says what is left to extract.
+"""Extraction progress: how far each sink has read each session.
 
 A mark is a row of the table `progress`, keyed by scope, session and sink. It is written in the
-transaction that writes what was learned, so a session is read once, whatever is interrupted. The
-marks are journalled: an undo takes them back, a purge erases them, and they go where the session
-goes. Those of `projects` stay in their store, where the files of the project's memory are. What the
-position counts and what else a mark keeps is the sink's own affair:
+transaction that stores what was learned, so each session is read once even if a run is interrupted.
+Marks are journalled: an undo reverts them, a purge erases them, and they move with the session.
+Marks of `projects` stay in their store, where the project's memory files are. Each sink defines
+what its position counts and what else its mark holds:
 
-- `facts`: position of the last turn that was read after a reply, -1 for none. `private`: nothing
-  that follows is read. `failed`: the error of the last try.
-- `summary`: last activity of the session when it was last read to its end. `outcome`: what came of
-  it.
-- `records`: last activity of the session when it was last read for records. `to`: the same, and how
-  much of its transcript there was. `by`: model or rules. `noted`: hashes of the notes.
+- `facts`: position of the last turn read after a reply, -1 for none. `private`: later turns are not
+read. `failed`: the error of the last attempt.
+
+- `summary`: last activity of the session when it was last read to its end. `outcome`: the result.
+
+- `records`: last activity of the session when it was last read for records. `to`: the same, and the
+length of its transcript. `by`: model or rules. `noted`: hashes of the notes.
+
 - `projects`: last activity of the session when it was last read for its project's memory.
 
-Episodes that a model consolidates are no sessions: each is read once, and its own `consolidated_at`
-is the mark.
+Episodes are not sessions: each is consolidated once, and its own `consolidated_at` is the mark.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def marks_of(store: Store, session: Session) -> dict[str, Progress]:
 
 
 def marks_by_session(store: Store, sessions: Iterable[Session]) -> dict[str, dict[str, Progress]]:
-    """How far each sink has read many sessions of one scope, by session and sink."""
+    """How far each sink has read several sessions of one scope, by session and sink."""
     found: dict[str, dict[str, Progress]] = {}
     for scope in dict.fromkeys(session.scope for session in sessions):
         for mark in store.progress.list(scope):
@@ -56,7 +57,7 @@ def marks_by_session(store: Store, sessions: Iterable[Session]) -> dict[str, dic
 
 
 def covers(mark: Progress | None, session: Session) -> bool:
-    """Whether a mark that counts in times reaches the last activity of a session."""
+    """Whether a time-based mark reaches the session's last activity."""
     return mark is not None and mark.position >= session.last_activity
 
 
@@ -67,10 +68,10 @@ def read_to_end(
     *,
     at: Micros,
 ) -> None:
-    """Records that a session was read to its end.
+    """Record that a session was read to its end.
 
-    The position is the time of its last turn, not that of the reader: the clocks of two machines
-    differ, and a turn that follows must never look older than the reading.
+    The position is the time of the last turn, not the reader's clock: two machines' clocks differ,
+    and a later turn must never look older than the reading.
     """
     last, detail = session.last_activity, {"outcome": outcome}
     tx.progress.put(
@@ -86,7 +87,7 @@ def read_to_end(
 
 
 def is_unread(store: Store, session: Session) -> bool:
-    """Whether a session has ended, and went on since it was last read to its end."""
+    """Whether a session has ended and has activity since it was last read to its end."""
     return session.ended_at is not None and not covers(
         marks_of(store, session).get(SUMMARY), session
     )

@@ -1,16 +1,20 @@
-"""Which held candidates a session bears out, and why the others are not kept: a judgement without a
-store or a clock.
+"""Which held candidates a session supports, and why the others are dropped. Pure: no store or
+clock.
 
-Candidates that mean the same count as one. What speaks for it is
-- **support**: the turns that it rests on, and others of the same session that share its object or
-  two of its words;
-- the session's own **arc**: how much of it the summary tells, from 0 to 4;
-- **prior** sessions: whether their arcs, or what was held in them, tell the same. A session is
-  never prior to itself.
+Candidates that mean the same count as one. The evidence is
 
-A fact is kept with a support of two, or of one where the arc tells it (at least 2) or a prior
-session does. What has to be repeated is kept with a support of two, or of one and a prior session;
-no summary can repeat it for somebody. A rule is kept with a support of two, and is sure with three.
+- **support**: the turns a candidate rests on, and other turns of the session that share its object
+or two of its words;
+
+- the session's **arc**: how much of the candidate the summary tells, from 0 to 4;
+
+- **prior** sessions: whether their arcs or held candidates tell the same. A session is never prior
+to itself.
+
+A fact is kept with a support of two, or of one if the arc tells it (at least 2) or a prior session
+does. A candidate that needs repetition is kept with a support of two, or of one and a prior
+session; a summary does not count as repetition. A rule is kept with a support of two, and is
+certain with three.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ NOT_KEPT = "not kept: "
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A candidate that waits, by the name its caller knows it under."""
+    """A held candidate under its caller's key."""
 
     key: str
     content: str
@@ -59,12 +63,12 @@ class Held:
 
     @property
     def terms(self) -> frozenset[str]:
-        """What it is about, in its author's words."""
+        """Terms of the candidate, in its author's words."""
         return frozenset(query_terms(self.quote or self.content))
 
     @property
     def anchor(self) -> frozenset[str]:
-        """The terms of its object; all of its terms where it has none."""
+        """Terms of its object, or all its terms if it has none."""
         if self.triple:
             return frozenset(query_terms(self.triple.object))
         return self.terms
@@ -72,7 +76,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """A cluster of candidates that is kept as its first one."""
+    """A cluster of candidates, kept as its first one."""
 
     kept: Held
     others: tuple[Held, ...]
@@ -83,7 +87,7 @@ class Promotion:
 
     @property
     def sure(self) -> bool:
-        """Whether it was said so often that it is beyond doubt."""
+        """Whether it was said often enough to be certain."""
         return self.kept.kind == "rule" and len(self.support) >= SURE_SUPPORT
 
 
@@ -102,10 +106,10 @@ def promote(
     *,
     guides: Callable[[str], bool] = lambda text: False,
 ) -> tuple[list[Promotion], list[Refusal]]:
-    """Which candidates a session bears out.
+    """Decide which held candidates a session supports.
 
-    `transcript` is what people said in it, by turn, `arc` its summary, empty without one; `guides`
-    tells whether a text says how to answer: such a fact yields to a rule that says the same.
+    `transcript` maps turns to what people said; `arc` is the summary, or empty. `guides` tells
+    whether a text says how to answer: such a fact yields to a rule that says the same.
     """
     promotions = list[Promotion]()
     refusals = list[Refusal]()
@@ -129,7 +133,7 @@ def promote(
 
 
 def clusters(held: Sequence[Held]) -> list[list[Held]]:
-    """The candidates in groups that mean the same, each in order."""
+    """Group candidates that mean the same, keeping their order."""
     groups: list[list[Held]] = []
     for one in held:
         group = next((group for group in groups if any(_same(one, other) for other in group)), None)
@@ -159,7 +163,7 @@ def _weighed(
     transcript: Mapping[str, str],
     arc: str,
 ) -> Promotion | str:
-    """The promotion of a cluster, or why there is none."""
+    """The promotion of a cluster, or the refusal of its candidates."""
     first = cluster[0]
     said = {turn for one in cluster for turn in one.turns if turn in transcript}
     told_by = {
@@ -188,7 +192,7 @@ def _enough(
     *,
     prior: bool,
 ) -> str:
-    """What suffices to keep a candidate; empty when it is not enough."""
+    """Why the evidence suffices to keep a candidate; empty if it does not."""
     if support >= 2:
         return f"said in {support} turns"
     if one.kind == "rule" or support < 1:
@@ -219,9 +223,7 @@ def _why_not(
 
 
 def supports(one: Held, text: str) -> bool:
-    """Whether a text speaks for a candidate: it has its object or two of its terms, and does not
-    deny it.
-    """
+    """Whether a text shares a candidate's object or two of its terms and does not deny it."""
     terms = frozenset(query_terms(text))
     has_object = one.triple is not None and bool(one.anchor) and one.anchor <= terms
     if not has_object and len(one.terms & terms) < SUPPORTING_TERMS:
@@ -236,9 +238,7 @@ def _denies(text: str) -> bool:
 
 
 def arc_score(one: Held, text: str) -> int:
-    """How much of a candidate a summary tells: two for its object, one for each further term, at
-    most four.
-    """
+    """How much of a candidate a summary tells: 2 for its object, 1 per other term, at most 4."""
     terms = frozenset(query_terms(text))
     shared = one.terms & terms
     if one.triple is not None and one.anchor and one.anchor <= terms:
@@ -251,7 +251,7 @@ def _is_guidance(
     rule: Held,
     guides: Callable[[str], bool],
 ) -> bool:
-    """Whether a fact says how to answer, and a rule says the same."""
+    """Whether a fact says how to answer and a rule says the same."""
     if fact.kind != "fact" or not guides(fact.quote):
         return False
     shared = fact.terms & rule.terms

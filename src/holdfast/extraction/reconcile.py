@@ -1,10 +1,8 @@
-"""What to do with a candidate, given what is known: a judgement without a store, a model or a
-clock.
+"""Decide how a candidate joins what is known. Pure: no store, model or clock.
 
-A candidate that repeats what is known renews it. One that cannot be true together with what is
-known takes its place, unless a person has confirmed the old one, or the new one was only hinted at:
-then both stand, marked as contradicting each other. Which of two is newer is told by when they were
-said, not by when they were read.
+A duplicate renews the known memory. A contradiction supersedes it, unless a person has confirmed
+the old memory or the new statement is only implied: then both stay, marked as conflicting. Which
+one is newer depends on when it was said, not on when it was read.
 """
 
 from __future__ import annotations
@@ -44,14 +42,14 @@ SAME_SUBJECT_MATTER = (
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """It is new."""
+    """Store it as new."""
 
     candidate: Candidate
 
 
 @dataclass(frozen=True, slots=True)
 class Bump:
-    """It was known: what is known is renewed."""
+    """Renew the known memory that says the same."""
 
     candidate: Candidate
     known: Memory
@@ -59,7 +57,7 @@ class Bump:
 
 @dataclass(frozen=True, slots=True)
 class Supersede:
-    """It takes the place of what was known."""
+    """Replace the known memory."""
 
     candidate: Candidate
     old: Memory
@@ -68,7 +66,7 @@ class Supersede:
 
 @dataclass(frozen=True, slots=True)
 class Coexist:
-    """It contradicts what a person has confirmed, or was only hinted at: both stand."""
+    """Keep both: the known memory is confirmed by a person, or the new one is only implied."""
 
     candidate: Candidate
     old: Memory
@@ -77,7 +75,7 @@ class Coexist:
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
-    """It is not kept."""
+    """Drop it."""
 
     candidate: Candidate
     reason: str
@@ -91,9 +89,7 @@ def decide(
     near: Sequence[Memory],
     said_at: Micros,
 ) -> Decision:
-    """What becomes of a candidate that was said at a time, among the memories that are about the
-    same.
-    """
+    """Decide what to do with a candidate said at a time, given memories on the same subject."""
     known = first_duplicate(candidate, near)
     if known is not None:
         return Bump(candidate, known[0])
@@ -113,9 +109,7 @@ def decide(
 
 
 def contradiction(new: Statement, old: Statement) -> str | None:
-    """Why two statements cannot both be true, or None. It is meant to miss some rather than to see
-    one too many.
-    """
+    """Why two statements cannot both be true, or None; prefers false negatives."""
     if new.triple is not None and old.triple is not None and _replaces(new.triple, old.triple):
         return (
             f"{new.triple.predicate.replace('_', ' ').lower()} {new.triple.object}, no longer "
@@ -136,7 +130,7 @@ def _replaces(new: Triple, old: Triple) -> bool:
 
 
 def _opposite(new: str, old: str) -> bool:
-    """Whether two texts differ in a negation or an opposite and in nothing else that counts."""
+    """Whether two texts differ only in a negation or an opposite."""
     ours = negation.particulars(new)
     theirs = negation.particulars(old)
     if not negation.differ(ours, theirs):

@@ -1,9 +1,9 @@
-"""The extractor that needs no model: rules find what a turn says that lasts.
+"""Rule-based extractor: finds durable statements without a model.
 
-A turn is reduced to its author's own words (`speech`), each sentence is cut into clauses, and a
-clause is kept when it opens like one of the statements its language knows (`patterns`)
-and nothing speaks against it: a question, a condition, a joke, a wish for this moment, somebody
-else's opinion. When in doubt it is left out: a wrong memory costs more than a missed one.
+A turn is reduced to its author's own words (`speech`) and each sentence is cut into clauses. A
+clause is kept if it opens like one of its language's statements (`patterns`) and no guard applies:
+a question, a condition, a joke, a momentary wish, somebody else's opinion. Doubtful clauses are
+dropped: a wrong memory costs more than a missed one.
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ _PARTS = re.compile(r"\s*(?:[,;(—–]|\bbecause\b|\bsince\b)")
 
 @dataclass(slots=True)
 class _Clause:
-    """Characters [start, end) of a sentence; `subject` is what it leaves out and its forerunner
-    said.
-    """
+    """Characters [start, end) of a sentence; `subject` is inherited from the clause before."""
 
     start: int
     end: int
@@ -64,7 +62,7 @@ class _Clause:
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """A stretch between two boundaries, and how it is joined to the one before."""
+    """A stretch between two boundaries, and how it joins the previous one."""
 
     start: int
     end: int
@@ -73,20 +71,14 @@ class _Segment:
 
 
 class RuleExtractor:
-    """Finds durable facts and standing instructions in dialogue, offline and the same way every
-    time.
-    """
+    """Finds durable facts and standing instructions in dialogue; offline, deterministic."""
 
     def __init__(self, spoken: Callable[[str], list[Language]] = languages_of) -> None:
-        """`spoken` says by the cues of which languages a text is read, and so what is looked for in
-        it.
-        """
+        """`spoken` selects the languages whose cues apply to a text."""
         self._spoken = spoken
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
-        """The candidates of these turns, in their order. Turns without anything durable yield
-        none.
-        """
+        """Candidates of these turns in order; none if nothing durable was said."""
         found = [candidate for turn in turns for candidate in self._read(turn)]
         return settled(found, {turn.id: turn for turn in turns}, self._read)
 
@@ -133,7 +125,7 @@ def _in_language(
 
 
 class _Told:
-    """One sentence of a turn, and what it says that lasts."""
+    """One sentence of a turn, and the durable statements in it."""
 
     def __init__(
         self,
@@ -151,11 +143,11 @@ class _Told:
         self.agent = turn.role not in PEOPLE
 
     def is_scenario(self) -> bool:
-        """Whether from here on something is only imagined."""
+        """Whether the text from here on is hypothetical."""
         return bool(self.language.begins("scenario", self.plain))
 
     def candidates(self) -> Iterator[Candidate]:
-        """What this sentence says that lasts."""
+        """Durable statements in this sentence."""
         if self._is_no_statement():
             return
         found = list(self._stated())
@@ -177,9 +169,7 @@ class _Told:
         )
 
     def _stated_until(self) -> int:
-        """Where the sentence stops stating and begins to ask: "I weigh 82 kg, what should I
-        eat?".
-        """
+        """Position where statement turns into question: "I weigh 82 kg, what should I eat?"."""
         begins_asking = bool(self.language.begins("question", self.plain))
         if self._asked_for(self.plain) and (
             begins_asking or not self.sentence.asks
@@ -214,8 +204,9 @@ class _Told:
                 before = candidate.kind
 
     def _asks_anew(self, clause: _Clause) -> bool:
-        """Whether a clause after "and" is an instruction of its own: "they love me and always cheer
-        me on" is not.
+        """Whether a clause after "and" is a separate instruction.
+
+        "They love me and always cheer me on" is not.
         """
         return bool(self.language.begins("polite", self.plain[clause.start : clause.end]))
 
@@ -256,9 +247,7 @@ class _Told:
             yield _Segment(start, len(self.plain), mark, word)
 
     def _opened(self, segment: _Segment, current: _Clause | None) -> _Clause | None:
-        """The clause that begins with this segment, if one does. A reason belongs to what it
-        explains.
-        """
+        """The clause that begins with this segment, if any; a reason belongs to its statement."""
         if current and segment.word in self.language.reason:
             return None
         if self._asked_for(self.plain[segment.start :]):
@@ -290,9 +279,7 @@ class _Told:
         )
 
     def _opening(self, rest: str) -> tuple[int, bool] | None:
-        """How long the longest opening is that the rest of the sentence begins with, and whether it
-        takes it all.
-        """
+        """Length of the longest matching opening, and whether it takes the whole sentence."""
         opened = [
             (match, each)
             for each in self.language.likely(rest)
@@ -325,7 +312,7 @@ class _Told:
         return None
 
     def _goes_on(self, clause: _Clause, segment: _Segment) -> bool:
-        """Whether the segment belongs to the clause before it."""
+        """Whether the segment belongs to the previous clause."""
         if segment.word in self.language.reason or segment.start <= clause.opened_to:
             return True
         if segment.word in self.language.hard or segment.mark not in ("", ",", "，"):
@@ -423,7 +410,7 @@ class _Told:
         opening: re.Match[str],
         clause: str,
     ) -> Triple | None:
-        """The clause as a triple, where it is clear: none when a "no" in it would be lost."""
+        """The clause as a triple if it is clear; None if a negation would be lost."""
         predicate = statement.predicate
         stated = ""
         groups = opening.groupdict()
@@ -450,7 +437,7 @@ class _Told:
         opening: re.Match[str],
         clause: str,
     ) -> str:
-        """What is said: after the opening, or after the speaker where the verb is part of it."""
+        """The text after the opening, or after the speaker if the verb is part of it."""
         speaker = self.language.spoken_by.match(clause) if predicate in _DOINGS else None
         start = 0 if predicate in _DOINGS else opening.end()
         rest = clause[speaker.end() if speaker else start :].strip(_EDGES)
@@ -479,7 +466,7 @@ class _Told:
 
 
 def _dated(content: str, said_at: int) -> str:
-    """The content with the days its times mean, seen from when it was said: "in May (2027-05)"."""
+    """Content with its time expressions resolved against when it was said: "in May (2027-05)"."""
     if said_at <= 0:
         return content
     pieces = []
@@ -495,7 +482,7 @@ def _dated(content: str, said_at: int) -> str:
 
 
 def _ahead(span: Span, said_at: int) -> Span:
-    """The span itself, or its next return when it is over: what is planned lies ahead."""
+    """The span, or its next occurrence if it is past: plans lie ahead."""
     if span.end > said_at - said_at % DAY or _PAST.search(span.text):
         return span
     weekday = span.end - span.start == DAY and not re.search(r"\d", span.text)

@@ -1,13 +1,13 @@
-"""The extraction runner: hands the unread turns of a session to a sink, and saves what it found.
+"""The extraction runner: hands a session's unread turns to a sink and saves what it finds.
 
 Each kind of knowledge is a sink: facts after a reply (`turn_extraction.py`), the summary and what
-waited for the end of a session (`session_extraction.py`), records (`records/session_notes.py`) and
-what a session teaches its project (`projects/stage1.py`). A sink says which sessions it wants, what
-it finds in their turns, and how that is written.
+was held until session end (`session_extraction.py`), records (`records/session_notes.py`) and
+project memory (`projects/stage1.py`). A sink says which sessions it wants, what it finds in their
+turns, and how to write that.
 
-`read` comes before the transaction, because models take their time. `save` is the transaction: it
-looks again at whatever may have changed, applies what was found, and records the progress. So a
-session is read once whoever asks, and a crash at any point leaves it for the next reader.
+`read` runs before the transaction, because models are slow. `save` is the transaction: it re-checks
+whatever may have changed, applies what was found and records the progress. So each session is read
+once, and a crash at any point leaves it for the next reader.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ READ_MEANWHILE = "Somebody else read the session at the same time. It is read ag
 
 
 class Reached(NamedTuple):
-    """How far a sink has come with a session; see `progress.py` for what that means to each."""
+    """A sink's progress in a session; `progress.py` says what the position means."""
 
     sink: str
     position: int
@@ -40,7 +40,7 @@ class Reached(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extraction(Generic[Found]):
-    """What a sink found in a session; nothing of it is written yet."""
+    """What a sink found in a session, not yet written."""
 
     session: Session
     turns: Memories
@@ -51,18 +51,18 @@ class Extraction(Generic[Found]):
 
 
 class Sink(Protocol[Found, Applied_co]):
-    """What turns sessions into one kind of knowledge."""
+    """Turns sessions into one kind of knowledge."""
 
     @property
     def name(self) -> str:
-        """The sink of its marks."""
+        """The key of its progress marks."""
 
     @property
     def builds_on(self) -> tuple[str, ...]:
-        """Other sinks that must not come further between `read` and `save`."""
+        """Other sinks whose marks must not move between `read` and `save`."""
 
     def wants(self, session: Session, marks: Marks) -> bool:
-        """Whether there may be something unread for it in a session."""
+        """Whether a session may have something unread for this sink."""
 
     def extract(
         self,
@@ -70,10 +70,10 @@ class Sink(Protocol[Found, Applied_co]):
         turns: Memories,
         marks: Marks,
     ) -> Found | None:
-        """What it finds in turns it has not read; None if there are none. Writes nothing."""
+        """What it finds in unread turns; None if there are none. Writes nothing."""
 
     def is_current(self, read: Session, now: Session) -> bool:
-        """Whether a session that was read is still as it was."""
+        """Whether a session is still as it was when it was read."""
 
     def apply(
         self,
@@ -83,16 +83,14 @@ class Sink(Protocol[Found, Applied_co]):
         *,
         at: Micros,
     ) -> Applied_co:
-        """Writes what was found, inside the transaction that records the progress."""
+        """Write what was found, inside the transaction that records the progress."""
 
     def reached(self, session: Session, extraction: Extraction[Found]) -> list[Reached]:
-        """How far it has come now."""
+        """The sink's progress after this extraction."""
 
 
 def turns_of(store: Store, session: Session) -> Memories:
-    """The turns of a session that may be remembered, in order; those of abandoned branches taught
-    nothing.
-    """
+    """Turns of a session that may be remembered, in order, without abandoned branches."""
     found = store.list(
         Filter((session.scope,), kinds=("turn",), sessions=(session.id,)), order="oldest"
     )
@@ -105,7 +103,7 @@ def read(
     session: Session,
     sink: Sink[Found, Done],
 ) -> Extraction[Found] | None:
-    """Reads what is new in a session for a sink; None if there is nothing. Nothing is written."""
+    """Read a session's new turns for a sink; None if there are none. Writes nothing."""
     marks = marks_of(store, session)
     if not sink.wants(session, marks):
         return None
@@ -121,10 +119,10 @@ def save(
     *,
     at: Micros,
 ) -> Done | None:
-    """Writes what was found and records the progress. None when somebody else has read the same
-    since: then nothing is written.
+    """Write what was found and record the progress.
 
-    Conflict when the session went on or is gone: what was found may not be true of it any more.
+    Returns None and writes nothing if another process has read the same turns since. Raises
+    Conflict if the session has changed or is gone, because the findings may no longer hold.
     """
     read_ = extraction.session
     session = tx.sessions.get(read_.scope, read_.id)
@@ -149,7 +147,7 @@ def extract(
     sink: Sink[Found, Done],
     author: Author,
 ) -> Done | None:
-    """Reads a session for a sink now and saves what it finds; None if there is nothing to do."""
+    """Read a session for a sink now and save the result; None if there is nothing to do."""
     extraction = read(store, session, sink)
     if extraction is None:
         return None

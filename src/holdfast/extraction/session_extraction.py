@@ -1,9 +1,9 @@
-"""The sink for the end of a session: facts of the turns that are left, what was held, the summary.
+"""The sink for the end of a session: facts of unread turns, held candidates and the summary.
 
-What was not read while the session went on is read now; what was held is kept or put away by what
-the whole session, its summary and earlier sessions say; the session gets its summary. All that
-follows (new facts, renewals, replacements, links to the turns, the summary, the marks of progress,
-the end of the job) is one transaction.
+Unread turns are extracted; held candidates are kept or archived by the evidence of the whole
+session, its summary and earlier sessions; the session gets its summary. All writes (new facts,
+renewals, replacements, links to turns, summary, progress marks, end of the job) are one
+transaction.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ PRIOR = 20
 
 @dataclass(frozen=True, slots=True)
 class PromotedFact:
-    """A candidate that waited and is kept: under which key, resting on what, and how it joins what
-    is known.
-    """
+    """A held candidate that is kept: its key, its evidence and how it joins what is known."""
 
     key: str
     decision: Decision
@@ -58,9 +56,7 @@ class PromotedFact:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What reading a session gave: what was found in it, what is kept of what waited, and its
-    arc.
-    """
+    """Result of reading a session: findings, promoted candidates and the arc."""
 
     every: Memories
     """All turns of the session that may be remembered."""
@@ -72,9 +68,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class SessionExtraction:
-    """What learning did: memories that are new, candidates that waited and were not kept, and
-    arcs.
-    """
+    """Counts of an extraction: new memories, refused candidates and arcs."""
 
     new: int = 0
     refused: int = 0
@@ -91,7 +85,7 @@ class SessionExtraction:
 
 @dataclass(frozen=True, slots=True)
 class SummarySink:
-    """What a session teaches when it has ended."""
+    """Extracts an ended session."""
 
     store: Store
     reading: ExtractionContext
@@ -101,7 +95,7 @@ class SummarySink:
     builds_on = (FACTS,)
 
     def wants(self, session: Session, marks: Marks) -> bool:
-        """Sessions that have ended, and went on since they were last read."""
+        """Accept sessions that have ended and have activity since they were last read."""
         return session.ended_at is not None and not covers(marks.get(SUMMARY), session)
 
     def extract(
@@ -110,7 +104,7 @@ class SummarySink:
         turns: Memories,
         marks: Marks,
     ) -> Learned:
-        """What is unread of a session, and what to do with all that waited for its end."""
+        """Findings in the unread turns, and decisions about all held candidates."""
         store, reading = self.store, self.reading
         read_to = marks[SUMMARY].position if SUMMARY in marks else -1
         found = look(
@@ -141,7 +135,7 @@ class SummarySink:
         )
 
     def is_current(self, read: Session, now: Session) -> bool:
-        """Whether it is still at its end, and nobody has spoken since."""
+        """Whether the session is still ended and has no new turns."""
         return now.ended_at is not None and now.last_activity == read.last_activity
 
     def apply(
@@ -152,7 +146,7 @@ class SummarySink:
         *,
         at: Micros,
     ) -> SessionExtraction:
-        """Writes what was learned."""
+        """Write what was learned."""
         learned, reading = extraction.found, self.reading
         sources = {turn.id: turn for turn in extraction.turns}
         scribe = DecisionWriter(
@@ -167,10 +161,10 @@ class SummarySink:
         return SessionExtraction(new, len(learned.refused), int(learned.arc is not None))
 
     def reached(self, session: Session, extraction: Extraction[Learned]) -> list[Reached]:
-        """The end of the session, and of its turns.
+        """The end of the session and of its turns.
 
-        The time of the last turn, not that of the reader: the clocks of two machines differ, and a
-        turn that follows must never look older than the reading.
+        The position is the time of the last turn, not the reader's clock: two machines' clocks
+        differ, and a later turn must never look older than the reading.
         """
         learned = extraction.found
         outcome = EXTRACTED if learned.found.judged or learned.kept else NO_OUTPUT
@@ -182,9 +176,7 @@ class SummarySink:
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """Something that waited for the end of the session: a memory that is held, or a candidate found
-    only now.
-    """
+    """Something held until session end: a stored held memory, or a candidate just found."""
 
     held: Held
     candidate: Candidate
@@ -198,9 +190,7 @@ def _pool(
     session: Session,
     found: TurnExtraction,
 ) -> list[_Waiting]:
-    """All that waits: what was held, by id, and what of the last turns is to be held, by its
-    place.
-    """
+    """All held items: stored ones by id, and those of the last turns by position."""
     pool = []
     for memory in held_of(store, session):
         action = str(memory.metadata.get("policy", {}).get("action", ""))
@@ -250,12 +240,12 @@ def _pool(
 
 
 def _key(place: int) -> str:
-    """What a candidate that has no id yet goes by."""
+    """Key of a candidate that has no id yet."""
     return f"judged {place}"
 
 
 def held_of(store: Store, session: Session) -> Memories:
-    """What of a session is held."""
+    """Held memories of a session."""
     waiting = store.list(
         Filter((session.scope,), kinds=("fact", "rule"), statuses=("held",)), order="oldest"
     )
@@ -287,9 +277,7 @@ def _prior(
     session: Session,
     candidate: Candidate,
 ) -> tuple[str, ...]:
-    """What other sessions told about the same matter: their arcs, and what was said in them too
-    seldom to be kept.
-    """
+    """What other sessions told on the subject: arcs, and candidates said too rarely to keep."""
     said = f"{candidate.quote} {candidate.content}"
     arcs = Filter((session.scope,), kinds=("episode",), categories=(arc_.CATEGORY,))
     waited = Filter((session.scope,), kinds=(candidate.kind,), statuses=("archived",))
@@ -310,7 +298,7 @@ def _weighed(
     turns: Memories,
     made: arc_.Arc | None,
 ) -> tuple[list[PromotedFact], list[Refusal]]:
-    """Which of those that wait are kept, and how each joins what is known; and which are not."""
+    """Decide which held items are kept, how each joins what is known, and which are refused."""
     if not pool:
         return [], []
     promotions, refusals = promote(
@@ -352,7 +340,7 @@ def _weighed(
 
 
 def _write_learned(scribe: DecisionWriter, learned: Learned) -> int:
-    """Writes the facts of a session, and what becomes of what waited; says how many are new."""
+    """Write a session's facts and the outcome of held items; return how many are new."""
     written = write_down(scribe, learned.found, timing=SESSION_END)
     waiting = {one.id: one for one in scribe.waiting()}
     waiting |= {_key(place): one for place, one in written.held.items()}
@@ -368,7 +356,7 @@ def _promote(
     kept: PromotedFact,
     waiting: Mapping[str, Memory],
 ) -> bool:
-    """Lets one candidate that waited join what is known; those that mean the same go behind it."""
+    """Activate one held candidate and retire those that mean the same in its favour."""
     held = waiting.get(kept.key)
     # Nothing was left of it, or somebody has put it away meanwhile.
     if held is None:
@@ -400,7 +388,7 @@ def learn(
     reading: ExtractionContext,
     author: Author,
 ) -> SessionExtraction:
-    """Reads one session that has ended now and keeps what it says. Idempotent."""
+    """Extract one ended session now. Idempotent."""
     sink = SummarySink(store, reading, author.actor)
     return runner.extract(store, session, sink, author) or SessionExtraction()
 
@@ -415,9 +403,9 @@ def idle(
     *,
     minutes: float = IDLE_MINUTES,
 ) -> list[Session]:
-    """The open conversations that have been silent for so long, or whose server is gone.
+    """Open sessions that have been idle for this long, or whose server is gone.
 
-    Those that an agent leads end by themselves.
+    Sessions led by an agent are left out: the agent ends them.
     """
     silent = now - int(minutes * MINUTE)
     led_by_nobody = [one for one in store.sessions.list(scopes, open_only=True) if not one.agent]
@@ -431,10 +419,9 @@ def end_idle(
     *,
     minutes: float = IDLE_MINUTES,
 ) -> list[Session]:
-    """Ends the conversations that have been silent for so long, or whose server is gone, and says
-    which.
+    """End the sessions that have been idle for this long or whose server is gone; return them.
 
-    Who speaks again goes on with one.
+    A session resumes when somebody speaks in it again.
     """
     found = idle(store, scopes, author.at, minutes=minutes)
 
@@ -463,9 +450,7 @@ def end_idle(
 
 
 def end_silent(worker: Worker) -> None:
-    """Ends the idle conversations of a worker's scopes, so that there is something to learn
-    from.
-    """
+    """End the idle sessions of a worker's scopes, so that they can be extracted."""
     scopes = worker.store.scopes() if worker.scopes is None else worker.scopes
     at = worker.clock()
     if scopes:

@@ -1,8 +1,8 @@
-"""What of a turn its author says: not code, logs, mail or other people's words, cut into sentences.
+"""The author's own words in a turn, cut into sentences: no code, logs, mail or quotations.
 
-A turn is often mostly something else: a stack trace, a letter, an article to be summarised. None of
-that is about the author (`text/pasted_text.py`). What is left is cut into sentences, each a
-substring of the turn.
+A turn is often mostly something else: a stack trace, a letter, an article to summarise. None of
+that is about the author (`text/pasted_text.py`). The rest is cut into sentences, each a substring
+of the turn.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ _CLAUSE_GOES_ON = re.compile(r"[a-zà-ÿа-я(]")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence as it was written, without its final mark, and whether that mark asks."""
+    """One sentence as written, without its final mark, and whether that mark asks."""
 
     text: str
     asks: bool = False
 
 
 def own_words(text: str, *, role: str = "user") -> str:
-    """`text` without what its author, who has this role, did not say in their own words."""
+    """`text` without what its author, in this role, did not say in their own words."""
     text = without_thoughts(strip_echoes(text)).replace("\r\n", "\n").replace("\r", "\n")
     return own_prose(text, quoted=_HIDDEN, by_agent=role not in PEOPLE).strip()
 
 
 def without_thoughts(text: str) -> str:
-    """`text` without what a model thought aloud before it spoke."""
+    """`text` without a model's thinking before the answer."""
     if "<" in text:
         return _THOUGHT.sub("\n\n", text)
     return text
 
 
 def sentences(text: str) -> list[Sentence]:
-    """The sentences of a text in their order; what is too long to be one is left out."""
+    """Sentences of a text in order; those too long to be one are left out."""
     found = []
     start = 0
     for mark in _SENTENCE_END.finditer(text):
@@ -88,7 +88,7 @@ def _goes_on(
     start: int,
     mark: re.Match[str],
 ) -> bool:
-    """Whether this mark ends no sentence: a wrapped line, an abbreviation, an ordinal."""
+    """Whether this mark does not end a sentence: a wrapped line, an abbreviation, an ordinal."""
     if mark[0][0] == "\n":
         before = text[max(start, mark.start() - 1) : mark.start()]
         return (

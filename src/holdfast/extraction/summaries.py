@@ -1,9 +1,9 @@
-"""One arc for each session of substance: what it was about, how it went, what was left open.
+"""Session summaries ("arcs"): topic, course and open questions, one per substantial session.
 
-A model tells it in a few sentences; without one it is made of the sentences that say most of what
-the session was about, in the user's own words and language. Greetings, and fewer than three turns
-of substance, leave no arc. A session that goes on after its end gets a new arc in the place of the
-old one, so there is never more than one.
+A model writes a few sentences. Without one, the summary is made of the most central sentences, in
+the user's own words and language. Greetings, and fewer than three substantial turns, yield no arc.
+A session that continues after its end gets a new arc that replaces the old one, so there is never
+more than one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _ASKS = re.compile(r"[?？]\s*$")
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """What a session was about, within the limits of each field."""
+    """What a session was about, each field within its limit."""
 
     summary: str
     themes: tuple[str, ...] = ()
@@ -69,23 +69,19 @@ class Arc:
 
     @property
     def text(self) -> str:
-        """All that it tells, for who looks whether it tells something."""
+        """All fields as one text, for matching."""
         return "\n".join((self.summary, *self.themes, *self.open_loops, *self.resolved))
 
 
 def of_substance(turn: Memory, words: Vocabulary) -> bool:
-    """Whether a person said something in this turn, beyond greetings and requests about memory
-    itself.
-    """
+    """Whether a person said more in this turn than greetings and memory requests."""
     if turn.role not in PEOPLE or words.is_small_talk(turn.content) or words.request(turn.content):
         return False
     return len(query_terms(turn.content)) >= 2 or len(turn.content.split()) >= 3
 
 
 def _without_requests(turn: Memory, words: Vocabulary) -> Memory:
-    """A turn without what it asks of memory itself: "what do you know about me?" is not what a
-    session is about.
-    """
+    """A turn without its requests to memory, such as "what do you know about me?"."""
     if turn.role not in PEOPLE:
         return turn
     whole = command(turn.content)
@@ -102,10 +98,9 @@ def summarise_session(
     words: Vocabulary,
     complete: Complete | None,
 ) -> Arc | None:
-    """The arc of a session's turns, by a model or without one; None when there is nothing to sum
-    up.
+    """Summarise a session's turns, with or without a model; None if there is too little.
 
-    What the model raises is raised; ModelFailed when it says nothing that can be used.
+    Model errors propagate. Raises ModelFailed if the answer is unusable.
     """
     turns = [one for turn in turns if (one := _without_requests(turn, words)).content]
     said = [turn for turn in turns if of_substance(turn, words)]
@@ -184,7 +179,7 @@ def _by_rules(
 
 
 def _cues(said: Sequence[Memory], words: Vocabulary) -> Cues:
-    """The cues of the language that people spoke most."""
+    """Cues of the language people used most."""
     spoken = languages_of("\n".join(turn.content for turn in said))
     codes = [one.code for one in spoken]
     return next(
@@ -193,16 +188,12 @@ def _cues(said: Sequence[Memory], words: Vocabulary) -> Cues:
 
 
 def _passing(sentence: str, words: Vocabulary) -> bool:
-    """Whether a sentence is only for this moment, or for nobody's memory: no part of what the
-    session was about.
-    """
+    """Whether a sentence is momentary or addressed to nobody's memory, so not part of the topic."""
     return words.says("turn_scoped", sentence) or words.says("safety_conflict", sentence)
 
 
 def _themes(spoken: Sequence[str], weights: Mapping[str, int]) -> tuple[str, ...]:
-    """The words that most turns share, as they were written; names before other words, long words
-    before short ones.
-    """
+    """Words that most turns share, as written; names first, then long words."""
     written: dict[str, str] = {}
     for sentence in spoken:
         for word in (*_WORD.findall(sentence), *_CJK_RUN.findall(sentence)):
@@ -219,16 +210,14 @@ def _themes(spoken: Sequence[str], weights: Mapping[str, int]) -> tuple[str, ...
 
 
 def _weight(term: str, weights: Mapping[str, int]) -> float:
-    """In how many turns a term occurs; of a run of characters, its rarest one."""
+    """Number of turns that contain a term; for a run of characters, that of its rarest one."""
     if term in weights:
         return weights[term]
     return min((weights.get(one, 0) for one in term), default=0)
 
 
 def _central(spoken: Sequence[str], weights: Mapping[str, int]) -> list[str]:
-    """The sentences that say most of what the session was about, in the order in which they were
-    said.
-    """
+    """The most central sentences, in the order in which they were said."""
     sentences = [" ".join(one.split()) for one in spoken if len(query_terms(one)) >= 2]
 
     def weight(sentence: str) -> float:
@@ -244,7 +233,7 @@ def _central(spoken: Sequence[str], weights: Mapping[str, int]) -> list[str]:
 
 
 def _unanswered(turns: Sequence[Memory]) -> tuple[str, ...]:
-    """What people asked at the very end, when nobody answered any more."""
+    """Questions at the very end that got no answer."""
     last = next(
         (place for place, one in reversed(list(enumerate(turns))) if one.role not in PEOPLE), -1
     )
@@ -283,7 +272,7 @@ def save_summary(
     at: Micros,
     max_bytes: int,
 ) -> Memory:
-    """Stores the arc of a session, linked to its turns, in the place of the one that it had."""
+    """Store a session's arc, linked to its turns, replacing the previous one."""
     began = turns[0].event_time
     ended = turns[-1].event_time
     draft = Draft(
@@ -326,9 +315,7 @@ def save_summary(
 
 
 def _from_its_leader(noted: Mapping[str, Any]) -> dict[str, Any]:
-    """What only whoever led the session knows, no model: how they went about it, and how grave it
-    became.
-    """
+    """What only the agent that led the session knows: its approach and how grave it became."""
     approach, context, level = (
         noted.get(key) for key in ("approach_used", "approach_context", "crisis_level_max")
     )
@@ -344,7 +331,7 @@ def _from_its_leader(noted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def arcs_of(tx: Transaction, session: Session) -> list[Memory]:
-    """The arc that a session has; several only where two stores were merged."""
+    """The arc of a session; several only after two stores were merged."""
     found = tx.sessions.memories(session.scope, session.id, named=True)
     return [
         one

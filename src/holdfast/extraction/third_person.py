@@ -1,10 +1,10 @@
-"""English in the first person, retold in the third: "I prefer tea" becomes "Ann prefers tea".
+"""Rewrite English from first to third person: "I prefer tea" becomes "Ann prefers tea".
 
-The author's name stands once, then "they": nobody's gender is guessed. Verbs agree.
+The author's name appears once, then "they": gender is never guessed. Verbs agree.
 
 Only words used as pronouns change. Addresses, names, titles, abbreviations, code and quoted text
-stay as they were written. Where it cannot be told whether a word is a pronoun, or which verb goes
-with it, nothing is rewritten: the author is quoted instead, `Ann said: "…"`.
+stay verbatim. If it is unclear whether a word is a pronoun, or which verb belongs to it, nothing is
+rewritten: the author is quoted instead, `Ann said: "…"`.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ TITLES_OF_KIN = listed("titles_of_kin")
 
 
 class _Doubtful(Exception):
-    """It cannot be told how a clause is to be retold."""
+    """Raised if it is unclear how to rewrite a clause."""
 
 
 @dataclass(
@@ -126,9 +126,7 @@ class _Token:
 
 
 def retell(clause: str, author: str) -> str:
-    """The clause as somebody else would state it about `author`, or about the user where nobody is
-    named.
-    """
+    """The clause as a statement about `author`, or about the user if nobody is named."""
     name = author or NOBODY
     try:
         told = _Teller(name, _tokens(clause)).told().strip()
@@ -150,9 +148,7 @@ def _kind(match: re.Match[str]) -> str:
 
 
 def _capitalised(text: str) -> str:
-    """The text with a capital at its beginning, unless that is an address, a name like iPhone or
-    code.
-    """
+    """The text with an initial capital, unless it begins with an address, code or "iPhone"."""
     first = text.split(maxsplit=1)[0] if text.split() else ""
     plain = first.strip(".,;:!?").isalpha() and first[1:] == first[1:].lower()
     if plain or "'" in first:
@@ -161,7 +157,7 @@ def _capitalised(text: str) -> str:
 
 
 class _Teller:
-    """Retells word by word; what a word becomes depends on who was named before it."""
+    """Rewrites word by word; the result of a word depends on who was named before it."""
 
     def __init__(self, name: str, tokens: list[_Token]) -> None:
         self.name = name
@@ -247,9 +243,7 @@ class _Teller:
         return self._is_small_pronoun(lower)
 
     def _is_i(self) -> bool:
-        """Whether this is no numeral, item or part of a name: "Mustang I V2", "How I Met Your
-        Mother".
-        """
+        """Whether "I" is the pronoun, not a numeral, item or name part: "How I Met Your Mother"."""
         before = self._neighbour(-1)
         after = self._neighbour(1)
         left = self._mark_at(-1).strip()
@@ -282,7 +276,7 @@ class _Teller:
         right: str,
         named_after: bool,
     ) -> bool:
-        """Whether "I" after a word with a capital belongs to it."""
+        """Whether "I" belongs to the capitalised word before it."""
         if not before.capital or before.lower in _PRONOUNS:
             return False
         if named_after:
@@ -296,7 +290,7 @@ class _Teller:
         return after is None or bool(right)
 
     def _is_in_a_name(self) -> bool:
-        """Whether words with capitals stand on both sides: "Baby I'm Yours"."""
+        """Whether capitalised words stand on both sides: "Baby I'm Yours"."""
         before = self._neighbour(-1)
         after = self._neighbour(1)
         if before is None or after is None or self._mark_at(-1).strip():
@@ -304,8 +298,9 @@ class _Teller:
         return before.capital and after.capital and not self._begins(self.tokens.index(before))
 
     def _is_shouted(self, token: _Token) -> bool:
-        """Abbreviations stay: US, IT, IM. What can only be a pronoun is doubtful among small
-        letters.
+        """Return False for an abbreviation, which stays: US, IM, "Portland, ME".
+
+        Raises _Doubtful for every other word in capitals.
         """
         before = self._neighbour(-1)
         if (
@@ -321,8 +316,9 @@ class _Teller:
         raise _Doubtful
 
     def _is_capital_pronoun(self) -> bool:
-        """A capital where a sentence begins is only that; elsewhere the word belongs to a name, or
-        it is doubtful.
+        """Whether a capital only marks a sentence start.
+
+        Elsewhere the word belongs to a name, or it is doubtful.
         """
         before = self._neighbour(-1)
         after = self._neighbour(1)
@@ -400,7 +396,7 @@ class _Teller:
         return self._once(f"{self.name} and others" if many else self.name, "they")
 
     def _is_one_of_several(self, pronoun: str) -> bool:
-        """Whether this is "Tom and I" or "my wife and I", rather than "it rains and I …"."""
+        """Whether this is "Tom and I" or "my wife and I", not "it rains and I …"."""
         following = self._word_after(self.place)
         if self.before != "and" or pronoun != "i" or following in ("am", "was"):
             return False
@@ -418,9 +414,7 @@ class _Teller:
     # -- verbs
 
     def _is_verb(self, token: _Token) -> bool:
-        """Whether this word is the verb that is to come, or a second one that has to agree like the
-        first.
-        """
+        """Whether this word is the expected verb, or a second one that must agree too."""
         lower = token.lower
         if not self.verb_of and self._is_second(lower):
             self.verb_of = "one"
@@ -461,8 +455,9 @@ class _Teller:
         )
 
     def _is_second(self, word: str) -> bool:
-        """Whether a verb agrees like the one before; few do after "wants to", where "and go" is an
-        infinitive too.
+        """Whether a verb agrees like the one before it.
+
+        Few do after "wants to", where "and go" is an infinitive too.
         """
         if word not in self.second or self.before not in _JOINING:
             return False
@@ -476,7 +471,7 @@ class _Teller:
     # -- what is around
 
     def _neighbour(self, step: int) -> _Token | None:
-        """The nearest token on this side that is no mere mark."""
+        """The nearest token on this side that is not punctuation."""
         place = self.place + step
         while 0 <= place < len(self.tokens):
             if self.tokens[place].kind != "mark":
@@ -496,7 +491,7 @@ class _Teller:
         return next((word for word in following if word not in ADVERBS), None)
 
     def _begins(self, place: int) -> bool:
-        """Whether the token at this place begins a sentence."""
+        """Whether the token at this position begins a sentence."""
         if all(token.kind == "mark" for token in self.tokens[:place]):
             return True
         before = self.tokens[place - 1]

@@ -1,9 +1,7 @@
-"""The sink for facts, after a reply: judge the new turns by the policy, then commit, hold, propose
-or drop what they say.
+"""The sink for facts after a reply: judge new turns, then commit, hold, propose or drop.
 
-All of it is one transaction with the mark of progress, so neither the next reply nor the end of the
-session reads the same turns again. When a model does not answer, nothing is written but the error,
-and the next reply tries again.
+Writes and progress mark are one transaction, so neither the next reply nor the end of the session
+reads the same turns again. If a model fails, only the error is written, and the next reply retries.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ PRIVATE = "said in private"
 
 @dataclass(frozen=True, slots=True)
 class ExtractionContext:
-    """How conversations are read: by what, and by which policy what is found is judged."""
+    """How sessions are extracted: the extractor, and the policy that judges findings."""
 
     policy: Policy
     complete: Complete | None = None
@@ -56,7 +54,7 @@ class ExtractionContext:
     max_bytes: int = 100_000
 
     def extract(self, history: Sequence[Memory]) -> Extractor:
-        """What finds candidates in turns that follow these."""
+        """The extractor for turns that follow `history`."""
         if self.extractor is not None:
             return self.extractor
         if self.complete is not None:
@@ -65,7 +63,7 @@ class ExtractionContext:
 
 
 def reliable(complete: Complete) -> Complete:
-    """A model of the caller's own, of which whatever goes wrong is a ModelFailed."""
+    """Wrap the caller's model so that every failure is a ModelFailed."""
 
     def answer(prompt: str) -> str:
         try:
@@ -82,10 +80,9 @@ def reliable(complete: Complete) -> Complete:
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """An extractor that reads turns together with those before them, and finds what only the later
-    ones say.
+    """An extractor that reads earlier turns as context and reports only the later ones.
 
-    "It's Tuesday, not Monday" says something only about what was said before.
+    "It's Tuesday, not Monday" means something only with what was said before.
     """
 
     extractor: Extractor
@@ -100,7 +97,7 @@ class _Following:
 
 @dataclass(frozen=True, slots=True)
 class TurnExtraction:
-    """What is to be done about the turns that were read; nothing of it is written yet."""
+    """What to do about the turns that were read; not yet written."""
 
     turns: Memories
     """Those that were not read before."""
@@ -117,16 +114,14 @@ class TurnExtraction:
 
 @dataclass(slots=True)
 class Written:
-    """What was written: how many memories are new, and by the place of a judgement, what is
-    held.
-    """
+    """What was written: the number of new memories, and held ones by position of their verdict."""
 
     new: int = 0
     held: dict[int, Memory] = field(default_factory=dict)
 
 
 def remembers(store: Store, scope: Scope) -> bool:
-    """Whether anything of an owner is to be remembered."""
+    """Whether an owner wants anything remembered."""
     return bool(owner_profile.settings_of(store.profiles.get(scope))["enabled"])
 
 
@@ -137,9 +132,7 @@ def look(
     reading: ExtractionContext,
     marks: Marks,
 ) -> TurnExtraction:
-    """Reads those turns of a session that are new to the marks, and decides what to do with what
-    they say; nothing is written.
-    """
+    """Read a session's unread turns and decide about their content; writes nothing."""
     seen = _seen(marks, turns)
     fresh = [turn for turn in turns if (turn.position or 0) > seen]
     if not remembers(store, session.scope):
@@ -173,7 +166,7 @@ def look(
 
 
 def _seen(marks: Marks, turns: Sequence[Memory]) -> int:
-    """The position of the last turn that was read, after a reply or at an earlier end."""
+    """Position of the last turn read, after a reply or at an earlier session end."""
     read_to = marks[SUMMARY].position if SUMMARY in marks else -1
     before = (turn.position or 0 for turn in turns if turn.created_at <= read_to)
     considered = marks[FACTS].position if FACTS in marks else -1
@@ -182,7 +175,7 @@ def _seen(marks: Marks, turns: Sequence[Memory]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FactSink:
-    """Facts and rules out of what was just said."""
+    """Extracts facts and rules from the latest turns."""
 
     store: Store
     reading: ExtractionContext
@@ -191,7 +184,7 @@ class FactSink:
     builds_on = ()
 
     def wants(self, session: Session, marks: Marks) -> bool:
-        """Every session: only its turns tell whether any is new."""
+        """Accept every session: only its turns tell whether any is new."""
         del session, marks
         return True
 
@@ -201,7 +194,7 @@ class FactSink:
         turns: Memories,
         marks: Marks,
     ) -> TurnExtraction | None:
-        """What the new turns say, judged; None where no turn is new."""
+        """Judged findings of the new turns; None if no turn is new."""
         found = look(
             self.store,
             session,
@@ -214,7 +207,7 @@ class FactSink:
         return None
 
     def is_current(self, read: Session, now: Session) -> bool:
-        """Always: turns that were added since are for the next time."""
+        """Always true: turns added since are left for the next run."""
         del read, now
         return True
 
@@ -226,7 +219,7 @@ class FactSink:
         *,
         at: Micros,
     ) -> list[JudgedCandidate]:
-        """Writes what was decided, and says what that was."""
+        """Write the decisions and return what was written."""
         reading = self.reading
         sources = {turn.id: turn for turn in extraction.turns}
         scribe = DecisionWriter(
@@ -236,13 +229,13 @@ class FactSink:
         return extraction.found.judged
 
     def reached(self, session: Session, extraction: Extraction[TurnExtraction]) -> list[Reached]:
-        """Up to the last of these turns."""
+        """Progress up to the last of these turns."""
         del session
         return [reached(extraction.found, extraction.marks)]
 
 
 def reached(found: TurnExtraction, marks: Marks) -> Reached:
-    """How far the turns of a session are read, and whether what follows is private."""
+    """How far a session's turns are read, and whether later ones are private."""
     known = marks[FACTS].position if FACTS in marks else -1
     last = max((turn.position or 0 for turn in found.turns), default=known)
     return Reached(FACTS, last, {"private": True} if found.private else {})
@@ -254,10 +247,10 @@ def consider(
     reading: ExtractionContext,
     author: Author,
 ) -> list[JudgedCandidate]:
-    """Reads what was said since the last time and writes what follows; returns what was decided.
+    """Extract a session's new turns and write the result; return the decisions.
 
-    Nothing when a model does not answer: then the mark keeps why, and the next time tries again.
-    Nothing either for an owner who wants nothing remembered; nor is it read later.
+    Returns nothing if a model fails: the mark keeps the error, and the next call retries. Returns
+    nothing either for an owner who wants nothing remembered; those turns are not read later.
     """
     try:
         done = runner.extract(store, session, FactSink(store, reading, author.actor), author)
@@ -278,7 +271,7 @@ def write_down(
     *,
     timing: str,
 ) -> Written:
-    """Writes what was considered: withdrawn, committed, held, proposed or noted."""
+    """Write the decisions: withdraw, commit, hold, propose or note."""
     scribe.withdraw(found.gone)
     if found.all_gone:
         for held in scribe.waiting():
@@ -300,7 +293,7 @@ def write_down(
 
 
 def _without_its_words(dropped: JudgedCandidate) -> Verdict:
-    """The verdict on what was dropped, with a reason that does not tell what that was."""
+    """The verdict on a dropped candidate, with a reason that does not reveal its text."""
     verdict = dropped.verdict
     candidate = dropped.candidate
     words = set(query_terms(f"{candidate.quote} {candidate.content}"))
@@ -310,7 +303,7 @@ def _without_its_words(dropped: JudgedCandidate) -> Verdict:
 
 
 def failures(store: Store, scopes: Sequence[Scope]) -> dict[str, str]:
-    """The sessions that a model did not answer about, with what went wrong."""
+    """Sessions on which the model failed, with the error."""
     marks = [mark for scope in scopes for mark in store.progress.list(scope) if mark.sink == FACTS]
     return {
         f"session {mark.session}": mark.detail["failed"]["error"]
@@ -325,7 +318,7 @@ def _note_failure(
     error: str,
     at: Micros,
 ) -> None:
-    """Keeps an error with the mark of a session, which comes no further."""
+    """Record an error on a session's mark without advancing it."""
     if tx.sessions.get(session.scope, session.id) is None:
         return
     known = tx.progress.get(session.scope, session.id, FACTS)
@@ -345,7 +338,7 @@ def _note_failure(
 
 @cache
 def rules() -> Extractor:
-    """The extractor that needs no model."""
+    """The rule-based extractor."""
     # Its word lists load when they are first needed.
     from .rules import RuleExtractor  # noqa: PLC0415
 
@@ -354,5 +347,5 @@ def rules() -> Extractor:
 
 @cache
 def usual() -> Policy:
-    """The policy where nothing else is set."""
+    """The default policy."""
     return Policy(vocabulary("general"))

@@ -1,4 +1,4 @@
-"""English verbs as far as retelling needs them: which change with the person, and how.
+"""English verb forms for rewriting to the third person.
 
 The words are the section `retelling` of `languages/en.toml`.
 """
@@ -11,18 +11,18 @@ _RETELLING = language("en").section("retelling")
 
 
 def listed(key: str) -> frozenset[str]:
-    """The words of a list that is written with spaces between them."""
+    """Words of the space-separated list under this key."""
     return frozenset(_RETELLING[key].split())
 
 
 def paired(key: str) -> dict[str, str]:
-    """The pairs of a list: `don't=does_not`, with `_` for a space."""
+    """Pairs of the list under this key: `don't=does_not`, with `_` for a space."""
     pairs = (pair.split("=") for pair in _RETELLING[key].split())
     return {before: after.replace("_", " ") for before, after in pairs}
 
 
 def pattern(key: str) -> str:
-    """A pattern, as it is written."""
+    """The pattern under this key, not compiled."""
     return str(_RETELLING[key])
 
 
@@ -64,9 +64,7 @@ _UNCHANGED = MODALS | _PAST | {"and", "or"}
 
 
 def is_adverb(word: str) -> bool:
-    """Whether a word may stand between a person and their verb: "I really like", "I gratefully
-    accept".
-    """
+    """Whether a word may stand between subject and verb: "I really like", "I gratefully accept"."""
     return word in ADVERBS or (word.endswith("ly") and len(word) > 4 and word not in _VERBS_IN_LY)
 
 
@@ -77,7 +75,7 @@ def is_participle(word: str) -> bool:
 
 
 def third_person(verb: str, *, tense: str = "") -> str:
-    """The verb as it goes with he or she; what is past already, or the same for everybody, stays.
+    """The third person singular of a verb; past and invariable forms stay.
 
     `tense` says that the sentence tells of the `past` or of a `habit`, for verbs that do not show
     it themselves.
@@ -96,7 +94,7 @@ def third_person(verb: str, *, tense: str = "") -> str:
 
 
 def _stays(verb: str, tense: str) -> bool:
-    """Whether a verb is past already, the same for everybody, or no verb with a person at all."""
+    """Whether a verb is in the past, invariable, or not a finite verb."""
     if verb in _SAME_IN_THE_PAST:
         return tense == "past" or (tense != "habit" and verb not in _RATHER_PRESENT)
     past = verb.endswith("ed") and verb not in _NOT_PAST

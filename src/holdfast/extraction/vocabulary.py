@@ -97,7 +97,7 @@ _KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """The cues of one language, ready to be matched."""
+    """The cues of one language, ready for matching."""
 
     language: str
     script: str
@@ -113,7 +113,7 @@ class Cues:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request not to remember: how far it goes, and where in the text its words end."""
+    """A request not to remember: its reach, and where its words end in the text."""
 
     reach: Reach
     end: int
@@ -155,9 +155,7 @@ class Vocabulary:
         )
 
     def fitted(self, candidate: Candidate) -> Candidate:
-        """The candidate in the words of this vocabulary. A triple that has none is left out; what
-        was said stays.
-        """
+        """The candidate in this vocabulary's words; a triple that does not fit is dropped."""
         category = self._category(candidate)
         triple = self._triple(candidate.triple) if candidate.triple else None
         return replace(candidate, category=category, triple=triple)
@@ -199,14 +197,12 @@ class Vocabulary:
         return predicate
 
     def says(self, cue: str, text: str) -> bool:
-        """Whether words of this cue occur in a text, in any language of its script."""
+        """Whether this cue occurs in a text, in any language of its script."""
         said = straight(text)
         return any(cues.words[cue].search(said) for cues in self.read_by(said))
 
     def believes_ill_of_itself(self, text: str) -> bool:
-        """Whether somebody says in a text that they are worth little: a marker and a frame of one
-        language.
-        """
+        """Whether the author belittles themselves: a marker and a frame of one language."""
         said = straight(text)
         return any(
             cues.words["belief_marker"].search(said) and cues.words["belief_frame"].search(said)
@@ -214,16 +210,14 @@ class Vocabulary:
         )
 
     def is_small_talk(self, text: str) -> bool:
-        """Whether a text is nothing but greetings, thanks and the like, or nothing at all."""
+        """Whether a text is empty or only greetings, thanks and the like."""
         said = straight(text).strip()
         if not said or len(said) > _LONGEST_SMALL_TALK:
             return not said
         return any(cues.words["small_talk"].fullmatch(said) for cues in self.read_by(said))
 
     def request(self, text: str) -> Request | None:
-        """What a text asks not to be remembered, the furthest reach first; None when it asks for no
-        such thing.
-        """
+        """What a text asks not to be remembered, furthest reach first; None if nothing."""
         said = straight(text)
         starts = [0, *(mark.end() for mark in SENTENCES.finditer(said))]
         for reach in REACHES:
@@ -238,27 +232,26 @@ class Vocabulary:
         return None
 
     def asked(self, text: str) -> MemoryRequest | None:
-        """What a text asks of memory, read by its sentences; None where a deployment has its own
-        cues.
-        """
+        """Memory requests in a text, by sentence; None if a deployment has its own cues."""
         if self.own_cues:
             return None
         return read_request(text)
 
     def read_by(self, text: str) -> Iterator[Cues]:
-        """The cues of the languages whose script a text has."""
+        """Cues of the languages written in the text's script."""
         return (cues for cues in self.cues if cues.reads(text))
 
 
 def straight(text: str) -> str:
-    """A text for comparison with cues: one kind of apostrophe, positions unchanged."""
+    """A text with straight apostrophes for cue matching; positions are unchanged."""
     return text.translate(_STRAIGHT)
 
 
 @cache
 def vocabulary(name: str) -> Vocabulary:
-    """The vocabulary of this name, or of the file at this path. InvalidInput says what is wrong
-    with it.
+    """The vocabulary with this name, or from the file at this path.
+
+    Raises InvalidInput with what is wrong with it.
     """
     shipped = files(__package__) / "vocabularies"
     known = sorted(
@@ -336,7 +329,7 @@ def _vocabulary(
 
 
 def _shipped_cues() -> tuple[Cues, ...]:
-    """The cues of every language file that has some."""
+    """Cues of every language file that has some."""
     return tuple(
         _cues({"script": each.script, **table}, f"{each.code}.toml")
         for each, table in in_every_language("policy")
@@ -389,7 +382,7 @@ def _cues(data: Mapping[str, Any], name: str) -> Cues:
 
 
 def _whole(cue: str, words: str) -> str:
-    """Small talk is a whole text: any number of such phrases and nothing else."""
+    """Pattern for a text of any number of small-talk phrases and nothing else."""
     between = r"[\s,.!?¡¿…~、。！？，)(:;-]"
     phrases = rf"{between}*(?:{words})(?:{between}+(?:{words}))*{between}*"
     if cue == "small_talk" and words:

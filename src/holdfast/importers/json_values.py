@@ -104,7 +104,8 @@ class _Walk:
         while self.sign() == '"':
             name = self.next()
             self.sign()
-            self._at += 1  # the colon
+            # The colon.
+            self._at += 1
             if self.sign() == "[" and name in lists:
                 yield from self.elements(name)
             else:

@@ -23,7 +23,7 @@ def turn(
     event_time: int | None = None,
     trust: str = "user",
 ) -> Draft:
-    """One turn of a conversation, as a draft."""
+    """Build the draft of one dialogue turn."""
     return Draft(
         content=text,
         kind="turn",
@@ -44,10 +44,9 @@ def save_turns(
     at: Micros,
     noted: Mapping[str, Any] | None = None,
 ) -> Memories:
-    """Stores turns in order. The first of a session that was not heard of before ends the open
-    ones.
+    """Store turns in order. The first turn of a new session ends the open sessions.
 
-    What is `noted` is kept in the metadata of their sessions.
+    `noted` is added to the metadata of the turns' sessions.
     """
     stored: Memories = []
     for (scope, session), run in groupby(turns, key=attrgetter("scope", "session")):

@@ -1,4 +1,4 @@
-"""The verbs that change memories, each a function of a transaction."""
+"""Verbs that change memories, each a function of a transaction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .sanitize import Guarded, clean, guard, guard_data, one_line, without_secre
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """What a caller says about a memory that is to be. Everything but the text may be left out."""
+    """A caller's input for a new memory. Everything but the text is optional."""
 
     content: str
     kind: str = "fact"
@@ -68,8 +68,9 @@ def build(
     at: Micros,
     max_bytes: int,
 ) -> Memory:
-    """The memory of a draft: guarded, checked, with a new id. Nothing when there is no text in
-    it.
+    """Build a memory from a draft: sanitised, validated, with a new id.
+
+    Raises Nothing if no text is left, InvalidInput for a bad field and TooLarge over the limit.
     """
     guarded = guard(draft.content, max_bytes=max_bytes)
     if not guarded.text:
@@ -112,15 +113,17 @@ def build(
             "source": without_secrets(draft.source),
             "trust": draft.trust,
             "quote": guard(draft.quote, max_bytes=max_bytes).text if draft.quote else "",
-            "triple": Triple(*map(without_secrets, astuple(draft.triple)))
-            if draft.triple
-            else None,
-            "tags": tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags))
-            if draft.tags
-            else (),
+            "triple": _triple(draft.triple),
+            "tags": tuple(dict.fromkeys(one_line(tag, name="tag") for tag in draft.tags)),
             "metadata": metadata,
         }
     )
+
+
+def _triple(triple: Triple | None) -> Triple | None:
+    if triple is None:
+        return None
+    return Triple(*map(without_secrets, astuple(triple)))
 
 
 _TEXTS = ("category", "title", "author", "role", "source", "trust", "quote")
@@ -134,9 +137,7 @@ _LONGEST_SESSION_ID = 255
 
 
 def _check_fields(draft: Draft) -> None:
-    """InvalidInput for a field that cannot be stored as what it is; the content is the guard's
-    business.
-    """
+    """Raise InvalidInput for a field of the wrong type or range; `guard` checks the content."""
     if not _ONLY_TEXT.issuperset(map(type, _texts(draft))):
         _refuse_other_than_text(draft)
     if _times(draft) != _NO_TIMES:
@@ -176,7 +177,7 @@ def _refuse_other_than_text(draft: Draft) -> None:
 
 
 def check_session(session: Any) -> str:
-    """`session` itself, when it can name a conversation."""
+    """Return `session` if it is a valid session id; raise InvalidInput otherwise."""
     if not isinstance(session, str) or not session.strip() or len(session) > _LONGEST_SESSION_ID:
         raise InvalidInput(f"A session id is text of 1 to {_LONGEST_SESSION_ID} characters.")
     if clean(session) != session:
@@ -200,9 +201,7 @@ def _metadata(metadata: Mapping[str, Any], *, max_bytes: int) -> dict[str, Any]:
 
 
 def remember(tx: Transaction, memories: Sequence[Memory]) -> list[Memory]:
-    """Stores memories in order. A fact or rule that is already there, word for word, is kept once
-    and renewed.
-    """
+    """Store memories in order. A fact or rule with identical words is stored once and renewed."""
     known = same_content(tx, [memory for memory in memories if kept_once(memory)])
     said = {claim(memory): memory for memory in known.values()}
     stored: list[Memory] = []
@@ -232,14 +231,12 @@ def remember(tx: Transaction, memories: Sequence[Memory]) -> list[Memory]:
 
 
 def kept_once(memory: Memory) -> bool:
-    """Whether a memory is of those that are stored once, however often the same is said."""
+    """Whether a memory is deduplicated: facts and rules outside sessions are."""
     return memory.kind in ("fact", "rule") and memory.session is None
 
 
 def _placed(tx: Transaction, memories: Sequence[Memory]) -> list[Memory]:
-    """The memories, those of a session at its end one after another; sessions are made and noted as
-    active.
-    """
+    """Assign session positions to memories; create the sessions and record their activity."""
     places: dict[tuple[Scope, str], int] = {}
     placed = []
     for memory in memories:
@@ -278,7 +275,7 @@ def renew(
     confidence: float,
     at: Micros,
 ) -> Memory:
-    """Notes that what a memory says was said again: it is as sure as ever, and in use."""
+    """Record that a memory was said again: restore its confidence and mark it as used."""
     sure = max(said(memory), confidence)
     return tx.change(
         memory,
@@ -290,15 +287,16 @@ def renew(
 
 
 def said(memory: Memory) -> float:
-    """How sure a memory was when it was last said, whatever it has faded to since."""
+    """A memory's confidence when it was last said, before any decay."""
     if memory.strength is None:
         return memory.confidence
     return memory.strength
 
 
 def _renewed_validity(known: Memory, again: Memory) -> dict[str, Micros | None]:
-    """What is said again holds now: bounds that are given replace the old, and old ones that
-    exclude now fall.
+    """New validity bounds of a repeated memory, which holds now.
+
+    Given bounds replace the old ones; old bounds that exclude now are removed.
     """
     now = again.created_at
     bounds = dict[str, Micros | None]()
@@ -312,9 +310,7 @@ def _renewed_validity(known: Memory, again: Memory) -> dict[str, Micros | None]:
 
 
 def take_place(tx: Transaction, memory: Memory) -> int:
-    """Makes sure the session is there, notes its activity, and says which position in it is
-    next.
-    """
+    """Create the session if needed, record its activity and return its next position."""
     assert memory.session is not None
     place = tx.sessions.go_on(memory.scope, memory.session, at=memory.created_at)
     if place is not None:
@@ -340,7 +336,7 @@ def correct(
     *,
     reason: str = "",
 ) -> Memory:
-    """Puts `new` in the place of `old`: the old one stays, retired, and the two are linked."""
+    """Replace `old` with `new`: the old memory stays as superseded, and the two are linked."""
     added = tx.add(new)
     supersede(
         tx,
@@ -363,10 +359,9 @@ def supersede(
     told: str,
     status: str = "superseded",
 ) -> Memory:
-    """Takes a memory out of recall at once because a stored one has its place from now on; the two
-    are linked.
+    """Retire a memory in favour of a stored one and link the two; return the retired memory.
 
-    `reason` says why, `told` what the old memory says of itself. It comes back as it is now.
+    `reason` is kept on the link, `told` as the old memory's status reason.
     """
     gone = set_status(
         tx,
@@ -394,9 +389,7 @@ def _outdate_turns(
     old: Memory,
     new: Memory,
 ) -> None:
-    """Notes on the turns that taught nothing but `old` what holds instead, so that recall puts that
-    before them.
-    """
+    """Mark turns that support only `old` as outdated, so that recall ranks `new` above them."""
     instead = [new.id, *rests_on(tx, new)]
     for source in rests_on(tx, old):
         turn = tx.memory(old.scope, source)
@@ -416,10 +409,9 @@ def rewrite(
     old: Memory,
     new: Memory,
 ) -> Memory:
-    """Puts `new` under the id of `old`, for a text that is kept elsewhere and was changed there.
+    """Store `new` under the id of `old`, for a text that is kept elsewhere and changed there.
 
-    What `old` was linked to and how often it was used stay. Whom it mentioned does not: that is
-    told from the words.
+    Links and usage counts of `old` are kept. Mentions are not, because they depend on the words.
     """
     edges = tx.edges(old.scope, old.id)
     tx.remove(old)
@@ -436,9 +428,7 @@ def confirm(
     *,
     at: Micros,
 ) -> Memory:
-    """Marks a memory as true beyond doubt: it does not decay and only a person may replace it.
-    Twice equals once.
-    """
+    """Mark a memory as certain: it does not decay and only a person may replace it. Idempotent."""
     if (memory.protected, memory.confidence, memory.strength, memory.decay_rate) == (
         True,
         1.0,
@@ -459,9 +449,7 @@ def set_status(
     at: Micros,
     reason: str,
 ) -> Memory:
-    """Moves a memory through its life: archived, forgotten, restored. Doing it twice equals
-    once.
-    """
+    """Change a memory's status: archive, forget, restore. Idempotent."""
     if memory.status == status:
         return memory
     told = without_secrets(reason)

@@ -1,6 +1,4 @@
-"""Who and what a memory mentions: linked, merged, split and renamed, each a function of a
-transaction.
-"""
+"""Entities that memories mention: link, merge, split and rename them in a transaction."""
 
 from __future__ import annotations
 
@@ -36,10 +34,10 @@ def link(
     *,
     at: Micros,
 ) -> list[Entity]:
-    """Notes whom a stored memory mentions, and returns them in order, each once.
+    """Link a stored memory to the entities it mentions; return them in order, each once.
 
-    An entity is known by its folded name and its type, or by an alias; new ones are added, and so
-    are new spellings.
+    An entity is identified by folded name and type, or by an alias. New entities and spellings are
+    added.
     """
     linked: dict[str, Entity] = {}
     for one in found:
@@ -56,11 +54,11 @@ def note(
     *,
     at: Micros,
 ) -> None:
-    """Links what can be told at once: @ann and #apollo by their form, and names that the rules are
-    sure of.
+    """Link entities that are cheap to find: @ann and #apollo by form, and names the rules are sure
+    of.
 
-    It is quick enough for every turn. What an assistant says names much that nobody cares about,
-    and is long, so names in it wait for the second look.
+    Fast enough for every turn. Assistant turns are long and name much that is irrelevant, so names
+    in them are left to the second pass.
     """
     for memory in memories:
         # Dates are not registered, and without one of these there is nothing else: most texts are
@@ -104,11 +102,9 @@ def _new_entity(
     *,
     at: Micros,
 ) -> Entity:
-    """An entity whose id follows from what it is called, so that two stores that are kept equal
-    know it as one.
+    """A new entity with an id derived from its name, so that synchronised stores agree on it.
 
-    One that has got another name since keeps its id, and whoever comes after it under the old name
-    gets one by chance.
+    A renamed entity keeps its id; the next entity with the old name then gets a random one.
     """
     told = hashlib.blake2b(f"{type}\n{fold(name)}".encode(), digest_size=10).hexdigest()
     taken = tx.entities.get(scope, f"ent_{told}") is not None
@@ -120,12 +116,12 @@ def _storable(name: str) -> bool:
 
 
 def _written(name: str) -> str:
-    """A name as it is stored: on one line, without what no database can hold."""
+    """A name for storage: on one line, without characters no database can hold."""
     return " ".join(clean(name).split())
 
 
 def _also_called(entity: Entity, names: Iterable[str]) -> Entity:
-    """An entity with more aliases; itself when it goes by all of these names already."""
+    """The entity with more aliases; unchanged if it has all of these names."""
     known = entity_names(entity)
     new = {fold(name): name for name in names if fold(name) not in known}
     if new:
@@ -138,8 +134,9 @@ def merge(
     keep: Entity,
     others: Sequence[Entity],
 ) -> Entity:
-    """Makes one entity of several that are the same: names and mentions of the others go to `keep`,
-    and they go.
+    """Merge entities into `keep`: names and mentions move there, and the others are removed.
+
+    Raises InvalidInput for entities of different scopes.
     """
     for other in others:
         if other.scope != keep.scope:
@@ -170,10 +167,11 @@ def split(
     *,
     at: Micros,
 ) -> Entity:
-    """Makes an entity of its own out of some aliases of another, called by the first of them.
+    """Split some aliases off an entity into a new one, named by the first of them.
 
-    It gets the mentions of the memories that contain one of these names as whole words; those that
-    contain no name of the old entity besides are no longer mentions of the old one.
+    The new entity gets the mentions of memories that contain one of these names as whole words. The
+    old one loses those that contain none of its own names. Raises InvalidInput, NotFound or
+    Conflict for names that cannot be split off.
     """
     old = _current(tx, entity)
     aliases = {fold(alias): alias for alias in old.aliases}
@@ -216,7 +214,7 @@ def _share_mentions(
     old: Entity,
     new: Entity,
 ) -> None:
-    """Gives each memory that mentions `old` to whom its text names."""
+    """Assign each memory that mentions `old` to the entities its text names."""
     owners = dict.fromkeys(entity_names(old), old.id) | dict.fromkeys(entity_names(new), new.id)
     # The longest first, so that Ann in 'Ann Lee' is the one of the longer name.
     named = re.compile("|".join(whole(name) for name in sorted(owners, key=len, reverse=True)))
@@ -235,7 +233,10 @@ def rename(
     name: str,
     type: str | None = None,
 ) -> Entity:
-    """Gives an entity another name, and perhaps another type; the old name stays as an alias."""
+    """Rename an entity, and optionally change its type; the old name stays as an alias.
+
+    Raises InvalidInput for a bad name or type, Conflict if the new name is taken.
+    """
     old = _current(tx, entity)
     written = one_line(name, name="name", limit=LONGEST_NAME)
     if not _storable(written):
@@ -254,7 +255,7 @@ def _refuse_a_second(
     *,
     besides: Entity,
 ) -> None:
-    """Conflict when another entity of the same type has this very name."""
+    """Raise Conflict if another entity of the same type has this name."""
     other = tx.entities.named(wanted.scope, fold(wanted.name), wanted.type)
     if other is not None and other.id != besides.id and fold(other.name) == fold(wanted.name):
         raise Conflict(
@@ -264,7 +265,7 @@ def _refuse_a_second(
 
 
 def _current(tx: Transaction, entity: Entity) -> Entity:
-    """An entity as this transaction sees it, whoever changed it since it was read."""
+    """The entity as this transaction sees it. Raises NotFound if it is gone."""
     current = tx.entities.get(entity.scope, entity.id)
     if current is None:
         raise NotFound(f"No entity {entity.id!r} in scope '{entity.scope}'.", id=entity.id)

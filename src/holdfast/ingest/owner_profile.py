@@ -1,6 +1,4 @@
-"""What is set for an owner, and how many rules they may have: the oldest make room, and none is
-lost.
-"""
+"""Owner settings, and the cap on an owner's rules: the oldest are archived, none is lost."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ remembered at all.
 
 
 def settings_of(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """All that is set for an owner, defaults where nothing is."""
+    """All settings of an owner, with defaults."""
     return {**DEFAULTS, **stored}
 
 
@@ -29,9 +27,7 @@ def change(
     scope: Scope,
     wanted: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Sets some of it and leaves the rest; all of it comes back. InvalidInput for what cannot be
-    set.
-    """
+    """Change some settings and return all of them. Raises InvalidInput for bad ones."""
     for name, value in wanted.items():
         if name not in DEFAULTS:
             raise InvalidInput(f"A profile has no {name!r}. It may have: {', '.join(DEFAULTS)}.")
@@ -48,11 +44,10 @@ def keep_rules_few(
     *,
     at: Micros,
 ) -> Memories:
-    """Archives the oldest rules of a person beyond twenty, protected ones never; those that went
-    come back.
+    """Archive a person's oldest unprotected rules beyond twenty; return the archived ones.
 
-    Agents and projects have caps of their own: their rules are procedures, and not all of them go
-    into every prompt.
+    Agents and projects have their own caps: their rules are procedures, and not all go into every
+    prompt.
     """
     if scope.kind != "user":
         return []

@@ -1,9 +1,9 @@
-"""What an actor may do to a memory: the one table that every verb, and so every surface, goes by.
+"""What an actor may do to a memory: one table for every verb and every interface.
 
-A pure judgement. Who acts is one of five kinds of actor; the state of a memory says what people
-have done to it so far; a verb is what is to be done. `ruling` gives the outcome: it is allowed,
-becomes a proposal, or is refused with a reason that says who can do it. How states are found out,
-and how refusals are raised, is in `permitting.py`.
+A pure function. An actor is one of five kinds; a memory's state says what people have done to it so
+far; a verb is the action. `ruling` returns the outcome: allowed, turned into a proposal, or refused
+with a reason that says who can do it. `permission_checks.py` finds the state and raises the
+refusals.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ _INSTEAD: Mapping[Verb, str] = {
 
 
 class Ruling(NamedTuple):
-    """Whether something may be done, and if not, or not at once, why."""
+    """Whether an action is allowed, and if not, or not at once, why."""
 
     outcome: Outcome
     reason: str = ""
@@ -176,7 +176,7 @@ class Ruling(NamedTuple):
 
 
 def kind_of(actor: str) -> Actor:
-    """What kind of actor a name stands for.
+    """The kind of actor a name stands for.
 
     >>> kind_of("mcp:claude-code"), kind_of("cli:ann"), kind_of("library")
     ('agent', 'person', 'program')
@@ -185,7 +185,7 @@ def kind_of(actor: str) -> Actor:
 
 
 def hand_of(actor: str, verb: str) -> Actor:
-    """Whose work a change is: by what was done, where that says it, otherwise by who did it.
+    """The kind of actor behind a change: from the verb if that tells, or else from the actor.
 
     >>> hand_of("cli:ann", "import"), hand_of("agent:helper", "put")
     ('importer', 'agent')
@@ -194,9 +194,7 @@ def hand_of(actor: str, verb: str) -> Actor:
 
 
 def answers_to_nobody(actor: str) -> bool:
-    """Whether an actor is a person, or a program that acts for one: what they do to memories is
-    never held up.
-    """
+    """Whether an actor is a person, or a program acting for one, and needs no approval."""
     return kind_of(actor) in ("person", "program")
 
 
@@ -207,9 +205,7 @@ def ruling(
     *,
     needs_person: bool = False,
 ) -> Ruling:
-    """What becomes of a verb; `needs_person` where the settings want a person to approve what is
-    remembered.
-    """
+    """Rule on a verb; `needs_person` if the settings require approval for new memories."""
     row = _RULES[actor].get(verb, {})
     outcome: Outcome = next((one for one, states in row.items() if state in states), "refuse")
     if (
@@ -231,7 +227,7 @@ def refusal(
     state: State,
     id: str,
 ) -> str:
-    """Why something was not done, in words that say what a person can do instead."""
+    """Why an action was refused, and what a person can do instead."""
     waits = state in ("waiting", "own") and verb != "undo"
     way = "holdfast review" if waits else _INSTEAD[verb].format(id=id)
     because = _OF_RUNS[state] if verb == "undo" and state in _OF_RUNS else _BECAUSE[state]
@@ -239,7 +235,7 @@ def refusal(
 
 
 def table() -> list[tuple[Verb, State, dict[Actor, Outcome]]]:
-    """The whole table, a row for each verb and state that can occur together."""
+    """The whole table, one row per verb and state that can occur together."""
     return [
         (verb, state, {actor: ruling(actor, verb, state).outcome for actor in ACTORS})
         for verb in VERBS
@@ -249,9 +245,7 @@ def table() -> list[tuple[Verb, State, dict[Actor, Outcome]]]:
 
 
 def _can_occur(verb: Verb, state: State) -> bool:
-    """Whether a verb can meet a state: nothing but remembering and proposing is done to what is not
-    there.
-    """
+    """Whether a verb can meet a state: only remember and propose apply to what is not stored."""
     if verb in ("remember", "propose"):
         return True
     if state == "new":

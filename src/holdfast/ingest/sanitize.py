@@ -1,6 +1,4 @@
-"""What every text passes on its way in: cleaned, freed of our own injected blocks and of secrets,
-not too long.
-"""
+"""Sanitise every incoming text: clean it, remove injected blocks and secrets, limit its size."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 class Guarded(NamedTuple):
-    """A text that may be stored, and what was taken out of it."""
+    """A text that may be stored, and what was removed from it."""
 
     text: str
     secrets: tuple[str, ...] = ()
@@ -28,8 +26,9 @@ class Guarded(NamedTuple):
 
 
 def guard(text: str, *, max_bytes: int) -> Guarded:
-    """`text` as it may be stored, empty where nothing of it is seen. TooLarge when it is over the
-    limit; never cut.
+    """Return `text` ready for storage, empty if nothing visible is left.
+
+    Raises TooLarge over the limit; never truncates.
     """
     if not isinstance(text, str):
         raise InvalidInput(f"A memory is text, not {type(text).__name__}.")
@@ -47,10 +46,9 @@ def guard(text: str, *, max_bytes: int) -> Guarded:
 
 
 def guard_lines(text: str) -> str:
-    """`text` as it may be stored, of any length and with each line where it was, to be cut up and
-    cited by its lines.
+    """`text` of any length ready for storage, with every line in its place, to be chunked.
 
-    Whatever spans several lines is found here, before a cut could hide it.
+    Anything that spans several lines is found here, before a cut could hide it.
     """
     own = blank_fences(clean(text))
     pieces = list[str]()
@@ -70,16 +68,12 @@ def clean(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def without_secrets(text: str) -> str:
-    """A text beside the content, such as a reason or a source: cleaned and redacted, otherwise as
-    it is.
-    """
+    """A text other than the content, such as a reason or source: cleaned and redacted."""
     return redact(clean(text))[0]
 
 
 def guard_data(value: Any, *, name: str) -> Any:
-    """A JSON value with every text in it guarded; a text is judged together with the key it stands
-    under.
-    """
+    """Sanitise every text in a JSON value; each text is judged together with its key."""
     match value:
         case str():
             return without_secrets(value)
@@ -120,7 +114,7 @@ def one_line(
     name: str,
     limit: int = 200,
 ) -> str:
-    """A short label such as a category or an author: guarded like any text, on one line."""
+    """Sanitise a short label, such as a category or author, and put it on one line."""
     label = " ".join(clean(value).split())
     if len(label) > limit:
         raise TooLarge(

@@ -1,9 +1,7 @@
-"""Sessions: begun by their first words, ended once, and the oldest of them removed when there are
-too many.
+"""Sessions: begun by their first turn, ended once, and pruned oldest first.
 
-The messages of a session are an agent's own record of a conversation, in the words of its
-framework. They are a log that only grows: each turn adds what is new, so a long conversation costs
-what it says and no more.
+The messages of a session are an agent's own record of a conversation, in its framework's format.
+They are an append-only log: each turn adds only what is new.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ def append(
     agent: str = "",
     metadata: Mapping[str, Any] | None = None,
 ) -> int:
-    """Adds messages to a session, which is begun by that, and says how many it has now."""
+    """Append messages to a session, creating it if needed; return its message count."""
     check_session(session)
     known = tx.sessions.get(scope, session) or Session(
         session, scope, at, at, agent, metadata=_guarded(metadata)
@@ -39,9 +37,7 @@ def append(
 
 
 def check_messages(bodies: Sequence[Mapping[str, Any]]) -> None:
-    """InvalidInput for messages that no store would take, so that whoever keeps them for later
-    keeps none of those.
-    """
+    """Raise InvalidInput for messages no store would accept, before they are queued."""
     for body in bodies:
         message_body(body)
 
@@ -53,9 +49,7 @@ def begin(
     *,
     at: Micros,
 ) -> None:
-    """Begins a conversation in which nothing was said yet: that ends the open ones, as its first
-    words would.
-    """
+    """Begin an empty session; this ends the open ones, as its first turn would."""
     check_session(session)
     if tx.sessions.get(scope, session) is None:
         end_others(tx, scope, session, at=at)
@@ -69,9 +63,7 @@ def end_others(
     *,
     at: Micros,
 ) -> None:
-    """Ends the open conversations of a scope when another begins; those that an agent leads end by
-    themselves.
-    """
+    """End the open sessions of a scope when another begins, except those an agent leads."""
     for other in tx.sessions.list([scope], open_only=True):
         if other.id != session and not other.agent:
             end(
@@ -92,10 +84,9 @@ def end(
     reason: str,
     metadata: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Marks a session as ended; False when it is not there or had ended before. Ending twice equals
-    once.
+    """End a session; return False if it is missing or had ended. Idempotent.
 
-    `metadata` is added to what is noted of it.
+    `metadata` is merged into the session's metadata.
     """
     known = tx.sessions.get(scope, session)
     if known is None or known.ended_at is not None:
@@ -118,7 +109,7 @@ def note(
     session: str,
     metadata: Mapping[str, Any],
 ) -> None:
-    """Adds to what is noted of a session."""
+    """Merge into a session's metadata."""
     known = tx.sessions.get(scope, session)
     if known is not None and not metadata.items() <= known.metadata.items():
         tx.sessions.put(replace(known, metadata={**known.metadata, **_guarded(metadata)}))
@@ -133,11 +124,11 @@ def surplus(
     keep: int,
     now: Micros,
 ) -> Sessions:
-    """The sessions to remove so that `keep` stay, the least recently active ones.
+    """The least recently active sessions to remove so that `keep` stay.
 
-    One that may still be going on, in this process or another, is never among them: it has not
-    ended and was active within a day. A session whose process was killed never ends, and waits that
-    day out.
+    A session that may still be running, in this process or another, is never among them: it has not
+    ended and was active within a day. A session whose process was killed never ends, so it is kept
+    for that day.
     """
     newest_first = sorted(sessions, key=lambda one: (one.last_activity, one.id), reverse=True)
     return [

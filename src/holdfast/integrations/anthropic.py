@@ -51,6 +51,7 @@ class MemoryFiles:
     """The memories of an open memory as files under /memories."""
 
     def __init__(self, holdfast: Holdfast) -> None:
+        # A view of its own, because the actor is changed below.
         self._hf = check_open(holdfast).scoped(*holdfast.scopes)
         if permissions.kind_of(holdfast.actor) != "agent":
             self._hf.actor = ACTOR  # a model edits these files, whoever opened the memory
@@ -183,6 +184,8 @@ class MemoryFiles:
         """Return every file by path, sorted by name; of two with one path, the newest."""
         found = self._hf.list(kinds=("document", *FOLDERS), limit=LISTED)
         seen = [one for one in found if one.kind in FOLDERS or "path" in one.metadata]
+        # The list is newest first; reversed, the newest of two files with one path comes last and
+        # wins.
         return dict(sorted((path_of(memory), memory) for memory in reversed(seen)))
 
     def _file(self, path: str) -> Memory:
@@ -262,6 +265,8 @@ def checked(path: str) -> str:
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise ToolRefused(f"Path must start with /memories, got: {path}")
     names = [name for name in path.split("/") if name]
+    # Backslashes too: some systems treat them as separators. Control characters would break
+    # listings.
     if any(name in (".", "..") for name in names) or re.search(r"[\x00-\x1f\\]", path):
         raise ToolRefused(f"Path {path} would escape /memories directory")
     return "/" + "/".join(names)
@@ -273,6 +278,7 @@ def path_of(memory: Memory) -> str:
     if isinstance(own, str) and own.startswith(f"{ROOT}/"):
         return own
     words = slug(memory.title or memory.content, limit=40) or "memory"
+    # The end of the id is its random part, so two memories with the same words get different files.
     return f"{ROOT}/{FOLDERS.get(memory.kind, 'documents')}/{words}-{memory.id[-6:]}.md"
 
 
@@ -295,6 +301,7 @@ def _fields(path: str, text: str) -> dict[str, Any]:
             "title": path,
             "metadata": {"path": path, "blank": text},
         }
+    # Memories are stored without surrounding space, but a file must read back byte for byte.
     start = len(text) - len(text.lstrip())
     ends = [text[:start], text[start + len(bare) :]]
     return {"content": bare, "title": path, "metadata": {"path": path, "ends": ends}}

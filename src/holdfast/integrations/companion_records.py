@@ -90,6 +90,8 @@ def memory_of(
         at=at,
         max_bytes=max_bytes,
     )
+    # Building a memory redacts secrets and invalid characters; under a changed key it could not be
+    # found again.
     if memory.metadata["record"] != key:
         raise InvalidInput(
             "A key must not contain a secret or characters that no database can store. "

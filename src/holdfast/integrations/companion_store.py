@@ -224,6 +224,7 @@ def _store(
         fields = {
             name: getattr(new, name)
             for name in TAKEN
+            # A confirmed memory keeps full confidence, whatever its record says.
             if not (old.protected and name == "confidence")
         }
         metadata = {**old.metadata, **new.metadata}
@@ -291,6 +292,7 @@ def _current(
     """Return the memory with this id, or the latest that superseded it, if it still exists."""
     level = [id]
     while level:
+        # The successor linked last is the latest value.
         for one in reversed(level):
             memory = get(scope, one)
             if memory is not None and _there(memory):
@@ -316,6 +318,7 @@ def _find(
         return next(iter(hf.store.get([scope], [id])), None)
 
     first = _first_id(hf, scope, kind, key)
+    # Memories that were not written through this store have their id as the key.
     known = _current(scope, first, get, hf.store.edges) or get(scope, key)
     if known is None or known.kind != kind:
         return None
@@ -343,6 +346,7 @@ def _counts(hf: Holdfast) -> list[tuple[Namespace, int]]:
     """Count active memories by namespace."""
     found: list[tuple[Namespace, int]] = []
     for scope in hf.store.scopes():
+        # Namespaces belong to owners; other scopes of the store are not records.
         if scope.kind != "user":
             continue
         counts = hf.store.counts([scope])

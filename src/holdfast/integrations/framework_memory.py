@@ -26,6 +26,7 @@ class Hosted:
     """Memory of an agent, for its host. The journal records changes under the agent's name."""
 
     def __init__(self, hf: Holdfast, agent: str) -> None:
+        # A view of its own, so that the caller's memory keeps its actor.
         self.hf = check_open(hf).scoped(*hf.scopes)
         self.hf.actor = f"agent:{agent}"
 

@@ -54,6 +54,7 @@ class Graph:
         """Return the selected entities and all their relations; by default the whole graph."""
         kept = self._kept()
         nodes = {name: node for name, node in kept.nodes.items() if chosen(name, node)}
+        # The whole graph includes relations whose entities were deleted elsewhere.
         whole = len(nodes) == len(kept.nodes)
         relations = [one for one in kept.relations if whole or one[0] in nodes or one[1] in nodes]
         return {
@@ -163,6 +164,7 @@ class Graph:
     def _kept(self) -> Kept:
         where = Filter(self._hf.scopes[:1], categories=(CATEGORY,))
         kept = Kept()
+        # Oldest first: an entity comes before its observations, which need it.
         for memory in self._hf.store.list(where, order="oldest"):
             match memory.metadata.get(CATEGORY):
                 case {"from": str(start), "to": str(end), "relationType": str(type_)}:

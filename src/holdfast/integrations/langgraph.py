@@ -63,6 +63,7 @@ class Swept(int):
     """
 
     def __await__(self) -> Generator[None, None, int]:
+        # A generator without a value: awaiting it never suspends.
         yield from ()
         return int(self)
 
@@ -97,6 +98,7 @@ class Items(BaseStore):
         puts: dict[tuple[Namespace, str], PutOp] = {}
         for op in map(checked, ops):
             if isinstance(op, PutOp):
+                # Reads see the state before the batch, as LangGraph's own stores have it.
                 puts[op.namespace, op.key] = op
             results.append(None if isinstance(op, PutOp) else self._read(op))
         if puts:
@@ -155,10 +157,13 @@ class Items(BaseStore):
         return _item(found[0])
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
+        # Checked first: without a match no operator would be evaluated, and a typo would go
+        # unnoticed.
         check_filter(op.filter or {})
         most = op.offset + op.limit
         found = self._ranked(op, most) if op.query else []
         known = {one.id for one, _ in found}
+        # LangGraph fills the page with unranked items if the query matches fewer than the limit.
         more = (
             one
             for one in self._items(op.namespace_prefix, most + len(known))
@@ -174,8 +179,11 @@ class Items(BaseStore):
         """Return items by relevance, up to the limit; items without searchable text are left
         out.
         """
+        # The memory may read several scopes; the store owns only the first.
         view = self._hf.scoped(self._scope)
         shows_expired = not self._omits_expired()
+        # Filters on values are applied after recall. The second round asks for more hits only if
+        # the filter dropped too many.
         for limit in (most, MOST):
             hits = view.recall(
                 op.query or "",
@@ -210,6 +218,7 @@ class Items(BaseStore):
     def _items(self, prefix: Namespace, first: int) -> Iterator[Memory]:
         """Return the items below a namespace in insertion order, page by page."""
         where = self._where(prefix)
+        # The first page is usually enough, so it is no larger than the caller needs.
         limit = min(max(first, 1), PAGE)
         after = None
         while page := self._hf.store.list(where, order="oldest", limit=limit, after=after):
@@ -266,6 +275,7 @@ class Items(BaseStore):
                     kept = commit.rewrite(
                         tx,
                         old,
+                        # LangGraph keeps the creation time of an item across puts.
                         memory.with_(created_at=old.created_at),
                     )
                     entity_linking.note(tx, [kept], at=at)
@@ -382,11 +392,14 @@ def _path(path: Any) -> Namespace:
 def _literal_prefix(conditions: Sequence[MatchCondition]) -> Namespace:
     """Return the prefix that the conditions require, up to the first wildcard."""
     paths = [one.path for one in conditions if one.match_type == "prefix"]
+    # The store filters by a literal prefix only; the longest one leaves the fewest namespaces for
+    # `is_match`.
     return max((tuple(takewhile("*".__ne__, path)) for path in paths), key=len, default=())
 
 
 def until(at: Micros, minutes: float) -> Micros:
     """Return the end of a lifetime in minutes, capped at the latest possible time."""
+    # Beyond this the product may be infinite, which `int` refuses.
     return min(LAST, at + int(minutes * MINUTE)) if minutes < 1e12 else LAST
 
 

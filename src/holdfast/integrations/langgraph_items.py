@@ -30,6 +30,7 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 
 def id_of(namespace: Namespace, key: str) -> str:
     """Return an item's id, derived from its namespace and key."""
+    # JSON keeps the labels apart: ("a", "b.c") and ("a.b", "c") must have different ids.
     identity = json.dumps([*namespace, key]).encode()
     return f"fact_{hashlib.sha256(identity).hexdigest()[:24]}"
 
@@ -80,6 +81,7 @@ def leaves(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for one in value:
             yield from leaves(one)
+    # "True" and "None" are no words to search for.
     elif value is not None and not isinstance(value, bool):
         yield str(value)
 
@@ -95,6 +97,7 @@ def item_draft(
 ) -> Draft:
     """Return the memory for an item, with the texts to search."""
     return Draft(
+        # A memory needs text; `searched` below keeps this substitute out of search results.
         content="\n".join(texts) or f"{'.'.join(namespace)} {key}",
         category=category_of(namespace),
         source=SOURCE,
@@ -102,6 +105,7 @@ def item_draft(
         metadata={
             "namespace": list(namespace),
             "key": key,
+            # A copy: the caller may change its dictionary after the put.
             "value": json.loads(json.dumps(value)),
             "ttl": ttl,
             "searched": bool(texts),
@@ -133,6 +137,7 @@ def _field(value: Any, key: str) -> Any:
     """Return a field of a value; without a field of that name, read the name as a dotted path."""
     if not isinstance(value, Mapping):
         return None
+    # A key that contains a dot takes precedence over a path.
     if key in value or "." not in key:
         return value.get(key)
     first, _, rest = key.partition(".")

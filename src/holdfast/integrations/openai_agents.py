@@ -161,6 +161,7 @@ class HoldfastSession:
                 error,
             )
             return kept
+        # Only after the commit: `_append` wrote the buffer in the same transaction.
         self._held.clear()
         return done
 
@@ -258,9 +259,11 @@ async def _finished(
     """Await work in a thread. A cancellation is raised only after the work has ended: threads
     cannot be stopped, and a caller who reads next must see the result.
     """
+    # Context variables carry the trace; an executor does not inherit them.
     context = copy_context()
     working = get_running_loop().run_in_executor(None, lambda: context.run(work, *args, **kwargs))
     cancelled: CancelledError | None = None
+    # A loop, because the caller may cancel more than once.
     while not working.done():
         try:
             await wait((working,))
@@ -287,6 +290,7 @@ def standing(history: Sequence[Item]) -> list[Item]:
     """Return the items of a history that were not popped."""
     kept = list[Item]()
     out = 0
+    # Messages are append-only, so a pop appends a mark that cancels the item before it.
     for item in reversed(history):
         if item == POPPED:
             out += 1
@@ -305,6 +309,7 @@ def cut(items: Sequence[Item], most: int) -> list[Item]:
     at = len(items) - max(most, 0)
     if at <= 0:
         return list(items)
+    # A cut inside one answer: its outputs are invalid without the reasoning that was cut off.
     own = takewhile(_is_models, reversed(items[:at]))
     begun = any(item.get("type") == "reasoning" for item in own)
     rest = list(dropwhile(_is_models, items[at:])) if begun else list(items[at:])
@@ -365,6 +370,7 @@ def _guarded_json(text: str) -> str:
         guarded = guard_data(value, name="arguments")
     except (ValueError, InvalidInput, RecursionError):
         return without_secrets(text)
+    # Unchanged JSON keeps its original formatting.
     return without_secrets(text) if guarded == value else json.dumps(guarded, ensure_ascii=False)
 
 

@@ -69,6 +69,7 @@ class HoldfastMemory(AbstractCapability[Any]):
 
     def get_instructions(self) -> Any:
         """Return the stable block."""
+        # A function, because pydantic-ai asks for instructions before `before_run` has recalled.
         return self._standing
 
     def _standing(self) -> str:

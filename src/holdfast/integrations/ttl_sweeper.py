@@ -34,6 +34,8 @@ class Sweeper:
                 return self._done
             self._stop = Event()
             self._done = Future[None]()
+            # Bound here: a later start replaces the attribute, and this future must stop its own
+            # thread.
             stop = self._stop
             self._done.add_done_callback(lambda done: stop.set() if done.cancelled() else None)
             future = (self._sweep, minutes * 60, stop, self._done)
@@ -73,6 +75,7 @@ def _sweep_every(
             now()
         except Exception as error:  # the next sweep retries, and there is no caller to report to
             log.warning("removal of expired items failed: %s", error)
+        # A strong reference during the wait would keep the store from being collected.
         del now
     with suppress(InvalidStateError):  # the future was cancelled
         done.set_result(None)

@@ -45,12 +45,12 @@ class Admin(Namespace):
         sources: bool = False,
         wait: float = WAIT,
     ) -> Receipt:
-        """Erases for good, from every place: memories, a whole `session`, or all that is kept of
-        the `owner`.
+        """Erase memories, a whole `session` or everything of the `owner` permanently, from every
+        place.
 
-        What was made of it goes along, and with `sources` what it was made of. The owner is the
-        first of the scopes. Others that read or write are waited for, up to `wait` seconds at each
-        step. There is no way back, so that nobody but people may: NeedsPerson for an agent.
+        Derived memories are erased too, and with `sources` also the source turns. The owner is the
+        first scope. Each step waits up to `wait` seconds for other readers and writers. A purge
+        cannot be undone. Raises NotFound; NeedsPerson for an agent.
         """
         self._check_purger(
             ", ".join(map(str, refs))
@@ -72,7 +72,7 @@ class Admin(Namespace):
         owner: bool = False,
         sources: bool = False,
     ) -> erasure.purge.Plan:
-        """What `purge` would erase, make again, and leave; nothing is changed."""
+        """Return what `purge` would erase, derive again and leave. Nothing is changed."""
         target = erasure.purge.Target(tuple(map(ref_of, refs)), session, owner, sources)
         return erasure.purge.plan(
             self.client.store, self.client.scopes, target, author_of(self.client, "purge")
@@ -84,21 +84,22 @@ class Admin(Namespace):
             raise extraction.permission_checks.refused("purge", "free", what)
 
     def finish_purge(self, *, wait: float = WAIT) -> Places:
-        """Cleans up files that a purge could not finish with, because others were reading; says
-        what is clean now.
+        """Clean the files that a purge could not finish while others were reading; return each
+        place's state.
         """
         return erasure.purge.finish(
             self.client.store, self.client.scopes[0], author_of(self.client, "purge"), wait=wait
         )
 
     def maintain(self, *tasks: str, complete: Complete | None = None) -> Jobs:
-        """Does what is due now of enrich, consolidate, decay and reflect, or of `tasks` only; the
-        jobs come back.
+        """Run the due jobs of enrich, consolidate, decay and reflect, or only of `tasks`; return
+        the jobs.
 
-        `complete` is a language model as a function from prompt to answer; without one, rules do. A
-        job that failed says why, and is tried again later.
+        `complete` is a language model as a function from prompt to answer; without one, rules are
+        used. A failed job carries the reason and is retried later.
         """
         worker = worker_of(self.client, self.client.scopes, complete=complete)
+        # Decay depends on the last use, so the buffered use counts must be in the store.
         write_uses(self.client)
         done: Jobs = []
         maintenance.job_runner.once(
@@ -107,8 +108,9 @@ class Admin(Namespace):
         return done
 
     def decay(self, *, threshold: float | None = None) -> maintenance.decay.Decayed:
-        """Lets facts that nobody uses become less sure; those below the threshold fade. Twice a day
-        equals once.
+        """Lower the confidence of unused facts and retire those below the threshold. Idempotent.
+
+        Raises InvalidInput for a threshold outside [0, 1].
         """
         below = self.client.settings.decay_threshold if threshold is None else threshold
         if not 0 <= below <= 1:
@@ -123,8 +125,8 @@ class Admin(Namespace):
         )
 
     def reflect(self, complete: Complete | None = None) -> Memory | None:
-        """Looks back on the last week, if it is time to: by a model, or as a digest. None when it
-        is not.
+        """Summarise the last week with a model, or as a digest; return None if no reflection is
+        due.
         """
         return maintenance.reflection.reflect(
             self.client.store,
@@ -137,8 +139,8 @@ class Admin(Namespace):
     def consolidate(
         self, complete: Complete, *, limit: int = 20
     ) -> extraction.episodes.Consolidated:
-        """Lets a model, given as a function from prompt to answer, turn up to `limit` unread
-        episodes into facts.
+        """Turn up to `limit` unread episodes into facts with a model, a function from prompt to
+        answer.
         """
         return extraction.episodes.consolidate(
             self.client.store,
@@ -151,7 +153,7 @@ class Admin(Namespace):
         )
 
     def export(self, *, history: bool = True, vectors: bool = False) -> Iterator[str]:
-        """The lines of a lossless bundle of these scopes, in constant memory."""
+        """Return the lines of a lossless bundle of these scopes, in constant memory."""
         write_uses(self.client)
         return replication.bundle.export(
             self.client.store, self.client.scopes, history=history, vectors=vectors
@@ -165,9 +167,7 @@ class Admin(Namespace):
         into: ScopeLike | None = None,
         progress: Callable[[int], None] = lambda n: None,
     ) -> replication.bundle.Imported:
-        """Takes a bundle in, all or nothing. Importing twice equals once. A record stays what its
-        file here says.
-        """
+        """Import a bundle atomically. Idempotent. Records keep the text of their local files."""
         scope = Scope.parse(into) if into is not None else None
         author = author_of(self.client, "import")
         return replication.bundle.import_bundle(
@@ -175,7 +175,7 @@ class Admin(Namespace):
         )
 
     def _filed(self) -> set[tuple[str, str]]:
-        """Scope and id of each memory that is a file in the places that are open here."""
+        """Scope and id of every memory that is a file in an open place."""
         if not files_of(self.client).places:
             return set()
         where = Filter(
@@ -193,8 +193,8 @@ class Admin(Namespace):
         fresh: bool = False,
         progress: Callable[[str, int], None] = lambda model, done: None,
     ) -> dict[str, int]:
-        """Gives every memory of these scopes a vector of every model in use; can be stopped and
-        repeated.
+        """Embed every memory of these scopes with every configured model. Can be interrupted and
+        resumed.
         """
         return maintenance.embedding_jobs.reembed(
             self.client.store,
@@ -211,12 +211,12 @@ class Admin(Namespace):
         plan: bool = False,
         progress: Callable[[int], None] = lambda entries: None,
     ) -> replication.sync.Synced:
-        """Makes these scopes equal here and in another store: a path, a postgresql:// URL, or the
-        setting sync_with.
+        """Sync these scopes with another store: a path, a postgresql:// URL, or the setting
+        sync_with.
 
-        Both take in what the other's journal says since they last met. Stopped anywhere, it goes on
-        when it is called again. With `plan` nothing is changed, and what comes back is what would
-        be done.
+        Each store applies the other's journal entries since their last sync. An interrupted sync
+        resumes with the next call. With `plan`, return what would be done and change nothing.
+        Raises InvalidInput for an incognito memory.
         """
         if self.client.mode == "incognito":
             raise InvalidInput("This memory is incognito: it keeps nothing that could be synced.")
@@ -230,9 +230,7 @@ class Admin(Namespace):
         )
 
     def check(self, *, repair: bool = False) -> Findings:
-        """What is not as promised in the whole store; with `repair`, every projection is rebuilt
-        first.
-        """
+        """Check the integrity of the whole store; with `repair`, rebuild every projection first."""
         if repair:
             self.client.store.repair()
         return list(self.client.store.check())
@@ -245,17 +243,17 @@ class Admin(Namespace):
         keep: int,
         spare_unconsolidated: bool = True,
     ) -> Memories:
-        """Puts away the oldest memories of these kinds so that `keep` stay active; `restore` brings
-        one back.
+        """Evict the oldest memories of these kinds so that `keep` stay active; `restore` brings one
+        back.
 
-        Never one that is protected, nor, unless told otherwise, one that consolidation has yet to
-        read.
+        Protected memories are never evicted; unread episodes only without `spare_unconsolidated`.
         """
         wanted = tuple(map(check_kind, str_tuple(kinds, "kinds")))
         at = self.client.clock()
         keep = check_limit(keep, "keep")
 
         def work(tx: Transaction) -> Memories:
+            # Counted inside the transaction: two writers at the cap must not both evict.
             found = tx.surplus(
                 self.client.scopes[0], wanted, keep, spare_unconsolidated=spare_unconsolidated
             )
@@ -268,39 +266,40 @@ class Admin(Namespace):
         return write(self.client, "evict", work)
 
     def links(self, ref: Ref) -> Edges:
-        """What a memory was derived from, supersedes or conflicts with, and the other way round."""
+        """Return the links of a memory in both directions: derived from, supersedes, conflicts
+        with.
+        """
         memory = find(self.client, ref)
         return self.client.store.edges(memory.scope, memory.id)
 
     def log(self, *, limit: int | None = 50) -> Events:
-        """The journal of these scopes, newest first."""
+        """Return the journal of these scopes, newest first."""
         return self.client.store.events(self.client.scopes, limit=most_of(limit))
 
     def warnings(self, *, commands: bool = True) -> Names:
-        """What whoever was answered should know: rows that were left out because they cannot be
-        read, and why recall went without a model.
+        """Return warnings for the reader of an answer: skipped damaged rows, and models that recall
+        lacked.
 
-        It tells what has been noticed so far in these scopes, and asks nobody. Without `commands`
-        it does not say what to do about it: who is told may not be who runs the store, and a
-        command names where it is.
+        Reports what was noticed so far in these scopes and calls no model. `commands=False` leaves
+        out advice, for readers who do not operate the store: a command names its location.
         """
         return warnings_of(self.client, commands=commands)
 
     def embedding_problems(self, *, ask: bool = False) -> dict[str, str]:
-        """Why embedding models cannot serve a recall here, by model: no answer, or vectors that
-        cannot be compared.
+        """Return why embedding models cannot serve a recall, by model: no answer, or incompatible
+        vectors.
 
-        With `ask`, one that has not answered yet is asked for a vector; otherwise only what was
-        noticed is told.
+        With `ask`, models that have not answered yet are called once; otherwise only known problems
+        are reported.
         """
         return embedding_problems_of(self.client, ask=ask)
 
     def write(self, verb: str, work: Callable[[Transaction], T]) -> T:
-        """Runs changes of your own in one transaction, journalled under `verb`, so that `undo`
-        takes them back.
+        """Run your own changes in one transaction, journalled under `verb`, so that `undo` reverts
+        them.
 
-        `work` may run again if another writer got in the way, so it must do nothing but use its
-        transaction. NeedsPerson, and nothing is changed, when it does what this memory's actor may
-        not do (`ingest/permissions.py`).
+        `work` may be retried after a conflict, so it must have no effect outside its transaction.
+        Raises NeedsPerson, and rolls back, if it does what this actor may not
+        (`ingest/permissions.py`).
         """
         return write(self.client, verb, work)

@@ -18,16 +18,16 @@ class Entities(Namespace):
     """The people, projects and places that memories mention."""
 
     def list(self, *, types: Sequence[str] = (), limit: int | None = None) -> EntityList:
-        """The people, projects, places… that memories mention, most mentioned first."""
+        """List entities (people, projects, places…), most mentioned first."""
         return self.client.store.entities.list(
             self.client.scopes, types=str_tuple(types, "types"), limit=most_of(limit)
         )
 
     def get(self, name: str, *, limit: int | None = 10) -> About:
-        """Everything about one of them, by a name or an id: the profile, and the memories that
-        mention it.
+        """Return an entity, by name or id, with the memories that mention it. Raises NotFound.
 
-        A part of a name will do: Ines is Ines Ferreira, unless somebody is called just that.
+        Part of a name is enough: Ines finds Ines Ferreira, unless another entity has exactly that
+        name.
         """
         entity = self._entity(text_of(name, "name"), partly=True)
         mentioning = self.client.store.entities.mentioning(
@@ -36,15 +36,16 @@ class Entities(Namespace):
         return About(entity, mentioning)
 
     def merge(self, keep: str, *others: str) -> Entity:
-        """Says that several people, projects… are one: their names and mentions go to `keep`."""
+        """Merge entities that are the same: their names and mentions go to `keep`."""
         kept = self._entity(keep)
         gone = [self._entity(other) for other in others]
         merged = write(self.client, "merge", lambda tx: ingest.entity_linking.merge(tx, kept, gone))
+        # Read again: the merge moved names and mentions after the object was built.
         return self._entity(merged.id)
 
     def split(self, name: str, *names: str) -> Entity:
-        """Gives some names of an entity, and the memories with them, to a new one, which comes
-        back.
+        """Move some names of an entity, and the memories that use them, to a new entity; return
+        that.
         """
         entity = self._entity(name)
         at = self.client.clock()
@@ -62,7 +63,7 @@ class Entities(Namespace):
         *,
         type: str | None = None,
     ) -> Entity:
-        """Calls an entity something else; the old name stays as an alias."""
+        """Rename an entity; the old name stays as an alias."""
         entity = self._entity(name)
         renamed = write(
             self.client,
@@ -72,16 +73,20 @@ class Entities(Namespace):
         return self._entity(renamed.id)
 
     def _entity(self, name: str, *, partly: bool = False) -> Entity:
-        """The entity with this id or name, or with these words in its name; of several, the one
-        mentioned most.
+        """Return the entity with this id or name or, with `partly`, part of its name; the most
+        mentioned one.
+
+        Raises NotFound.
         """
         client = self.client
         for scope in client.scopes:
             if known := client.store.entities.get(scope, name):
                 return known
+        # Names are stored folded, and without the sign that marks a mention in a text.
         wanted = fold(name.lstrip("@#"))
         found = client.store.entities.list(client.scopes, names=[wanted])
         if not found and partly and wanted:
+            # Whole words only: "Ann" must not find "Hannah".
             words = re.compile(rf"(?<!\w){re.escape(wanted)}(?!\w)")
             found = [
                 one

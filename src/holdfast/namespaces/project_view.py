@@ -1,4 +1,4 @@
-"""The memory of one project, as its sessions built it: planned, built, looked at, read, cleared."""
+"""Memory of one project, built from its sessions: plan, build, inspect, read, clear."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_GUIDANCE = "Memory payload is empty (memories disabled or no memory summary f
 
 @dataclass(frozen=True)
 class Project:
-    """A project's memory: what its past sessions taught, as files that people and agents read."""
+    """Memory of a project: what its past sessions taught, as files for people and agents."""
 
     memory: BaseClient
     scope: Scope
@@ -37,46 +37,45 @@ class Project:
 
     @property
     def folder(self) -> Path:
-        """Where its files are: MEMORY.md, memory_summary.md, skills."""
+        """Folder of its files: MEMORY.md, memory_summary.md, skills."""
         return self.building.folder(self.scope)
 
     @property
     def is_on(self) -> bool:
-        """Whether the memory of this project is not switched off as a whole."""
+        """Whether the memory of this project is enabled."""
         return bool(self.memory.store.profiles.get(self.scope).get("enabled", True))
 
     def without(self, *sessions: str) -> Project:
-        """The same, but for sessions that are not to be read, such as the one that goes on."""
+        """Return a copy that skips these sessions, such as the one in progress."""
         return replace(
             self, building=replace(self.building, skipped=self.building.skipped | set(sessions))
         )
 
     def of_any_age(self) -> Project:
-        """The same, but for the limits of age and number: every session is read that was not read
-        before.
-        """
+        """Return a copy without limits of age and number: every unread session is due."""
         return replace(
             self, building=replace(self.building, settings=unlimited(self.building.settings))
         )
 
     def plan(self) -> project_jobs.Plan:
-        """What `build` would do; nothing is changed."""
+        """Return what `build` would do. Read-only."""
         return project_jobs.plan(self.memory.store, self.scope, self.building, self.memory.clock())
 
     def build(
         self, told: JobListener = lambda job: None, *, stop: Event | None = None
     ) -> project_jobs.Built:
-        """Reads past sessions that are to be read, then makes the files anew if there is more to
-        say.
+        """Read the past sessions that are due, then rebuild the files if anything changed.
 
-        Of several builders at once each does a part, and one makes the files. `told` hears of each
-        job. When `stop` is set, what is under way is given back, for another builder to do; no
-        model is waited for.
+        Concurrent builders share the sessions, and one of them writes the files. `told` is called
+        with each job. When `stop` is set, unfinished jobs are released to other builders without
+        waiting for a model.
         """
         memory = self.memory
         stop = stop or Event()
         meter = meter_of(self.memory)
         default, smol = (
+            # The meter is inside: an answer that arrives after `stop` is discarded, but its tokens
+            # count.
             stoppable(meter.through(model, self.scope), stop)
             for model in (self.building.default, self.building.smol)
         )
@@ -92,36 +91,37 @@ class Project:
         return project_jobs.build_memory(worker, told)
 
     def enqueue(self) -> None:
-        """Has the files made again by the next build, though nothing may have changed."""
+        """Request a rebuild of the files with the next build, even if nothing changed."""
         build.enqueue(self.memory.store, self.scope, author_of(self.memory, "project"))
 
     def clear(self) -> int:
-        """Takes away all that was built, here and on disk; says what of how many sessions that was.
+        """Delete everything built for the project, in the store and on disk; return the number of
+        sessions.
 
-        The sessions themselves stay, and the next build reads them anew.
+        The sessions themselves stay, and the next build reads them again.
         """
         return clear_project_memory(
             self.memory.store, self.scope, self.building, author_of(self.memory, "project")
         )
 
     def standing(self) -> project_jobs.Standing:
-        """How it stands: sessions, files, failures."""
+        """Return the status: sessions, files, failures."""
         return project_jobs.standing(self.memory.store, self.scope, self.building)
 
     def diagnose(self) -> list[str]:
-        """Why there is nothing, or not the latest, in sentences; none when all is well."""
+        """Explain in sentences why there is no current memory; empty if all is well."""
         return project_jobs.diagnose(
             self.memory.store, self.scope, self.building, self.memory.clock()
         )
 
     def guidance(self) -> str:
-        """What an agent is told when it begins; empty when there is no summary. The same until the
+        """Return the text for an agent at session start; empty without a summary. Stable until the
         files change.
         """
         return guidance(self.folder, self.building)
 
     def read(self, url: str) -> Artifact:
-        """A file by its URL, such as memory://root/MEMORY.md."""
+        """Return a file by its URL, such as memory://root/MEMORY.md."""
         return read_url(url, self.folder)
 
 
@@ -132,20 +132,21 @@ def project_at(
     data: Path | None = None,
     session_model: Complete | None = None,
 ) -> Project:
-    """The memory of the project that a folder belongs to, whether or not it keeps records.
+    """Return the memory of the project that a folder belongs to, with or without records.
 
-    `session_model` reads sessions where neither holdfast.yaml nor the settings name a model. An
-    empty name there means that none is wanted.
+    `session_model` reads sessions if neither holdfast.yaml nor the settings name a model. An empty
+    name there disables the model.
     """
     around = project_around(folder, data=data)
     models = _models(around.models, memory)
+    # A default role with an empty name means "no model", so the fallback must not replace it.
     own = models["default"] or (None if "default" in around.models else session_model)
     building = replace(around.building, default=own, smol=models.get("smol"))
     return Project(memory, around.scope, building)
 
 
 def project_of(memory: BaseClient, *, data: Path | None = None) -> Project:
-    """The memory of the project that is among the scopes of an open memory."""
+    """Return the memory of the first project among the scopes; raises NotFound if there is none."""
     found = [scope for scope in memory.scopes if scope.kind == "project"]
     if not found:
         raise NotFound(
@@ -155,7 +156,10 @@ def project_of(memory: BaseClient, *, data: Path | None = None) -> Project:
 
 
 def _models(named: dict[str, str], memory: BaseClient) -> dict[str, Complete | None]:
-    """The models of the roles; the setting `model` stands in for the default one."""
+    """Create the models of the roles; the setting `model` is the fallback of the default one.
+
+    Raises InvalidInput for an unknown role.
+    """
     if unknown := [role for role in named if role not in ROLES]:
         raise InvalidInput(f"models has no role {unknown[0]!r}. There are: {', '.join(ROLES)}.")
     specs = {"default": memory.settings.model, **named}

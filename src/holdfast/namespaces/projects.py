@@ -1,4 +1,4 @@
-"""Namespace `projects`: project memory, and what sessions, tickets and notes of a project say."""
+"""Namespace `projects`: project memory, and indexed sessions, tickets and notes of a project."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Projects(Namespace):
-    """Project memory, and what sessions, tickets and notes of a project say."""
+    """Project memory, and the indexed sessions, tickets and notes of a project."""
 
     def view(
         self,
@@ -42,9 +42,10 @@ class Projects(Namespace):
         data: Path | None = None,
         session_model: Complete | None = None,
     ) -> Project:
-        """The memory of the project that `folder` belongs to; without one, of that in the scopes.
+        """Return the memory of the project of `folder`; without one, of the project among the
+        scopes.
 
-        `session_model` reads sessions where neither holdfast.yaml nor the settings name a model.
+        `session_model` reads sessions if neither holdfast.yaml nor the settings name a model.
         """
         # Who only indexes need not load what builds.
         from .project_view import project_at, project_of  # noqa: PLC0415
@@ -60,11 +61,11 @@ class Projects(Namespace):
         *,
         stop: Event | None = None,
     ) -> Built:
-        """Builds a project's memory out of its past sessions; see `Project.build`."""
+        """Build a project's memory from its past sessions; see `Project.build`."""
         return self.view(folder).build(told, stop=stop)
 
     def clear(self, folder: str | Path | None = None) -> int:
-        """Deletes what was built of a project; see `Project.clear`."""
+        """Delete what was built for a project; see `Project.clear`."""
         return self.view(folder).clear()
 
     def index(
@@ -74,11 +75,12 @@ class Projects(Namespace):
         plan: bool = False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Indexed:
-        """Makes files and folders of a project findable, and notes that they are; without `paths`,
-        all that were noted.
+        """Index files and folders of a project and add them to its source list; by default the
+        whole list.
 
-        Only what has changed is read. A file that cannot be indexed is left out with a warning.
-        With `plan` nothing is changed, and what comes back is what would be done.
+        Only changed files are read. A file that cannot be indexed is skipped with a warning. With
+        `plan`, return what would be done and change nothing. Raises InvalidInput without a project,
+        Refused if its memory is disabled.
         """
         sources = self._sources()
         limit = self.client.settings.max_content_bytes
@@ -93,6 +95,8 @@ class Projects(Namespace):
             ),
             plan=plan,
         )
+        # A new store that reads only the named paths is not complete: `needs_index` must still
+        # report it. Decided before `note`, because a list that exists counts as not yet followed.
         whole = named is None or not unfollowed(self.client.store, sources)
         if named and not plan:
             sources.note(named)
@@ -110,14 +114,14 @@ class Projects(Namespace):
         homeless: bool = False,
         progress: Callable[[Path], None] = lambda path: None,
     ) -> Indexed:
-        """Takes in past sessions: those in a transcript or an export of chats, or those that were
-        found of a project.
+        """Import past sessions from a transcript, a chat export, or a discovered project.
+        Idempotent.
 
-        What was found is what `projects.past_sessions.survey` says of this machine, or
-        `survey_file` of one file; it goes into the scope of its project. A file goes into the first
-        of these scopes or that of `into`; with `homeless` only its sessions of which nobody noted
-        where they were held. Importing twice equals once. A session that cannot be stored is named
-        in `failed`, and the others are stored.
+        A discovered project comes from `projects.past_sessions.survey` (this machine) or
+        `survey_file` (one file) and is imported into its own scope. A file is imported into the
+        scope `into`, by default the first scope; with `homeless`, only its sessions without a
+        recorded folder. A session that cannot be stored is listed in `failed`; the others are
+        stored.
         """
         limit = self.client.settings.max_content_bytes
         author = author_of(self.client, "import")
@@ -138,8 +142,8 @@ class Projects(Namespace):
 
     @property
     def needs_index(self) -> bool:
-        """Whether this store knows nothing yet of what the project has indexed: it is new, or was
-        deleted.
+        """Whether the project has a source list but this store has indexed nothing of it: a new
+        store.
         """
         place = self._indexed_place()
         if place is None or not unfollowed(
@@ -149,8 +153,8 @@ class Projects(Namespace):
         return is_enabled(self.client, place.scope)
 
     def _sources(self) -> Sources:
-        """The lists of the project that is open here; refused where there is none, or nothing may
-        be remembered.
+        """Return the source lists of the open project; raises InvalidInput without one, Refused if
+        disabled.
         """
         place = self._indexed_place()
         if place is None and self.client.scopes[0].kind == "assistant":

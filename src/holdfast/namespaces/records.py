@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 
 class Records(Namespace):
-    """Records: memories stored as Markdown files that people edit and commit."""
+    """Memories stored as Markdown files that people edit and commit."""
 
     @property
     def places(self) -> tuple[RecordRoot, ...]:
-        """The folders with records that are open here."""
+        """The open record folders."""
         return files_of(self.client).places
 
     @property
     def sync_report(self) -> Followed:
-        """What reading the files changed before the first read or write, and its warnings."""
+        """Result of the file sync before the first read or write, with its warnings."""
         return files_of(self.client).followed
 
     @traced("create_memory")
@@ -59,11 +59,13 @@ class Records(Namespace):
         evidence: Sequence[Mapping[str, Any] | str] = (),
         quote: str = "",
     ) -> Memory:
-        """Writes a record: a file in the folder of its category, and the memory that it is.
+        """Write a record: a file in the folder of its category, and its memory.
 
-        `place` is 'project' or 'assistant'; without one it goes to the project, or where there is
-        none to the assistant. A secret in it is taken out before anything is written. `evidence` is
-        what it rests on, such as 'src/app.py:10-20' or a URL; lines are noted as they are now.
+        `place` is 'project' or 'assistant'; the default is the project if there is one, else the
+        assistant. Secrets are redacted before anything is written. `evidence` lists what the record
+        cites, such as 'src/app.py:10-20' or a URL; the current content of cited lines is recorded.
+        Raises InvalidInput for invalid fields or without such a place, Refused if its memory is
+        disabled.
         """
         where = self._place(place)
         cited = records.evidence.noted(evidence, where.folder) if evidence else ()
@@ -102,11 +104,11 @@ class Records(Namespace):
         confidence: float | None = None,
         evidence: Sequence[Mapping[str, Any] | str] | None = None,
     ) -> Memory:
-        """Changes a record and its file, and nothing but what is given; expires='never' takes that
-        back.
+        """Update the given fields of a record and its file; expires='never' removes the expiry.
 
-        Conflict when somebody has changed the file meanwhile: nothing is written then.
+        Raises Conflict, and writes nothing, if the file was changed meanwhile.
         """
+        # An empty list must stay: it removes the evidence, while None leaves it as it is.
         cited = records.evidence.noted(evidence, self._folder(ref)) if evidence else evidence
         given = records.operations.Given(
             body=body,
@@ -127,9 +129,7 @@ class Records(Namespace):
         )
 
     def reclassify(self, ref: Ref, category: str) -> Memory:
-        """Moves a record to another category, and its file to that folder; its id and links
-        stay.
-        """
+        """Move a record to another category, and its file to that folder. Id and links stay."""
         wanted = check_category(category)
         return self._change_record(
             "reclassify",
@@ -138,9 +138,7 @@ class Records(Namespace):
         )
 
     def move(self, ref: Ref, place: str) -> Memory:
-        """Moves a record and its file from the project to the assistant, or the other way round;
-        its id stays.
-        """
+        """Move a record and its file between project and assistant. The id stays."""
         to = self._place(place)
         at = self.client.clock()
         check_enabled(self.client, to.scope)
@@ -152,8 +150,9 @@ class Records(Namespace):
 
     @traced("delete_memory")
     def delete(self, *refs: Ref) -> Memories:
-        """Deletes records and their files. `undo` brings them back; `admin.purge` erases
-        for good."""
+        """Delete records and their files. `undo` restores them; `admin.purge` erases them
+        permanently.
+        """
         gone = [self._record(ref) for ref in refs]
 
         def work(tx: Transaction) -> Memories:
@@ -162,12 +161,11 @@ class Records(Namespace):
         return write(self.client, "delete", work)
 
     def clear(self, place: str) -> Memories:
-        """Deletes all records of a place, and their files; what else is known in that scope
-        stays.
-        """
+        """Delete all records of a place with their files. Other memories of that scope stay."""
         return self.delete(
             *(
                 one.id
+                # `list` returns active or inactive records, never both.
                 for archived in (False, True)
                 for one in self.list(place=place, archived=archived)
             )
@@ -180,8 +178,8 @@ class Records(Namespace):
         place: str | None = None,
         archived: bool = False,
     ) -> Memories:
-        """The records of the places that are open here, the one changed last first; or those that
-        were `archived`.
+        """List the records of the open places, most recently changed first; with `archived`,
+        inactive ones.
         """
         places = self.places if place is None else (self._place(place),)
         if not places:
@@ -197,9 +195,7 @@ class Records(Namespace):
     def sync_files(
         self, *, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> Followed:
-        """Brings the memories of records to what their files say now; only files that changed are
-        read.
-        """
+        """Sync the store with the record files. Only changed files are read."""
         return files_of(self.client).follow(progress)
 
     def brief(
@@ -209,14 +205,15 @@ class Records(Namespace):
         *,
         tokens: int | None = None,
     ) -> str:
-        """What recall found, for an agent: 'snippets', a line each; 'prompt', a block to paste; or
+        """Render recall hits for an agent: 'snippets' (one line each), 'prompt' (a block) or
         'json'.
 
-        A block takes at most `tokens`, or what the setting context_tokens says. Only what has to do
-        with the question is in it, with where it comes from and whether what it cites still stands;
-        empty when there is nothing.
+        A block has at most `tokens`, by default the setting context_tokens. It contains only
+        relevant hits, each with its source and whether its evidence still holds. Empty if there are
+        none.
         """
         chosen = context.brief.check_format(format)
+        # Only the prompt block has a default budget: the other formats are for programs.
         budget = (
             self.client.settings.context_tokens if tokens is None and chosen == "prompt" else tokens
         )
@@ -226,16 +223,16 @@ class Records(Namespace):
         return context.brief.brief(found, chosen, tokens=budget, freshness=marks, roots=roots)
 
     def verify(self, memories: Iterable[Memory]) -> dict[str, tuple[Verdict, ...]]:
-        """By id, for each of these records that cites something, whether it is FRESH, MOVED, STALE
-        or UNVERIFIABLE.
+        """Check the evidence of records: FRESH, MOVED, STALE or UNVERIFIABLE, by id of the citing
+        record.
         """
         citing = [memory for memory in memories if memory.metadata.get("evidence")]
         return records.freshness.freshness(citing, self.places) if citing else {}
 
     def reanchor(self, ref: Ref) -> Memory:
-        """Ties a record to what it cites as that is now: where it moved to, or what it says today.
+        """Update the evidence of a record to the current position and content of what it cites.
 
-        For a person who has looked, and found that the record still holds.
+        For a person who has checked that the record still holds.
         """
         record = self._record(ref)
         cited, now = records.freshness.looked_at(record, self.places)
@@ -251,11 +248,11 @@ class Records(Namespace):
         force: bool = False,
         plan: bool = False,
     ) -> Published:
-        """Keeps a region of a file, such as AGENTS.md, equal to the most useful records; the rest
-        is not touched.
+        """Keep a region of a file, such as AGENTS.md, in sync with the most useful records.
 
-        The region takes `max_bytes` or `tokens` at most. Refused when somebody wrote in it, unless
-        `force`. With `plan` nothing is written, and what comes back is what would be.
+        The rest of the file is not touched. The region has at most `max_bytes` or `tokens`. Raises
+        Refused if somebody edited the region, unless `force`. With `plan`, return the result and
+        write nothing.
         """
         room = records.publish.Room.of(max_bytes=max_bytes, tokens=tokens)
         where = self._place(place)
@@ -271,7 +268,7 @@ class Records(Namespace):
         force: bool = False,
         plan: bool = False,
     ) -> Published:
-        """Takes the region out of a file again, which is then as it was before."""
+        """Remove the region from a file and restore the file as it was before."""
         return records.publish.withdraw(Path(path), force=force, plan=plan)
 
     def extract(
@@ -281,13 +278,13 @@ class Records(Namespace):
         complete: Complete | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Extracted:
-        """Turns indexed sessions of the project into records, each with the words it rests on; all,
-        or those named.
+        """Extract records from indexed sessions of the project, each with its source text; all, or
+        those named.
 
-        A session is read once, and again when it goes on: by `complete`, by the model that is set,
-        or by rules. What says the same as a record renews it. With `plan` nothing is written. What
-        goes wrong with a session is told in `failures`, nothing of it is written, and it is read
-        the next time.
+        A session is read once, and again when it has new turns: by `complete`, the configured
+        model, or rules. A note that repeats a record renews it. With `plan`, nothing is written. If
+        a session fails, it is listed in `failures`, nothing of it is written, and it is retried
+        next time. Raises NotFound for an unknown session.
         """
         project = self._project()
         check_enabled(self.client, project.scope)
@@ -315,8 +312,9 @@ class Records(Namespace):
         return extractor.run(known, plan=plan, progress=progress)
 
     def _place(self, name: str | None = None) -> RecordRoot:
-        """The open place called 'project' or 'assistant'; without a name the first of them that is
-        open.
+        """Return the open place of this name; by default the project, else the assistant.
+
+        Raises InvalidInput if it is unknown or not open.
         """
         for wanted in ("project", "assistant") if name is None else (name,):
             for place in self.places:
@@ -340,9 +338,7 @@ class Records(Namespace):
         return place
 
     def _record(self, ref: Ref) -> Memory:
-        """The record with this id or number, in any status; NotFound when the places that are open
-        have none.
-        """
+        """Return the record with this id or number, in any status; raises NotFound."""
         scopes = tuple(place.scope for place in self.places)
         found = (
             [one for one in self.client.store.get(scopes, [ref_of(ref)]) if is_record(one)]
@@ -357,7 +353,7 @@ class Records(Namespace):
         return found[0]
 
     def _folder(self, ref: Ref) -> Path:
-        """What paths in a record are relative to."""
+        """Folder to which the paths in a record are relative."""
         scope = self._record(ref).scope
         return next(place.folder for place in self.places if place.scope == scope)
 
@@ -373,7 +369,7 @@ class Records(Namespace):
 
 
 def _shown(root: Path) -> str:
-    """A folder as one would name it from here."""
+    """Render a folder relative to the working directory if it is below it."""
     try:
         here = Path.cwd()
     except OSError:  # it was removed
@@ -387,11 +383,16 @@ def correct_record(
     body: str,
     fields: Mapping[str, Any],
 ) -> Memory:
-    """A record with another text, as `correct` has it: in the same file, under the same id."""
+    """Correct the text of a record in the same file, under the same id; see `Holdfast.correct`.
+
+    Raises InvalidInput for fields that only `Records.update` changes.
+    """
     if unknown := fields.keys() - {"title", "confidence"}:
         raise InvalidInput(
             f"Of a record, {sorted(unknown)[0]} is not corrected here. Use records.update."
         )
+    # The text lives in a file that is not open here; changing only the row would be reverted by the
+    # next sync.
     if record.scope not in {place.scope for place in files_of(client).places}:
         raise records.write_back.elsewhere(record)
     return Records(client).update(record.id, body=body, **fields)

@@ -1,4 +1,4 @@
-"""Namespace `reviews`: memories that wait for a person's approval."""
+"""Namespace `reviews`: memories that need human approval."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..validation import DatedFields, Ref, draft_of, reload
 
 
 class Reviews(Namespace):
-    """Memories that wait for a person's approval."""
+    """Memories that need human approval."""
 
     @traced("create_memory")
     def propose(
@@ -37,11 +37,10 @@ class Reviews(Namespace):
         reason: str = "",
         **fields: Unpack[DatedFields],
     ) -> Memory:
-        """Stores a memory that waits for a person: nothing recalls it before `approve`. `reason`
-        says why.
+        """Store a proposal: a memory that is not recalled before `approve`. `reason` is shown to
+        the reviewer.
 
-        What is known, waiting or turned down word for word is not proposed again: that memory comes
-        back as it is.
+        If the same text is already stored, pending or rejected, that memory is returned unchanged.
         """
         draft = draft_of(content=content, kind=kind, category=category, **fields)
         memory = ingest.commit.build(
@@ -57,22 +56,21 @@ class Reviews(Namespace):
         return write(self.client, "propose", lambda tx: tx.add(proposed))
 
     def list(self) -> Memories:
-        """The memories that wait for a person, oldest first."""
+        """List pending proposals, oldest first."""
         return extraction.approval.waiting(self.client.store, self.client.scopes)
 
     def preview(self, ref: Ref) -> extraction.approval.Weighed:
-        """What approving a proposal would do, and the memory that is nearest to it."""
+        """Return the effect of approving a proposal, and the most similar memory."""
         return extraction.approval.weigh(
             engine_of(self.client), find(self.client, ref), at=self.client.clock()
         )
 
     @traced("update_memory")
     def approve(self, ref: Ref, content: str | None = None) -> Memory:
-        """Lets a proposal become a memory, with `content` in other words; the memory that says it
-        now comes back.
+        """Approve a proposal, with `content` reworded; return the resulting active memory.
 
-        It renews what says the same and replaces what it contradicts. NeedsPerson for an agent, and
-        for whoever proposed it unless that is a person.
+        It renews an equal memory and replaces one that it contradicts. Raises NeedsPerson for an
+        agent, and for the proposer unless that is a person.
         """
         proposed = find(self.client, ref)
         at = self.client.clock()
@@ -99,8 +97,9 @@ class Reviews(Namespace):
 
     @traced("update_memory")
     def reject(self, ref: Ref, reason: str = "") -> Memory:
-        """Turns a proposal down: it is put away, and not proposed again in the same words.
-        NeedsPerson for an agent.
+        """Reject a proposal: it is archived and not proposed again in the same words.
+
+        Raises NeedsPerson for an agent.
         """
         at = self.client.clock()
         check_permission(self.client, "reject", find(self.client, ref))
@@ -112,9 +111,12 @@ class Reviews(Namespace):
         )
 
     def expire(self, days: int = PROPOSAL_DAYS) -> Memories:
-        """Puts away the proposals that nobody has decided on for so many days; `restore` lets one
-        wait again.
+        """Expire proposals without a decision for this many days; `restore` makes one pending
+        again.
+
+        Raises NeedsPerson if an agent changes the number of days.
         """
+        # With 0 days an agent could reject every proposal without a person.
         if days != PROPOSAL_DAYS and not who_of(self.client, "reject").trusted:
             raise NeedsPerson("Only a person may say after how many days proposals expire.")
         return extraction.approval.expire_stale(
@@ -132,6 +134,7 @@ def propose_instead(
 
     Returns the proposal that already waits, if there is one.
     """
+    # The new text has had no decision yet, so it must not inherit the old one's.
     bare = {
         key: value for key, value in new.metadata.items() if key not in extraction.approval.DECIDED
     }
@@ -139,6 +142,7 @@ def propose_instead(
     proposed = extraction.approval.proposal(instead, by=client.actor, reason=reason)
 
     def work(tx: Transaction) -> Memory:
+        # Raises if the memory was removed meanwhile: a proposal to replace it would be pointless.
         reload(tx, old)
         return extraction.permission_checks.propose(tx, proposed)
 

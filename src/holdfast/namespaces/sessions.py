@@ -35,7 +35,7 @@ class Sessions(Namespace):
     """Conversations: their messages, their end and what is extracted from them."""
 
     def list(self, *, open_only: bool = False) -> SessionList:
-        """Conversations, the most recently active first."""
+        """List sessions, most recently active first."""
         return self.client.store.sessions.list(self.client.scopes, open_only=open_only)
 
     def append(
@@ -46,10 +46,10 @@ class Sessions(Namespace):
         agent: str = "",
         metadata: Mapping[str, Any] | None = None,
     ) -> int:
-        """Adds an agent's own messages (JSON) to the end of a session and says how many it has now.
+        """Append an agent's own messages (JSON) to a session; return how many it has now.
 
-        The first ones begin the session, as one of `agent`. Messages are not memories: nothing
-        recalls them. Secrets in them are redacted.
+        The first messages create the session, owned by `agent`. Messages are not memories and are
+        never recalled. Secrets are redacted.
         """
         scope = self.client.scopes[0]
         at = self.client.clock()
@@ -63,7 +63,7 @@ class Sessions(Namespace):
         )
 
     def messages(self, session: str, *, last: int | None = None) -> Messages:
-        """The messages of a session in order; with `last`, only that many from its end."""
+        """Return the messages of a session in order; with `last`, only that many from its end."""
         return self.client.store.sessions.messages(
             self.client.scopes[0], session, last=most_of(last, "last")
         )
@@ -75,11 +75,10 @@ class Sessions(Namespace):
         reason: str = "ended",
         metadata: Mapping[str, Any] | None = None,
     ) -> bool:
-        """Marks a session as ended; False when it is not there or had ended before. Ending twice
-        equals once.
+        """End a session; return False if it does not exist or has ended before. Idempotent.
 
-        `metadata` is what only whoever led it knows. Of that, `approach_used`, `approach_context`
-        and `crisis_level_max` (0 to 3) go into its summary.
+        `metadata` holds facts that only the caller knows. `approach_used`, `approach_context` and
+        `crisis_level_max` (0 to 3) go into the summary.
         """
         scope = self.client.scopes[0]
         at = self.client.clock()
@@ -92,9 +91,7 @@ class Sessions(Namespace):
         )
 
     def end_idle(self, *, minutes: float = IDLE_MINUTES) -> Names:
-        """Ends the conversations of these scopes that have been silent for so long, and says
-        which.
-        """
+        """End the sessions that have been idle for `minutes`; return their ids."""
         ended = extraction.session_extraction.end_idle(
             self.client.store, self.client.scopes, author_of(self.client, "end"), minutes=minutes
         )
@@ -102,12 +99,11 @@ class Sessions(Namespace):
 
     @traced("upsert_memory")
     def extract(self, session: str, *, complete: Complete | None = None) -> Judged:
-        """After a reply: reads what was said since the last time, and commits, holds, proposes or
-        drops what it finds.
+        """Extract memories from a session's new turns, after a reply; return the decision on each.
 
-        `complete` is a language model; without one that of the settings is asked, or rules do. A
-        model that fails does not fail the turn: nothing is written, `stats` says why, and the next
-        time tries again.
+        `complete` is a language model; the default is the configured one, or rules. A model failure
+        does not fail the turn: nothing is written, `stats` reports it, and the next call retries.
+        Raises NotFound for an unknown session.
         """
         reading = reading_of(self.client, complete)
         author = author_of(self.client, "consider")
@@ -119,11 +115,10 @@ class Sessions(Namespace):
     def learn(
         self, session: str | None = None, *, complete: Complete | None = None
     ) -> extraction.session_extraction.SessionExtraction:
-        """Learns now what a conversation that has ended teaches, or all of these scopes. Twice
-        equals once.
+        """Extract from an ended session, or from all of these scopes, now. Idempotent.
 
-        The same is done by workers, sooner or later. ModelFailed when the model does not answer:
-        then they try again.
+        Workers do the same in the background. Raises ModelFailed if the model does not answer; a
+        worker then retries.
         """
         unread = (
             self.client.store.sessions.unread(self.client.scopes)
@@ -140,7 +135,7 @@ class Sessions(Namespace):
         return sum(outcomes, extraction.session_extraction.SessionExtraction())
 
     def purge(self, *sessions: str) -> int:
-        """Erases sessions with their messages for good and says how many messages that were."""
+        """Erase sessions with their messages permanently; return the number of messages."""
         scope = self.client.scopes[0]
 
         def work(tx: Transaction) -> int:
@@ -149,13 +144,13 @@ class Sessions(Namespace):
         return write(self.client, "purge", work) if sessions else 0
 
     def profile(self) -> dict[str, Any]:
-        """What is set for whom these memories belong to: `proactive_recall`, `enabled`."""
+        """Return the owner's profile: `proactive_recall`, `enabled`."""
         return ingest.owner_profile.settings_of(
             self.client.store.profiles.get(self.client.scopes[0])
         )
 
     def set_profile(self, /, **settings: bool) -> dict[str, Any]:
-        """Sets some of it, e.g. `proactive_recall=True`; all of it comes back."""
+        """Change the profile, e.g. `proactive_recall=True`; return all of it."""
         scope = self.client.scopes[0]
         return write(
             self.client, "profile", lambda tx: ingest.owner_profile.change(tx, scope, settings)
@@ -170,14 +165,15 @@ class Sessions(Namespace):
         first_turn: bool | None = None,
         guest: bool = False,
     ) -> WorkingMemory:
-        """What a companion has in mind for this turn: facts, arcs of earlier sessions, rules, and
-        how they were found.
+        """Return a companion's memory for this turn: facts, summaries of earlier sessions, rules,
+        and how they were found.
 
-        Facts and arcs only where the profile says `proactive_recall`. The first turn, which is told
-        by the session unless it is said, has the latest session in mind. A guest has nothing.
+        Facts and summaries need `proactive_recall` in the profile. The first turn also includes the
+        latest session; by default it is detected from `session`. A guest gets nothing.
         """
         found = context.companion.load_memory_for_turn(
             lambda: engine_of(self.client),
+            # This conversation is in the model's context already.
             recall_filter(self.client, excluded_sessions=(session,) if session else ()),
             text_of(prompt, "prompt"),
             store=self.client.store,
@@ -189,7 +185,7 @@ class Sessions(Namespace):
         return found
 
     def _begins(self, session: str | None) -> bool:
-        """Whether nobody has answered yet in a session."""
+        """Whether the session has no answer yet."""
         turns = (
             self.client.store.list(Filter(self.client.scopes, sessions=(session,)))
             if session

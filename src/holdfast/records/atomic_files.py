@@ -1,6 +1,4 @@
-"""Files on a disk: read without following links, written whole or not at all, and put back when
-that was in vain.
-"""
+"""Atomic file operations: read without following links, write whole files, and roll back."""
 
 from __future__ import annotations
 
@@ -19,34 +17,37 @@ from ..values import dataclass, field
 
 @dataclass(frozen=True)
 class Content:
-    """The bytes of a file, and what tells whether they are still the same."""
+    """Bytes of a file, and the attributes that show whether it has changed."""
 
     bytes: bytes
     size: int
     mtime: int
-    """When it was changed, in nanoseconds; UNSURE when that is too short ago to tell."""
+    """Modification time in nanoseconds; UNSURE when it is too recent to detect a later change."""
     mode: int
     changed_at: Micros
 
     @property
     def hash(self) -> str:
-        """SHA-256, in hexadecimal digits."""
+        """SHA-256 of the bytes, in hexadecimal."""
         return hash_of(self.bytes)
 
 
 def hash_of(content: bytes) -> str:
-    """By what the content of a file is told from another."""
-    # It loads OpenSSL.
+    """Return the SHA-256 of a file's content, in hexadecimal."""
+    # Imported here because it loads OpenSSL, which slows every start-up.
     from hashlib import sha256  # noqa: PLC0415
 
     return sha256(content).hexdigest()
 
 
 def read(path: Path) -> Content | None:
-    """What a file holds; None when there is none. InvalidInput for a link, a folder, or what may
-    not be read.
+    """Return the content of a file, or None if it does not exist.
+
+    Raises InvalidInput for a link, a folder, or a file that cannot be read.
     """
     try:
+        # O_NOFOLLOW: a link may lead out of the place. O_NONBLOCK: opening a named pipe would
+        # otherwise wait for a writer.
         handle = os.open(
             path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         )
@@ -56,7 +57,7 @@ def read(path: Path) -> Content | None:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
     seen = os.fstat(handle)
     if not stat.S_ISREG(seen.st_mode):
-        # Before it is opened as a file, which a folder refuses with an error of its own.
+        # Checked before `fdopen`, which rejects a folder with an error of its own.
         os.close(handle)
         raise InvalidInput(f"{path} is not a file.")
     with os.fdopen(handle, "rb") as file:
@@ -67,21 +68,24 @@ def read(path: Path) -> Content | None:
 
 
 def _host() -> str:
-    # Only where the store is a server.
+    # Imported here because only a store on a server needs the host name.
     from platform import node  # noqa: PLC0415
 
     return node()
 
 
 def root_of(store: Store, folder: Path) -> str:
-    """By which name a store knows a folder: its path, and on a server, which many machines share,
-    whose path it is.
+    """Return the name under which a store knows a folder.
+
+    It is the path; on a server, which many machines share, the host name precedes it.
     """
     return f"{_host()}:{folder}" if "://" in store.location else str(folder)
 
 
 def folder_of(store: Store, root: str) -> Path:
-    """The folder that such a name means. One of another machine is none here."""
+    """Return the folder that such a name refers to; a folder of another machine does not exist
+    here.
+    """
     return Path(root.removeprefix(f"{_host()}:") if "://" in store.location else root)
 
 
@@ -91,24 +95,25 @@ def noted(
     memory: str,
     content: Content,
 ) -> KnownFile:
-    """A file as it is remembered."""
+    """Return the row that the store keeps about a file."""
     return KnownFile(root, path, memory, content.size, content.mtime, content.hash)
 
 
 def hash_noted(file: KnownFile) -> str:
-    """The hash that a file had when it was last read."""
+    """Return the hash that a file had when it was last read."""
     return file.hash.removeprefix(BEHIND)
 
 
 @dataclass
 class Changes:
-    """What was done to files so far, so that it can be taken back until it is known to last."""
+    """Undo log of file changes, for use until the transaction is committed."""
 
     _undo: list[Callable[[], None]] = field(default_factory=list)
     deleted: list[Path] = field(default_factory=list)
 
     def create(self, path: Path, content: bytes) -> None:
-        """Writes a new file; Conflict when there is one already."""
+        """Write a new file. Raises Conflict if the file already exists."""
+        # A link fails if the name is taken, so no other process's new file is overwritten.
         draft = _draft(path, [content], 0o644 & ~_umask())
         try:
             _link(draft, path)
@@ -124,7 +129,9 @@ class Changes:
         old: Content,
         content: bytes,
     ) -> None:
-        """Writes over a file, which keeps its mode; Conflict when it is no longer what it was."""
+        """Overwrite a file and keep its mode. Raises Conflict if the file has changed since
+        `old`.
+        """
         draft = _draft(path, [content], old.mode)
         try:
             _still(path, old)
@@ -135,7 +142,7 @@ class Changes:
         self._undo.append(lambda: _put_back(path, old, content))
 
     def delete(self, path: Path, old: Content) -> None:
-        """Removes a file; Conflict when it is no longer what it was."""
+        """Delete a file. Raises Conflict if the file has changed since `old`."""
         _still(path, old)
         with _told_as("delete", path):
             path.unlink()
@@ -143,7 +150,9 @@ class Changes:
         self._undo.append(lambda: _put_back(path, old, None))
 
     def take_back(self) -> None:
-        """Makes the files what they were, but for those that somebody has changed since."""
+        """Roll back all changes, except in files that somebody else has changed since."""
+        # Newest first, because a later change may build on an earlier one. One file that cannot
+        # be restored must not keep the others from being restored.
         while self._undo:
             with suppress(OSError, InvalidInput, Conflict):
                 self._undo.pop()()
@@ -157,7 +166,7 @@ def _still(path: Path, old: Content) -> None:
 
 
 def changed_meanwhile(path: Path) -> Conflict:
-    """The error for a file that somebody else has changed."""
+    """Return the error for a file that another process has changed."""
     return Conflict(
         f"{path} was changed by somebody else meanwhile. Nothing was written; look at it and "
         "try "
@@ -187,7 +196,7 @@ def write_whole(
     *,
     mode: int | None = None,
 ) -> None:
-    """Writes a file all at once: whoever reads it sees what it held before, or all of this."""
+    """Write a file atomically: a reader sees the old content or all of the new."""
     draft = _draft(path, content, 0o644 & ~_umask() if mode is None else mode)
     try:
         with _told_as("write", path):
@@ -201,9 +210,9 @@ def _draft(
     content: Iterable[bytes],
     mode: int,
 ) -> Path:
-    """A file beside the one that is meant, on the disk for sure, which only has to be given its
-    name.
-    """
+    """Write and fsync a temporary file next to `path`; renaming it completes the write."""
+    # Same folder, because a rename is atomic only within one file system. The name is cut so that
+    # prefix and suffix stay below the usual limit of 255 bytes.
     draft = path.with_name(f".{path.name[:100]}.{os.getpid()}.draft")
     try:
         with _told_as("write", path):
@@ -223,9 +232,7 @@ def _draft(
 
 
 def _link(draft: Path, path: Path) -> None:
-    """Gives a draft its name unless it is taken; a file system without links gets as near to that
-    as it can.
-    """
+    """Give a draft its final name unless that is taken; without hard links this is not atomic."""
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -238,7 +245,7 @@ def _link(draft: Path, path: Path) -> None:
 
 @contextmanager
 def _told_as(verb: str, path: Path) -> Iterator[None]:
-    """Tells what could not be done to a file instead of an error of the operating system."""
+    """Turn an OSError into an InvalidInput that names the file."""
     try:
         yield
     except OSError as error:
@@ -248,6 +255,7 @@ def _told_as(verb: str, path: Path) -> Iterator[None]:
 
 
 def _umask() -> int:
+    # The mask can only be read by setting it.
     mask = os.umask(0)
     os.umask(mask)
     return mask

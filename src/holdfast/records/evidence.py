@@ -1,8 +1,7 @@
-"""What a record rests on: lines of a file, a whole file, a commit or a web page.
+"""Evidence of a record: lines of a file, a whole file, a commit or a web page.
 
-When a file is cited, a fingerprint of its lines is noted, by which `freshness` knows them again.
-White space does not count: a line that was indented, an operator that got spaces or a blank line
-between changes no fingerprint.
+Citing a file stores a fingerprint of its lines, by which `freshness` finds them again. White space
+is ignored, so re-indenting, spaces around an operator or blank lines do not change it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,9 @@ from .worktree import Line, Tree
 
 Span = tuple[int, int]
 
+# Any scheme counts, so that a citation such as `ssh://…` is not looked up as a file.
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+")
+# Git abbreviates to seven digits or more; shorter words such as `face` are names.
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _SPAN = re.compile(r"(?P<file>.+?):(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?")
 # The fingerprint is a polynomial over the lines' own hashes (Karp and Rabin, 1987), because that of
@@ -32,19 +33,20 @@ _BASE = 0x9E3779B97F4A7C1
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One thing that a record cites."""
+    """One citation of a record."""
 
     file: str = ""
     lines: Span | None = None
     commit: str = ""
     hash: str = ""
-    """A fingerprint: how many lines have something in them, and a number made of them."""
+    """Fingerprint: the number of non-blank lines, and a hash of them."""
     url: str = ""
 
     @classmethod
     def of(cls, written: object) -> Evidence:
-        """As a record's frontmatter has it. People write there, so anything is taken, and what
-        makes no sense left.
+        """Parse a citation from a record's frontmatter.
+
+        People edit it, so any value is accepted and a malformed part is ignored.
         """
         if isinstance(written, str):
             return _plain_words(written)
@@ -68,7 +70,7 @@ def _plain_words(text: str) -> Evidence:
 
 
 def _lines(written: object) -> Span | None:
-    """Two numbers as a list, one number, or both as in `10-20`."""
+    """Parse a span: a list of two numbers, one number, or a text such as `10-20`."""
     parts = (
         written.split("-")
         if isinstance(written, str)
@@ -84,17 +86,17 @@ def _lines(written: object) -> Span | None:
 
 
 def citations(memory: Memory) -> list[Any]:
-    """What a memory cites, as it is written."""
+    """Return the citations of a memory as written."""
     cited = memory.metadata.get("evidence") or []
     return list(cited) if isinstance(cited, (list, tuple)) else [cited]
 
 
 def noted(cited: Iterable[str | Mapping[str, Any]], folder: Path) -> list[dict[str, Any]]:
-    """What a record cites, as its frontmatter has it: `src/app.py:10-20`, a whole file, a URL or a
-    commit.
+    """Return citations in the form that frontmatter stores.
 
-    Paths are as seen from where the program runs, or from the project's `folder`. InvalidInput for
-    what is not there; what comes as a mapping is kept as it is.
+    Each is `src/app.py:10-20`, a whole file, a URL or a commit. Paths are relative to the working
+    directory or to the project's `folder`. A mapping is kept as it is. Raises InvalidInput for a
+    file that does not exist.
     """
     tree = Tree(folder)
     return [
@@ -110,6 +112,7 @@ def _cited(
 ) -> dict[str, Any]:
     if _URL.fullmatch(text):
         return {"url": text}
+    # A file name may itself contain a colon and digits, so the whole text is tried first.
     whole = Evidence(text)
     one = whole if _path(whole.file, tree, base) else _plain_words(text)
     path = _path(one.file, tree, base)
@@ -136,7 +139,8 @@ def _path(
 ) -> Path | None:
     try:
         return next((path for path in (base / file, tree.root / file) if path.is_file()), None)
-    except ValueError:  # a NUL in it
+    except ValueError:
+        # A NUL in it.
         return None
 
 
@@ -145,10 +149,9 @@ def anchor(
     to: Evidence,
     tree: Tree,
 ) -> dict[str, Any]:
-    """What is written of a citation, tied to how its file is now. InvalidInput when there is
-    nothing to tie it to.
+    """Return a citation bound to the current content of its file.
 
-    Blank lines at either end are not cited.
+    Blank lines at either end are dropped. Raises InvalidInput if there is nothing to cite.
     """
     found = tree.lines(to.file)
     if found is None:
@@ -167,12 +170,12 @@ def anchor(
 
 
 def fingerprint(lines: Sequence[Line]) -> str:
-    """What a run of lines is known by: how many there are, and a number made of them."""
+    """Return the fingerprint of lines: their count, and a hash of them."""
     return f"{len(lines)}-{next(runs(lines, len(lines))):016x}"
 
 
 def runs(lines: Sequence[Line], size: int) -> Iterator[int]:
-    """The number of each run of so many lines, in order: that of a fingerprint."""
+    """Yield the rolling hash of every run of `size` lines, in order."""
     digests = [
         int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest())
         for _, text in lines

@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from ..storage.damage import Damage
 
 T = TypeVar("T")
-# Verbs that take what another store says as it comes, also of files that are not here.
+# These verbs apply another store's changes as they come, including those to files that are not on
+# this machine.
 GIVEN = (
     "sync",
     "import",
@@ -79,17 +80,16 @@ class FileBackedStore:
     # Files
 
     def refresh(self) -> None:
-        """Brings the memories to what the files say, before the first read or write and again
-        after a conflict.
-        """
+        """Read changed files before the first read or write, and again after a conflict."""
         if not self._current:
-            # Who comes second waits for the first.
+            # Checked again under the lock: a second thread waits for the first, then has nothing
+            # to do.
             with self._lock:
                 if not self._current:
                     self.followed = self.follow()
 
     def follow(self, progress: Progress = lambda done, total: None) -> Followed:
-        """Brings the memories of all places to what their files say now."""
+        """Update the memories of all roots from their files."""
         whole = Followed()
         with self._lock:
             for place in self.places:
@@ -101,14 +101,15 @@ class FileBackedStore:
         return whole
 
     def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
-        """As a store does, with the files of the records that changed. InvalidInput for one that is
-        kept elsewhere.
+        """Run a transaction and write the files of the records that it changes.
+
+        Raises InvalidInput for a record whose files are kept elsewhere.
         """
         self.refresh()
         changes = Changes()
 
         def whole(tx: Transaction) -> T:
-            # A second try begins with the files as they were.
+            # The store may retry `whole`; a retry must start from the original files.
             changes.take_back()
             result = work(tx)
             records.write_back.Mirror(
@@ -120,6 +121,8 @@ class FileBackedStore:
             result = self.bare.write(author, whole)
         except BaseException as error:
             changes.take_back()
+            # After a conflict the files have changed under us, so the next access reads them
+            # again.
             self._current = self._current and not (isinstance(error, Conflict) and self.places)
             raise
         self.deleted = (*self.deleted, *changes.deleted)

@@ -1,12 +1,12 @@
-"""From files to memories: whatever people, editors and git did to the records of a place, its
-memories follow.
+"""Sync from files to memories, after edits by people, editors and git.
 
-The folders are listed and compared with what was known of them; only files that look different are
-read. Where there are many files, a seal over all of them tells that none does, until the store
-notes or forgets one. What they say goes into the store together with what is known of them now. Of
-a file that cannot be understood the last good memory stays, and a warning says where to look.
-Checkouts of one project share its memories: a record goes when no checkout on this machine has it
-any more.
+The folders are listed and compared with the last known state; only files that look different are
+read. With many files, one seal (a hash over the listing) shows that nothing changed, until the
+store records or forgets a file. The new content and the new state are stored together. If a file
+cannot be parsed, the last good memory stays and a warning says where to look.
+
+Checkouts of one project share its memories: a record is removed when no checkout on this machine
+has it any more.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from .markdown import Record
 
 VERB = "follow"
-# Files that are read and taken in at a time: no more than that is in memory.
+# Files per transaction, which bounds memory use.
 CHUNK = 500
-# Bytes that a file may hold besides its text.
+# Bytes of frontmatter allowed on top of the text limit.
 FRONTMATTER = 64_000
+# Another process may sync the same files at the same time; each loss costs one try.
 TRIES = 5
-# Files: so many are sealed, for fewer comparing takes less time than that.
+# From this many files on, a seal is cheaper than comparing the listing.
 MANY = 1_000
 UNWRITABLE = (StoreBusy, StoreReadOnly, StoreFull)
 Progress = Callable[[int, int], None]
@@ -43,9 +44,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class Followed:
-    """What following brought: ids of memories, how many files were read for it, and what a person
-    should know.
-    """
+    """Result of a sync: ids of memories, number of files read, and warnings for a person."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -56,9 +55,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class Follower:
-    """Who follows files: into which store, as whom, and how long a text may be. `progress` hears
-    how far it is.
-    """
+    """Settings of a sync: the store, the author, the size limit and a progress callback."""
 
     store: Store
     author: Callable[[str], Author]
@@ -67,8 +64,8 @@ class Follower:
 
 
 def follow(follower: Follower, place: RecordRoot) -> Followed:
-    """Brings the memories of a place to what its files say; a store that cannot be written stays as
-    it is.
+    """Update the memories of a place from its files; a store that cannot be written stays
+    as it is.
     """
     for _ in range(TRIES):
         followed = Followed()
@@ -77,7 +74,7 @@ def follow(follower: Follower, place: RecordRoot) -> Followed:
             root = atomic_files.root_of(follower.store, place.root)
             seal = KnownFile("", root, "", 0, 0, listing.seal())
             if seal in follower.store.files.list(place.scope, ""):
-                # As nearly always, so no more than this is asked for it.
+                # The common case, so it must cost no more than this one lookup.
                 return followed
             tree = listing.records(followed.warnings)
             if follower.store.files.stats(place.scope, root) == tree:
@@ -123,7 +120,7 @@ def _put_seal(
 
 
 class _Run:
-    """One try at following a place."""
+    """One attempt to sync a place."""
 
     def __init__(
         self,
@@ -153,11 +150,12 @@ class _Run:
         )
 
     def whole(self) -> bool:
-        """Takes in all that is different; False when somebody else did the same, so that it must be
-        looked at anew.
+        """Import all differences; return False if another process did so first and a retry is
+        needed.
         """
         if not self._fresh and not self._gone:
             return True
+        # Known files first: they keep their ids when a new file claims the same one.
         paths = sorted(self._fresh, key=lambda path: (path not in self._known, path))
         chunks = [paths[start : start + CHUNK] for start in range(0, len(paths), CHUNK)] or [[]]
         for number, chunk in enumerate(chunks, 1):
@@ -175,6 +173,8 @@ class _Run:
         changes = atomic_files.Changes()
 
         def work(tx: Transaction) -> Taking | None:
+            # Compared inside the transaction: if another process has synced since, this attempt
+            # would apply stale content.
             now = {one.path: one for one in tx.files.list(self._place.scope, self._root)}
             if now != self._known:
                 return None
@@ -195,11 +195,14 @@ class _Run:
             news = self._behind or (last and self._gone) or any(one.record for one in seen)
             if news or not isinstance(error, UNWRITABLE):
                 raise
-            # It says what it said before, and is looked at once more.
+            # The content is unchanged and only its state was to be noted; the next sync checks it
+            # again.
             return True
 
     def _bring_up(self, tx: Transaction, changes: atomic_files.Changes) -> None:
-        """Writes to files what a sync changed in memories while the place was not open."""
+        """Write to files what a sync between stores changed in memories while the place was
+        closed.
+        """
         changes.take_back()
         if self._behind:
             by_scope = {self._place.scope: self._place}
@@ -231,13 +234,13 @@ class _Run:
         return True
 
     def _read(self, path: str) -> Seen | None:
-        """What a file says; None, and a warning, when it says nothing that could be understood."""
+        """Read a file; return None, with a warning, if it cannot be parsed."""
         file = self._place.root / path
         known = self._known.get(path)
         try:
             content = self._content(path, file)
             if content is None:
-                # Deleted since it was listed: the next time sees that.
+                # Deleted after the listing; the next sync sees that.
                 return None
             if known is not None and atomic_files.hash_noted(known) == content.hash:
                 note = atomic_files.noted(self._root, path, known.memory, content)
@@ -276,7 +279,7 @@ class _Run:
             self.followed.warnings.append(f"{self._place.root / path}:{line}: {warning}.")
         if record.named:
             return record
-        # It has the id that it had, also when it was given another name.
+        # A file without an id keeps the one it had, even when it was renamed.
         was = self._known.get(path) or next(
             (one for one in self._gone.values() if one.hash == content.hash), None
         )

@@ -1,6 +1,4 @@
-"""What files say, taken in: the changes of one transaction that bring the memories of a place to
-its files.
-"""
+"""One transaction that updates the memories of a place from its files."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ from .roots import RecordRoot, is_record
 from .write_back import release
 
 Known = dict[str, KnownFile]
-"""What is known of the files of a place, by path."""
-# What a file says of its memory, besides the text and the metadata.
+"""Known files of a place, by path."""
+# Fields that a file determines, besides text and metadata.
 _TOLD = (
     "kind",
     "category",
@@ -36,9 +34,7 @@ _TOLD = (
 
 
 class Checkout(NamedTuple):
-    """A place, the name by which the store knows its folder, and the other folders that share its
-    memories.
-    """
+    """A place, the store's name for its folder, and the other folders that share its memories."""
 
     place: RecordRoot
     root: str
@@ -46,18 +42,14 @@ class Checkout(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A file that was read: what is known of it from now on, and what it says, unless that is what
-    it said before.
-    """
+    """A file that was read: its new state, and its record unless the content is unchanged."""
 
     file: KnownFile
     record: Record | None
 
 
 class Taking:
-    """One transaction of following. `held` says which file holds which memory, of those that are
-    not looked at now.
-    """
+    """One sync transaction. `held` maps each memory to its file, for files not read this time."""
 
     def __init__(
         self,
@@ -86,9 +78,7 @@ class Taking:
         self._homes = {one.memory: path for path, one in known.items() if one.memory}
 
     def take(self, seen: Sequence[Seen]) -> None:
-        """Brings the memories of these files to what they say; whoever held an id before comes
-        first.
-        """
+        """Update the memories of these files. A file that held an id before has precedence."""
         for one in sorted(seen, key=self._claim):
             holder = self.held.get(one.file.memory, one.file.path)
             if holder != one.file.path:
@@ -99,9 +89,8 @@ class Taking:
         self._add_new()
 
     def let_go(self, gone: Iterable[str], given_up: Iterable[str]) -> None:
-        """Removes the memories of files that are gone and those that no file holds any more.
-
-        Those stay that another checkout on this machine has.
+        """Remove memories whose files are gone, unless another checkout on this machine has
+        them.
         """
         paths = [path for path in gone if path in self.known]
         memories = {*(self.known.pop(path).memory for path in paths), *given_up, *self.given_up}
@@ -115,9 +104,7 @@ class Taking:
             release(self._tx, self._place.scope, set(self.removed))
 
     def finish(self) -> None:
-        """Notes how the files were, and that this place is one of those that share these
-        memories.
-        """
+        """Store the state of the files, and register this place as one that shares the memories."""
         mark = [KnownFile("", self._root, "", 0, 0, "")] if not self._known_at_first else []
         self.known.update({file.path: file for file in self._noted})
         self._tx.files.put(self._place.scope, [*mark, *self._noted])
@@ -125,6 +112,7 @@ class Taking:
     def _claim(self, seen: Seen) -> tuple[bool, bool, str]:
         path = seen.file.path
         id_ = seen.file.memory
+        # False sorts first: the file that had the id, then one named after it. A copy comes last.
         return self._homes.get(id_) != path, not path.rsplit("/", 1)[-1].startswith(id_), path
 
     def _report_copy(self, file: KnownFile, holder: str) -> None:
@@ -135,7 +123,7 @@ class Taking:
         )
 
     def _take_in(self, said: Memory, file: KnownFile) -> bool:
-        """Whether the memory now says what its file says."""
+        """Update the memory from its file; return False, with a warning, if the file is ignored."""
         row = self._tx.memory(said.scope, said.id)
         if row is None and said.id in self._erased:
             self.warnings.append(
@@ -159,6 +147,7 @@ class Taking:
         return True
 
     def _bring_up(self, row: Memory, said: Memory) -> None:
+        # The file determines only its own keys; others belong to the store.
         kept = {key: value for key, value in row.metadata.items() if key not in OWN_METADATA}
         wanted: dict[str, Any] = {name: getattr(said, name) for name in _TOLD}
         wanted["metadata"] = {**kept, **said.metadata}
@@ -180,8 +169,8 @@ class Taking:
         self._new = []
 
     def _give_up(self, memory: str, path: str) -> None:
-        """A file that holds another memory than it did gives that up; the place that a file was
-        moved from is empty.
+        """Release the memory that a file held before, and forget the path that a file was moved
+        from.
         """
         home = self._homes.get(memory)
         was = self.known.get(path)
@@ -193,7 +182,7 @@ class Taking:
 
     @cached_property
     def _erased(self) -> set[str]:
-        """Ids of memories that were purged, here or where this store is kept equal."""
+        """Ids of purged memories, in this store or in one that it syncs with."""
         return {
             target
             for noun, target in self._tx.replication.purges(self._place.scope, after=0)
@@ -216,4 +205,6 @@ class Taking:
         return any(memory in files and files[memory].is_file() for files in self._others)
 
     def _newer_elsewhere(self, row: Memory, said: Memory) -> bool:
+        # Compared in whole seconds, the precision of a file. A checkout on an older commit must
+        # not undo a newer edit.
         return bool(self._checkout.others) and row.updated_at // SECOND > said.updated_at // SECOND

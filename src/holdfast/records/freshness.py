@@ -1,8 +1,8 @@
-"""Whether what records rest on still stands.
+"""Check whether the evidence of records is still current.
 
-FRESH is what stands where it did, MOVED what is elsewhere now, STALE what changed or went. What
-cannot be compared is UNVERIFIABLE: web pages, files that are not there or lie outside the project.
-Looking changes nothing; only a person who has looked ties a record to what is there now.
+FRESH: unchanged and in place. MOVED: unchanged, found elsewhere. STALE: changed or removed.
+UNVERIFIABLE: cannot be compared, such as a web page, a missing file or one outside the project. A
+check changes nothing; only a person's review binds a record to the current content.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .evidence import Evidence, anchor, citations, runs
 from .roots import RecordRoot
 from .worktree import GONE, Line, Tree
 
+# What `evidence.fingerprint` writes; a person may have typed anything else.
 _HASH = re.compile(r"[1-9]\d{0,6}-[0-9a-f]{16}")
 
 
@@ -27,10 +28,9 @@ def freshness(
     *,
     patience: float | None = None,
 ) -> dict[str, tuple[Verdict, ...]]:
-    """By the id of each memory that cites something, a verdict on each thing, as it is in the
-    places that are open.
+    """Return verdicts on the evidence of each memory that has any, by its id.
 
-    `patience` is how long git may take to say where a file went, in seconds.
+    `patience` is the time limit in seconds for git to find a renamed file.
     """
     trees = {place.scope: Tree(place.folder, patience=patience) for place in places}
     return {
@@ -41,7 +41,7 @@ def freshness(
 
 
 def check(evidence: Evidence, tree: Tree | None) -> Verdict:
-    """Whether what was cited still stands where it did."""
+    """Compare one citation with the current files."""
     cited = str(evidence)
     trouble = _trouble(evidence, tree)
     if tree is None or trouble not in ("", GONE):
@@ -59,7 +59,7 @@ def check(evidence: Evidence, tree: Tree | None) -> Verdict:
 
 
 def _trouble(evidence: Evidence, tree: Tree | None) -> str:
-    """Why a citation cannot be compared with its file."""
+    """Return why a citation cannot be compared, or an empty text."""
     if tree is None:
         return "its project is not open here"
     if not evidence.file:
@@ -76,7 +76,7 @@ def _trouble(evidence: Evidence, tree: Tree | None) -> str:
 
 
 class _Spot(NamedTuple):
-    """Where cited lines are in a file, and whether that is where they were."""
+    """Position of cited lines in a file, and whether it is the original one."""
 
     first: int
     last: int
@@ -84,8 +84,8 @@ class _Spot(NamedTuple):
 
 
 def _locate(evidence: Evidence, lines: Sequence[Line]) -> _Spot | None:
-    """The run of lines that was cited: where it was, else the nearest one. A whole file is found
-    only whole.
+    """Find the cited lines: in place, else the nearest match. A whole file must match as a
+    whole.
     """
     size, _, number = evidence.hash.partition("-")
     count = int(size)
@@ -107,9 +107,7 @@ def _elsewhere(
     tree: Tree,
     renamed: str,
 ) -> str:
-    """Another file that has what was cited: the one that git says it became, else one of the same
-    name.
-    """
+    """Find the cited lines in another file: git's rename target, else a file of the same name."""
     for other in (*([renamed] if renamed else []), *tree.namesakes(evidence.file)):
         if spot := _locate(evidence, tree.lines(other) or []):
             return _named(other, spot) if evidence.lines else other
@@ -121,17 +119,15 @@ def _named(file: str, spot: _Spot) -> str:
 
 
 def looked_at(record: Memory, places: Iterable[RecordRoot]) -> tuple[list[Any], list[Any]]:
-    """What a record cites, as it was written and as it is to be written after a person looked at
-    it.
-    """
+    """Return a record's citations as written, and as they should be after a person's review."""
     cited = citations(record)
     tree = next((Tree(place.folder) for place in places if place.scope == record.scope), None)
     return cited, cited if tree is None else [_tied(one, tree) for one in cited]
 
 
 def _tied(cited: Any, tree: Tree) -> Any:
-    """A citation tied to where it moved, or to its lines as they are now; as it was where there is
-    nothing there.
+    """Bind a citation to its new place or current lines; unchanged if there is nothing to
+    bind to.
     """
     then = Evidence.of(cited)
     verdict = check(Evidence.of(cited), tree)

@@ -1,10 +1,8 @@
-"""A region of somebody's file that we keep: found, filled and taken out, and not a byte outside of
-it touched.
+"""A region that Holdfast maintains in a person's file, without touching a byte outside it.
 
-The region is what stands between two comments, each on a line of its own. The first one holds a
-hash of what was put there, by which an edit is noticed, and how many line ends were added before
-it, so that taking it out gives back the file as it was. Files are bytes here: whatever encoding and
-line ends they have stay.
+The region lies between two comments, each on its own line. The first holds a hash of the content,
+which reveals edits, and the number of line ends added before it, so that removing the region
+restores the file. Files are handled as bytes, so encoding and line ends stay.
 """
 
 from __future__ import annotations
@@ -19,9 +17,11 @@ from ..text.fences import REGION_BEGIN, REGION_END
 
 NOTE = "kept by `holdfast record publish`: change the records, not this"
 _REPAIR = "Put the pair right, or delete what is left of it, and try again."
-# Instead of a number of line ends: there was no file.
+# In place of a number of line ends: Holdfast created the file.
 _NEW = "new"
 
+# A whole line, possibly after a byte order mark. The end of the comment is checked later, so that
+# a damaged marker is reported instead of overlooked.
 _MARK = re.compile(
     (
         rb"^(?:\xef\xbb\xbf)?(?P<mark>[ \t]*<!--[ "
@@ -30,40 +30,42 @@ _MARK = re.compile(
     % (REGION_BEGIN.encode(), REGION_END.encode()),
     re.MULTILINE,
 )
+# A comment that closes on its own line, without a `-->` before its end.
 _WHOLE = re.compile(rb"(?P<words>(?:[^-]|-(?!->))*)-->[ \t]*")
 _SHA = re.compile(rb"\bsha=([0-9a-f]{12})\b")
 _AFTER = re.compile(rb"\bafter=(\d|new)\b")
+# In these encodings the ASCII markers would never be found, and a second region added.
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Where a region is in a file, and what is in it."""
+    """Position and content of a region."""
 
     start: int
-    """Where the first marker's line begins."""
+    """Offset of the first marker's line."""
     end: int
-    """Behind the last marker's line and its line end."""
+    """Offset after the last marker's line, including its line end."""
     line: int
-    """The number of the first marker's line."""
+    """Line number of the first marker."""
     body: bytes
     sha: str
-    """Of what was put there; empty for markers that a person wrote to choose the place."""
+    """Hash of the written content; empty for markers that a person wrote to choose the place."""
     after: str
-    """How many line ends before it are ours, or that the file is."""
+    """Number of line ends that were added before it, or `new` for a file of ours."""
     eol: bytes
     closed: bool
     """Whether the last marker's line has a line end."""
 
     @property
     def edited(self) -> bool:
-        """Whether somebody else wrote in it."""
+        """Whether somebody else has edited it."""
         return _sha(self.body) != self.sha if self.sha else bool(self.body.strip())
 
 
 def find(data: bytes) -> Region | None:
-    """The region of a file; None where there is none. InvalidInput, with the line, when its markers
-    are damaged.
+    """Return the region of a file, or None. Raises InvalidInput, with the line, for damaged
+    markers.
     """
     if data.startswith(_WIDE):
         raise InvalidInput(
@@ -91,8 +93,9 @@ def find(data: bytes) -> Region | None:
 
 
 def put(data: bytes | None, text: str) -> bytes:
-    """A file with a region that says `text`: in the place of the one it has, else at its end. None:
-    no file yet.
+    """Return the file with a region containing `text`: in place of the old one, else at the end.
+
+    `data` is None for a new file.
     """
     region = find(data) if data else None
     if data and region:
@@ -107,9 +110,7 @@ def put(data: bytes | None, text: str) -> bytes:
 
 
 def take_out(data: bytes) -> bytes | None:
-    """A file without its region, as it was before there was one; None for a file that we made and
-    nobody wrote to.
-    """
+    """Return the file without its region; None if the file is ours and nobody added to it."""
     region = find(data)
     if region is None:
         return data
@@ -124,7 +125,7 @@ def take_out(data: bytes) -> bytes | None:
 
 
 def _check(data: bytes, marks: list[re.Match[bytes]]) -> None:
-    """InvalidInput unless the markers are one whole pair in the right order."""
+    """Raise InvalidInput unless the markers are one complete pair in the right order."""
     for mark in marks:
         if not _WHOLE.fullmatch(mark["said"]):
             raise InvalidInput(
@@ -159,9 +160,7 @@ def _written(
 
 
 def _sha(body: bytes) -> str:
-    """The same for every kind of line end: git changes those on its way from one system to
-    another.
-    """
+    """Hash that is the same for all line ends, because git converts them between systems."""
     return hashlib.sha256(body.replace(b"\r\n", b"\n")).hexdigest()[:12]
 
 

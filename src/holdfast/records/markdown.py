@@ -1,7 +1,7 @@
-"""A record: one file, one memory. What a file says as a memory, and what a memory says as a file.
+"""Conversion between a record file and its memory.
 
-What the file says wins. It is guarded on the way into a memory like every text; the file itself is
-a person's, and is left as it is.
+The file has precedence. Its text is screened like any other before it becomes a memory; the file
+belongs to a person and is not changed.
 """
 
 from __future__ import annotations
@@ -49,26 +49,25 @@ ORDER = (
     "quote",
 )
 OWN_METADATA = ("file", "source", "evidence", "aliases", "redacted", "was")
-# The file says when to the second, which is as much as a person wants to read.
+# Times in files have whole seconds, for readability.
 SECOND = 1_000_000
+# Not only digits: a number refers to a memory by its sequence number.
 _ID = re.compile(r"(?!\d+\Z)[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True)
 class Record:
-    """A file that was read: the memory that it is, and what its reader should know."""
+    """A parsed file: its memory, and warnings for the reader."""
 
     memory: Memory
     named: bool
-    """Whether the file says its own id; where it does not, the id is made of its path."""
+    """Whether the file states its id; otherwise the id is derived from its path."""
     warnings: tuple[tuple[int, str], ...] = ()
-    """Lines, and what is the matter there."""
+    """Line numbers with messages."""
 
 
 def file_name(memory: Memory) -> str:
-    """Where a new record goes in its place: in the folder of its category, with its id and what it
-    is about.
-    """
+    """Return the path of a new record: its category's folder, its id and a slug of its title."""
     heading = (memory.title or memory.content.lstrip("# \n")).split("\n", 1)[0]
     words = slug(heading)
     return f"{RECORDS}/{memory.category}/{memory.id}{'-' if words else ''}{words}.md"
@@ -85,8 +84,9 @@ def record_of(
     at: Micros,
     max_bytes: int,
 ) -> Record:
-    """What a file says. `at` is when it was last changed, for a file that does not say; Broken when
-    it says nothing.
+    """Parse a file. `at` is its modification time, used if the file has no date.
+
+    Raises Broken if the file has no text or a malformed value.
     """
     text = frontmatter.decode(content)
     document = frontmatter.split(text)
@@ -104,7 +104,7 @@ def record_of(
 
 
 def _misspelt(document: Document, values: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
-    """Keys that are nearly ours. Any other key is the person's own business."""
+    """Yield warnings for keys that nearly match a known one; any other key is allowed."""
     for key in values:
         hint = "" if key in ORDER else meant(str(key), ORDER, likeness=0.8)
         if hint:
@@ -171,13 +171,14 @@ def _fields(
 
 
 def derived_id(path: str) -> str:
-    """The id of a file that does not say one: the same for the same path in every clone."""
+    """Return the id of a file that states none: the same for the same path in every clone."""
+    # 96 bits, of which 18 base-32 digits keep 90: short, and collisions stay improbable.
     number = int.from_bytes(hashlib.sha256(path.encode()).digest()[:12], "big")
     return "rec_" + "".join(CROCKFORD[number >> shift & 31] for shift in range(85, -1, -5))
 
 
 def body_text(document: Document) -> str:
-    """The text below the frontmatter, as a memory holds it."""
+    """Return the text below the frontmatter, as a memory stores it."""
     return document.body.removeprefix("\ufeff").replace("\r\n", "\n").strip()
 
 
@@ -240,7 +241,8 @@ def _moment(value: Any) -> Micros:
 
 
 def _expiry(value: Any) -> Micros:
-    """When a record ends to hold; with a day, at the end of that day."""
+    """Parse the end of validity; a date without a time means the end of that day."""
+    # A datetime is a date too, so both must be tested.
     day = isinstance(value, date) and not isinstance(value, datetime)
     if isinstance(value, str) and len(value.strip()) == len("2026-03-31"):
         day = True
@@ -272,7 +274,7 @@ def _truth(value: Any) -> bool:
 
 
 def document_of(memory: Memory, place: RecordRoot) -> Document:
-    """A new file for a record."""
+    """Return a new file for a record."""
     said = {"id": memory.id, "scope": place.name, **entries(memory)}
     return frontmatter.write(
         {key: said[key] for key in ORDER if said[key] is not None}, f"\n{memory.content}\n"
@@ -280,7 +282,7 @@ def document_of(memory: Memory, place: RecordRoot) -> Document:
 
 
 def entries(memory: Memory) -> dict[str, Any]:
-    """What the frontmatter says of a record, in order; None for what goes without saying."""
+    """Return the frontmatter of a record, in order; None for defaults, which are not written."""
     aliases = list(memory.metadata.get("aliases") or ())
     return {
         "category": memory.category,
@@ -305,9 +307,7 @@ def patched(
     after: Memory,
     place: RecordRoot,
 ) -> Document:
-    """The file of a record after its memory changed: what changed is put in, and what was wrong is
-    put right.
-    """
+    """Apply the changes of a memory to its file, and correct scope, category and id."""
     values = frontmatter.read(document)
     now = entries(after)
     was = entries(before)
@@ -321,9 +321,7 @@ def patched(
 
 
 def with_body(document: Document, text: str) -> Document:
-    """The file with another text, and with the blank lines and line ends that it had around the old
-    one.
-    """
+    """Replace the text of a file; keep its line ends and the blank lines around the text."""
     body = document.body
     lead = (
         body[: len(body) - len(body.lstrip())]

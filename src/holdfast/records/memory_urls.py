@@ -1,6 +1,4 @@
-"""`memory://` URLs: the files that a project's memory is made of, read by name and never beyond
-their folder.
-"""
+"""`memory://` URLs: read the files of a project's memory by name, never outside their folder."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from ..errors import InvalidInput, NotFound
 SCHEME = "memory://"
 NAMESPACE = "root"
 SUMMARY = "memory_summary.md"
-"""What stands for the whole: `memory://root` is this file."""
+"""The file that `memory://root` itself refers to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +27,15 @@ class Artifact:
 
 
 def read_url(url: str, folder: Path) -> Artifact:
-    """The file that a URL names in the folder of a project's memory.
+    """Read the file that a URL names in the folder of a project's memory.
 
-    InvalidInput for a URL that can name none; NotFound for one that names nothing that is there.
+    Raises InvalidInput for a malformed URL, NotFound if there is no such file.
     """
     named = parts_of(url) or (SUMMARY,)
     try:
         return _read(url, folder.resolve(), named)
     except NotFound:
-        # Another version may have taken its place between two steps: then that one is read.
+        # The folder may be replaced by a new version between two steps; a second try reads that.
         return _read(url, folder.resolve(), named)
 
 
@@ -60,7 +58,8 @@ def _read(
         content = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFound(f"Memory file not found: {url}") from error
-    except OSError as error:  # a name that is too long, a file that may not be read
+    except OSError as error:
+        # A name that is too long, a file that may not be read.
         raise NotFound(f"Memory file not found: {url} ({error.strerror})") from error
     kind: Literal["text/markdown", "text/plain"] = (
         "text/markdown" if path.suffix == ".md" else "text/plain"
@@ -69,7 +68,7 @@ def _read(
 
 
 def parts_of(url: str) -> tuple[str, ...]:
-    """The steps from the folder to the file that a URL names; none for the summary.
+    """Return the path components of a URL; none for the summary. Raises InvalidInput.
 
     >>> parts_of("memory://root/skills/deploy/SKILL.md")
     ('skills', 'deploy', 'SKILL.md')
@@ -87,6 +86,7 @@ def parts_of(url: str) -> tuple[str, ...]:
 
 
 def _decoded(path: str) -> str:
+    # `urllib.parse.unquote` would let a bad escape pass; here it is an error.
     if re.search(r"%(?![0-9A-Fa-f]{2})", path):
         raise InvalidInput(f"Invalid URL encoding in memory:// path: {path}")
     try:
@@ -102,8 +102,8 @@ def _decoded(path: str) -> str:
 def _steps(path: str) -> tuple[str, ...]:
     if "\0" in path:
         raise InvalidInput("Invalid URL encoding in memory:// path: it has a NUL")
-    # A backslash separates names on some systems, so it does here: what is refused there is refused
-    # everywhere.
+    # A backslash is a separator on Windows. Treating it so everywhere makes every system reject
+    # the same URLs.
     names = path.replace("\\", "/").split("/")
     if (names[0] == "" and any(names)) or re.match(r"[A-Za-z]:", names[0]):
         raise InvalidInput("Absolute paths are not allowed in memory:// URLs")
@@ -113,6 +113,6 @@ def _steps(path: str) -> tuple[str, ...]:
 
 
 def _check_inside(path: Path, root: Path) -> None:
-    """A link may lead out of the folder: neither it nor what it stands in is followed there."""
+    """Raise InvalidInput if a link leads out of the folder."""
     if not all(place.resolve().is_relative_to(root) for place in (path, path.parent)):
         raise InvalidInput("memory:// URL escapes memory root")

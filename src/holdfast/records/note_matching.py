@@ -1,10 +1,8 @@
-"""What to do with a note, given the records that are there: add it, renew what says the same,
-replace, or stand beside.
+"""Decide what to do with a note, given the existing records: add, renew, supersede or keep both.
 
-The ladder of `write/dedup` tells what says the same, `write/reconcile` what cannot both be true; of
-decisions a later one also replaces one that chose what it rejects, and of procedures one for the
-same goal. A record that a person wrote or confirmed is never replaced by what a session says: both
-stand, and are linked.
+`extraction.similarity` detects duplicates, `extraction.reconcile` contradictions. In addition, a
+decision supersedes an earlier one that chose what it rejects, and a procedure one with the same
+goal. A record that a person wrote or confirmed is never superseded by a session: both stay, linked.
 """
 
 from __future__ import annotations
@@ -25,23 +23,24 @@ from ..types import Memories, Memory, Micros, Scope, from_iso
 from .roots import CATEGORIES, is_record
 
 Sentence = Literal["add", "known", "supersedes", "conflicts", "ignored"]
-# of the terms of two procedures for one goal in common: the later is a new version of the earlier
+# Share of common terms from which the later of two procedures for one goal counts as a new
+# version of the earlier.
 SAME_STEPS = 0.4
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A note, what is to become of it, and the record that decided so."""
+    """A note, the decision about it, and the record that caused it."""
 
     note: Note
     sentence: Sentence
     reason: str = ""
     other: str = ""
-    """Its id."""
+    """Id of that record."""
 
 
 def compared(store: Store, notes: Sequence[tuple[Note, Scope, Micros]]) -> list[Comparison]:
-    """What to do with each note, said at a time, that is to become a record of a scope."""
+    """Decide about each note, given its scope and the time it was said."""
     return [_compared(note, _near(store, scope, note), said_at) for note, scope, said_at in notes]
 
 
@@ -50,8 +49,8 @@ def _near(
     scope: Scope,
     note: Note,
 ) -> Memories:
-    """The records that share most words with a note; also those put away, which are not to come
-    back.
+    """Records that share most words with a note, archived ones included so that they stay
+    archived.
     """
     kind = CATEGORIES[note.category]
     where = Filter((scope,), kinds=(kind,), statuses=("active", "archived", "proposed"))
@@ -64,16 +63,12 @@ def _near(
 
 
 def _opening_small(text: str) -> str:
-    """A text whose first word cannot be taken for a name: "Always …" and "Never …" are opposites,
-    not two people.
-    """
+    """Lower the first letter, so that "Always" and "Never" are opposites rather than two names."""
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def _said_at(record: Memory) -> Micros:
-    """When somebody said what a record says: before it was written, if it was taken from a
-    session.
-    """
+    """Time at which the statement was made; for a record from a session, before it was written."""
     source = record.metadata.get("source")
     try:
         return from_iso(source["at"]) if isinstance(source, dict) else record.event_time
@@ -109,7 +104,7 @@ def _replacing(
     near: Memories,
     said_at: Micros,
 ) -> Comparison:
-    """A new note, beside or in the place of an older record about the same matter."""
+    """Compare a new note with older records on the same subject: supersede one, or add."""
     for old in near:
         if old.status == "active" and old.category == note.category and old.event_time <= said_at:
             if note.category == "decisions" and chooses_against(
@@ -129,14 +124,15 @@ def _against(
     from_session = (
         isinstance(old.metadata.get("source"), dict) and "session" in old.metadata["source"]
     )
+    # Only a machine-made record may be superseded without a person.
     replaces = from_session and not old.protected
     return Comparison(note, "supersedes" if replaces else "conflicts", reason, old.id)
 
 
 def _same_goal(note: Note, old: Memory) -> bool:
-    """Whether a procedure is a new version of another: one goal, and some steps in common.
+    """Whether a procedure is a new version of another: same goal, and some steps in common.
 
-    Commands for one purpose need not be: a repository may have several test suites.
+    Single commands are not compared: a repository may have several test suites.
     """
     if "\n" not in note.text or fold(note.title) != fold(old.title):
         return False

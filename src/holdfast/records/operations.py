@@ -1,4 +1,4 @@
-"""Operations on records, each a function of a transaction. The files follow when it ends."""
+"""Operations on records, each within a transaction. The files are written when it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .write_back import WAS
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a caller says about a record; None for what they say nothing of."""
+    """Fields given by a caller; None leaves a field unchanged."""
 
     body: str | None = None
     category: str | None = None
@@ -37,7 +37,8 @@ class Given:
     quote: str | None = None
 
     def over(self, old: Memory | None = None) -> commit.Draft:
-        """A draft of the record: what is given, and else what was there."""
+        """Return a draft with the given fields, and the old values for the rest."""
+        # `redacted` describes the old text; `commit.build` sets it again if need be.
         metadata = (
             {key: value for key, value in old.metadata.items() if key != "redacted"} if old else {}
         )
@@ -84,8 +85,9 @@ def new(
     at: Micros,
     max_bytes: int,
 ) -> Memory:
-    """A record that is to be written, with its id and the name of its file."""
+    """Build a new record, with its id and file name."""
     draft = given.over()
+    # Whole seconds, as in the file: otherwise the next sync would see a difference.
     moment = at - at % SECOND
     draft.event_time = moment
     made = commit.build(draft, place.scope, at=moment, max_bytes=max_bytes).with_(
@@ -100,7 +102,7 @@ def add(
     *,
     at: Micros,
 ) -> Memory:
-    """Stores a new record."""
+    """Store a new record."""
     added = tx.add(record)
     entity_linking.note(tx, [added], at=at)
     return added
@@ -114,7 +116,7 @@ def update(
     at: Micros,
     max_bytes: int,
 ) -> Memory:
-    """Gives a record what is given; what says the same as before is no change."""
+    """Update a record; equal values are no change."""
     made = commit.build(given.over(old), old.scope, at=at, max_bytes=max_bytes)
     if "redacted" in old.metadata and given.body is None:
         made = made.with_(metadata={**made.metadata, "redacted": old.metadata["redacted"]})
@@ -139,7 +141,7 @@ def reclassify(
     *,
     at: Micros,
 ) -> Memory:
-    """Gives a record another category."""
+    """Move a record to another category."""
     if old.category == category:
         return old
     name = PurePosixPath(str(old.metadata["file"])).name
@@ -161,8 +163,9 @@ def move(
     *,
     at: Micros,
 ) -> Memory:
-    """Puts a record into another place, under the same id. What it was linked to in the old one is
-    linked no more.
+    """Move a record to another place under the same id. Links within the old place are dropped.
+
+    Raises Conflict if the id is taken there.
     """
     if old.scope == place.scope:
         return old
@@ -183,7 +186,7 @@ def delete(
     old: Memory,
     places: Sequence[RecordRoot],
 ) -> Memory:
-    """Takes a record out; the journal keeps it, with the text of its file where that says more."""
+    """Delete a record. The journal keeps it, with its file's text where that has more."""
     document = _own_text(old, places)
     if document is not None:
         tx.change(old, metadata={**old.metadata, WAS: document.text})
@@ -196,8 +199,8 @@ def undo(
     scopes: Sequence[Scope],
     run: str,
 ) -> Events:
-    """Takes a run back; records that it deleted have the text of their files again, for who writes
-    them.
+    """Undo a run. Deleted records get back the text of their files, so that they can be
+    rewritten.
     """
     events = tx.undo(scopes, run)
     for event in events:
@@ -217,9 +220,7 @@ def undo(
 
 
 def _own_text(record: Memory, places: Sequence[RecordRoot]) -> Document | None:
-    """The file of a record if it says more than the memory does, and nothing that must not be
-    kept.
-    """
+    """Return a record's file if it has more than the memory, and contains no secret."""
     place = next((place for place in places if place.scope == record.scope), None)
     content = atomic_files.read(place.root / str(record.metadata["file"])) if place else None
     if place is None or content is None:

@@ -1,8 +1,7 @@
-"""The most useful records, kept in a region of a file that agents read anyway, such as AGENTS.md.
+"""Publish the most useful records in a region of a file that agents read, such as AGENTS.md.
 
-Which records are worth the room is decided here, by how sure, how often used and how recent they
-are. They are shown in an order that does not depend on that, so that the file changes only when its
-choice does.
+Records are selected by confidence, use and age, but shown in an order that does not depend on
+these, so the file changes only when the selection does.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ from . import atomic_files, managed_region
 from .roots import RecordRoot
 
 ORDER = ("principles", "preferences", "procedures", "decisions", "incidents")
-# A quarter of what the strictest of the tools that read such files take in.
+# A quarter of the strictest limit among the tools that read such files.
 MOST_BYTES = 8_000
-# An incident that is older has been dealt with.
+# Older incidents are assumed to be resolved.
 RECENT = 90 * DAY
 HALF_LIFE = 365 * DAY
-# Characters; a longer record is begun, and its file named.
+# Characters; a longer record is cut, with a reference to its file.
 LONGEST = 600
 NOTHING = "No records yet."
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a file is, what it becomes, and which records are in it then."""
+    """A file before and after, and the records it then contains."""
 
     path: Path
     before: bytes | None
-    """None: there is no such file."""
+    """None if the file does not exist."""
     after: bytes | None
     records: tuple[Memory, ...] = ()
     left_out: int = 0
@@ -58,14 +57,14 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How large a region may be, and by what that is measured."""
+    """Size limit of a region, and its unit."""
 
     limit: int
     measure: Measure
 
     @classmethod
     def of(cls, *, max_bytes: int | None = None, tokens: int | None = None) -> Room:
-        """So many bytes or so many tokens; `MOST_BYTES` when neither is said."""
+        """Limit in bytes or in tokens; `MOST_BYTES` by default. Raises InvalidInput for both."""
         if max_bytes is not None and tokens is not None:
             raise InvalidInput(
                 "Give the size as bytes or as tokens, not both. Nothing was written."
@@ -75,12 +74,12 @@ class Room:
         return cls(MOST_BYTES if max_bytes is None else max_bytes, _bytes)
 
     def left(self, lines: Iterable[str]) -> int:
-        """What is left beside these lines."""
+        """Return what remains besides these lines."""
         return self.limit - sum(map(self.measure, lines))
 
 
 def _bytes(text: str) -> int:
-    """How much lines take where their ends take most."""
+    """Size with the longest line ends, so that the limit holds on every system."""
     return len(f"{text}\n".replace("\n", "\r\n").encode())
 
 
@@ -88,15 +87,14 @@ def _bytes(text: str) -> int:
 
 
 def usefulness(record: Memory, now: Micros) -> float:
-    """What speaks for a record: how sure it is, how often it was of use, and how lately it was
-    written.
-    """
+    """Score of a record: confidence, weighted by use and by age."""
+    # A clock may run ahead of ours; a future time must not raise the score.
     age = max(now - record.updated_at, 0) / HALF_LIFE
     return record.confidence * (1 + math.log1p(record.access_count)) * math.pow(0.5, age)
 
 
 def worth_telling(records: Iterable[Memory], now: Micros) -> list[Memory]:
-    """The records that hold now, most useful first; of incidents the recent ones."""
+    """Return the records valid now, most useful first; incidents only if recent."""
     holding = [
         one
         for one in records
@@ -169,11 +167,11 @@ def publish(
     force: bool,
     plan: bool,
 ) -> Published:
-    """Makes the region of a file say the most useful records. Refused, with the line, when somebody
-    wrote in it.
+    """Write the most useful records into the region of a file.
 
-    A file that is not there is made; one without a region gets it at its end, if there is anything
-    to say. `force` overwrites what somebody wrote, `plan` writes nothing.
+    Creates a missing file; appends the region to a file without one if there are records. `force`
+    overwrites edits, `plan` writes nothing. Raises Refused, with the line, if the region was
+    edited.
     """
     every = worth_telling(records, now)
     text, kept = compose(every, place, room)
@@ -191,9 +189,7 @@ def withdraw(
     force: bool,
     plan: bool,
 ) -> Published:
-    """Takes the region out of a file, which is then as it was before; a file that had nothing else
-    is removed.
-    """
+    """Remove the region and restore the file; delete a file that contains nothing else."""
     old = _read(path)
     before, known = _region(path, old, force=force)
     after = managed_region.take_out(before) if before is not None and known else before
@@ -201,9 +197,7 @@ def withdraw(
 
 
 def _read(path: Path) -> atomic_files.Content | None:
-    """What a file holds, or the file that a link leads to: `CLAUDE.md` is often one to
-    `AGENTS.md`.
-    """
+    """Read a file or the target of a link: `CLAUDE.md` is often a link to `AGENTS.md`."""
     try:
         return atomic_files.read(path.resolve())
     except InvalidInput as error:

@@ -1,8 +1,8 @@
-"""Where records are kept: in a project, beside its code, and with a person, across all projects.
+"""Where records are kept: in a project next to its code, and in a person's data folder.
 
-A project's place is the folder `.holdfast` at its root. Everything in it may be committed:
-`project.yaml` names the project, so every clone shares one memory, and `records/` holds one
-Markdown file a record, in a folder a category.
+A project's root is its folder `.holdfast`, which may be committed. `project.yaml` names the
+project, so that all clones share one memory; `records/` has one folder per category and one
+Markdown file per record.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FOLDER = ".holdfast"
 PROJECT_FILE = "project.yaml"
 RECORDS = "records"
 PROJECTS = "projects"
-"""The folder in a person's data that has one for each project they indexed, imported or built."""
+"""Folder in a person's data, with one subfolder per project that was indexed, imported or built."""
 _SIGN = f"{FOLDER}/{PROJECT_FILE}"
 CATEGORIES: Mapping[str, Kind] = {
     "decisions": "fact",
@@ -34,51 +34,49 @@ CATEGORIES: Mapping[str, Kind] = {
     "incidents": "episode",
     "preferences": "fact",
 }
-"""What a record may be about, and of which kind its memory is then."""
+"""Categories of records, and the kind of memory of each."""
 
 PlaceName = Literal["project", "assistant"]
 SOURCE = "record"
-"""What the memory of a record says that it comes from."""
+"""Value of `source` in the memory of a record."""
+# One file directly in a category folder, neither hidden nor able to leave it: other stores may
+# sync any value.
 _FILE = later(rf"{RECORDS}/([^/\\\0]+)/[^./\\\0][^/\\\0]*\.md")
 _ID = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,119}")
 
 
 @dataclass(frozen=True)
 class RecordRoot:
-    """A folder that keeps records, and the scope that they belong to."""
+    """A folder with records, and their scope."""
 
     root: Path
-    """The folder that holds `records/`: `.holdfast` in a project, `assistant` in a person's
-    data.
-    """
+    """Parent of `records/`: `.holdfast` in a project, `assistant` in a person's data."""
     scope: Scope
     name: PlaceName
 
     @property
     def records(self) -> Path:
-        """Where its records are, in one folder for each category."""
+        """Folder with one subfolder per category."""
         return self.root / RECORDS
 
     @property
     def folder(self) -> Path:
-        """What paths in its records are relative to: the project's own folder, or the place
-        itself.
-        """
+        """Base of relative paths in records: the project's folder, or the root itself."""
         return self.root.parent if self.name == "project" else self.root
 
 
 def project_place(start: Path) -> RecordRoot | None:
-    """The place of the project that a folder lies in: that of the nearest one upwards; None when
-    there is none.
-    """
+    """Return the root of the nearest project around a folder, or None."""
     found = _nearest(start.resolve(), _SIGN)
     return _place(found) if found else None
 
 
 def place_around(folder: Path) -> RecordRoot:
-    """The place of the project that a folder belongs to, whether or not anything is there: one that
-    keeps records, else the repository, else the folder itself. One that is gone is still the
-    project that it was."""
+    """Return the root of the project around a folder, whether or not it exists.
+
+    The project is one with records, else the repository, else the folder itself; a deleted folder
+    keeps its project.
+    """
     known = project_place(folder) if folder.is_dir() else None
     if known is not None:
         return known
@@ -87,13 +85,12 @@ def place_around(folder: Path) -> RecordRoot:
 
 
 def noted_place(folder: Path, data: Path) -> RecordRoot | None:
-    """The place of the project that a folder belongs to, if it keeps no records but past sessions
-    of it were taken in.
+    """Return the root of a project without records whose past sessions were imported, or None.
 
     A person's `data` has a folder for each such project; version 0.1.0 left a list in the project
     instead.
     """
-    # The usual case costs one look, and loads nothing.
+    # The usual case costs one system call and no import.
     if not (data / PROJECTS).is_dir():
         return None
     place = place_around(folder)
@@ -102,28 +99,26 @@ def noted_place(folder: Path, data: Path) -> RecordRoot | None:
 
 
 def project_folder(start: Path) -> Path:
-    """The top of the project that a folder lies in: one that keeps records, else the repository,
-    else `start` itself.
+    """Return the top of the project around a folder: one with records, else the repository, else
+    `start`.
 
-    Nothing is read, so one that does not say how it is called is found as well.
+    Reads no file, so it also finds a project whose file is malformed.
     """
     return _nearest(start, _SIGN) or repository_top(start)
 
 
 def folder_to_make(start: Path) -> Path:
-    """Which folder becomes a project for who is in `start`: the nearest that is one or holds a
-    repository, else it.
-    """
+    """Return the folder to initialise: the nearest project or repository, else `start`."""
     return _nearest(start, _SIGN, ".git") or start
 
 
 def repository_top(folder: Path) -> Path:
-    """The top of the repository that a folder lies in; the folder itself without one."""
+    """Return the top of the repository around a folder, or the folder itself."""
     return _nearest(folder, ".git") or folder
 
 
 def _nearest(start: Path, *signs: str) -> Path | None:
-    """The nearest folder upwards, from `start` itself on, that has one of these."""
+    """Return the nearest folder, from `start` upwards, that contains one of `signs`."""
     around = (start, *start.parents)
     return next(
         (folder for folder in around if any((folder / sign).exists() for sign in signs)), None
@@ -131,7 +126,9 @@ def _nearest(start: Path, *signs: str) -> Path | None:
 
 
 def assistant_place(owner: str, data: Path) -> RecordRoot:
-    """The place of what a person's assistant knows in every project. It need not be there yet."""
+    """Return the root of a person's own records, which count in every project. It may not exist
+    yet.
+    """
     return RecordRoot(data / "assistant", Scope("assistant", owner), "assistant")
 
 
@@ -140,23 +137,22 @@ def places_around(
     owner: str,
     data: Path,
 ) -> tuple[RecordRoot, ...]:
-    """The places whose records count in a folder: the project's, if it lies in one, and the
-    person's own.
-    """
+    """Return the roots whose records count in a folder: the project's, if any, and the person's."""
     project = project_place(start)
     own = assistant_place(owner, data)
     return (project, own) if project else (own,)
 
 
 def places_here(folder: Path) -> tuple[RecordRoot, ...]:
-    """The same, for the person at the keyboard."""
+    """Return the same for the current user."""
     return places_around(folder, config.login(), config.data_folder())
 
 
 def init_project(folder: Path, name: str = "") -> RecordRoot:
-    """Makes a folder a project that keeps records; what it is already stays as it is.
+    """Create a project in a folder; idempotent.
 
-    Its id is the one that the folder went by before, so that what was known of it stays its own.
+    Keeps the id that the folder had before, so that earlier memories stay attached. Raises
+    InvalidInput if it cannot be written.
     """
     file = folder.resolve() / FOLDER / PROJECT_FILE
     if not file.is_file():
@@ -173,13 +169,11 @@ def init_project(folder: Path, name: str = "") -> RecordRoot:
 
 
 def project_id(folder: Path) -> str:
-    """The id of the project at a folder: the one that its project file says, else one made of its
-    name and path.
-    """
+    """Return the id of a project: from its project file, else derived from its name and path."""
     here = folder.resolve()
     if (here / FOLDER / PROJECT_FILE).is_file():
         return _read(here / FOLDER / PROJECT_FILE)["id"]
-    # It loads OpenSSL.
+    # Imported here because it loads OpenSSL, which slows every start-up.
     from hashlib import sha256  # noqa: PLC0415
 
     tail = sha256(str(here).encode("utf-8", "surrogateescape")).hexdigest()[:8]
@@ -187,12 +181,12 @@ def project_id(folder: Path) -> str:
 
 
 def project_name(place: RecordRoot) -> str:
-    """What people call a project."""
+    """Return the display name of a project."""
     return _read(place.root / PROJECT_FILE).get("name") or place.folder.name
 
 
 def check_category(category: str) -> str:
-    """`category` itself, when it is one of the five."""
+    """Return `category`; raise InvalidInput unless it is one of the five."""
     if category in CATEGORIES:
         return category
     raise InvalidInput(
@@ -201,9 +195,7 @@ def check_category(category: str) -> str:
 
 
 def is_record(memory: Memory) -> bool:
-    """Whether a memory is kept in a file: one in the folder of a category. What others sync may say
-    anything.
-    """
+    """Whether a memory is kept in a file of a category folder. Synced metadata is not trusted."""
     found = (
         _FILE.fullmatch(str(memory.metadata.get("file", ""))) if memory.source == SOURCE else None
     )
@@ -216,7 +208,7 @@ def slug(
     ascii_only: bool = False,
     limit: int = 50,
 ) -> str:
-    """A text as part of a file's name: its words in small letters, joined by hyphens.
+    """Return a text as part of a file name: lower-case words joined by hyphens.
 
     >>> slug("Use pnpm, not npm!")
     'use-pnpm-not-npm'
@@ -224,6 +216,7 @@ def slug(
     folded = unicodedata.normalize("NFKC", text).casefold()
     words = re.findall(r"[a-z0-9]+" if ascii_only else r"[^\W_]+", folded)
     cut = "-".join(words)[:limit]
+    # File systems limit names to 255 bytes; a character may take four.
     while len(cut.encode("utf-8", "replace")) > 2 * limit:
         cut = cut[:-1]
     return cut.strip("-")
@@ -235,9 +228,7 @@ def _place(folder: Path) -> RecordRoot:
 
 
 def _read(file: Path) -> dict[str, str]:
-    """What a project file says; InvalidInput, with what to do, when it does not name the
-    project.
-    """
+    """Read a project file. Raises InvalidInput, with advice, unless it names the project."""
     try:
         text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,6 +1,4 @@
-"""The files of a place as its folders list them: one look at each of them, none at what lies behind
-a link.
-"""
+"""Listing of a place's files: one stat per file, and no link is followed."""
 
 from __future__ import annotations
 
@@ -16,39 +14,37 @@ from .roots import CATEGORIES, RECORDS, RecordRoot
 
 
 class Unlistable(HoldfastError):
-    """A folder of records cannot be listed. What was known of it stays."""
+    """A folder of records cannot be listed; the known state stays."""
 
 
 Stat = tuple[int, int]
-"""What a folder's listing says of a file: its size, and when it was changed, in nanoseconds."""
+"""Size and modification time (nanoseconds) of a listed file."""
 
 
-# What a folder is for, not a record.
+# Files that describe a folder and are not records.
 _ABOUT = frozenset(("README.md", "Readme.md", "readme.md"))
 
 
 class _Folder(NamedTuple):
-    """What lies in a folder: names, and for each of them mode, size and time of change, one behind
-    the other.
-    """
+    """Content of a folder: names, and a flat list of mode, size and mtime for each."""
 
     path: Path
     names: list[str]
     numbers: list[int]
 
     def entries(self) -> Iterator[tuple[str, int, Stat]]:
-        """Each name with its mode, and with what tells whether it was changed."""
+        """Yield each name with its mode and its `Stat`."""
         each = iter(self.numbers)
         for name, mode, size, mtime in zip(self.names, each, each, each, strict=True):
             yield name, mode, (size, mtime)
 
 
 class Listing:
-    """What lies in the folders of a place at this moment."""
+    """Current content of a place's folders."""
 
     def __init__(self, place: RecordRoot) -> None:
-        """Unlistable when a folder is there and cannot be looked into: that does not mean that its
-        files are gone.
+        """List the folders. Raises Unlistable for one that cannot be read, which does not mean that
+        its files are gone.
         """
         if place.records.is_symlink():
             raise Unlistable(f"{place.records} is a link, and nothing outside {place.root} is read")
@@ -61,21 +57,18 @@ class Listing:
         ]
 
     def seal(self) -> str:
-        """What stays the same as long as every name, size and time of change does, and changes with
-        any of them.
-        """
-        # Of the folders themselves what they are, and no times: those change with hidden files as
-        # well.
+        """Return a hash of all names, sizes and modification times."""
+        # Only the mode of folders: their times also change with hidden files.
         names = [*self._top.names]
         numbers = self._top.numbers[::3]
         for folder in self._folders:
             names += folder.names
             numbers += len(folder.names), *folder.numbers
-        # Python hashes numbers, however long, alike in every process; texts it does not.
+        # Python's hash of integers is the same in every process; that of strings is not.
         return f"{hash((int.from_bytes(os.fsencode('/'.join(names))), *numbers)):x}"
 
     def records(self, warnings: list[str]) -> dict[str, Stat]:
-        """The records by their path in the place. What is passed over is told in `warnings`."""
+        """Return the records by path; add a message to `warnings` for each ignored entry."""
         for name, mode, _ in self._top.entries():
             path = self._top.path / name
             if S_ISLNK(mode):
@@ -123,14 +116,15 @@ def _look(path: Path) -> _Folder:
     numbers = folder.numbers
     try:
         with _opened(path) as handle, os.scandir(handle) as entries:
-            # Ten thousand times before each recall, so little is done here.
+            # Runs up to ten thousand times before each recall, so it does little.
             for entry in entries:
                 name = entry.name
                 if name[0] == ".":
                     continue
                 try:
                     seen = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:  # deleted this very moment
+                except FileNotFoundError:
+                    # Deleted this very moment.
                     continue
                 names.append(name)
                 numbers += seen.st_mode, seen.st_size, seen.st_mtime_ns
@@ -143,9 +137,7 @@ def _look(path: Path) -> _Folder:
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int | Path]:
-    """A folder as it is looked at quickest: opened, where that can be, so that no file in it is
-    sought from the top.
-    """
+    """Open a folder, where supported, so that the kernel resolves its path only once."""
     if os.scandir not in os.supports_fd:
         yield folder
         return
@@ -157,4 +149,5 @@ def _opened(folder: Path) -> Iterator[int | Path]:
 
 
 def _sayable(name: str) -> bool:
+    # Surrogates stand for bytes of a name that is not UTF-8; the store cannot hold them.
     return not any("\ud800" <= char <= "\udfff" for char in name)

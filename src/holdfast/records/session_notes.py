@@ -1,9 +1,9 @@
-"""The sink for records: compare what sessions of a project teach with its records.
+"""Sink for records: compare what a project's sessions teach with its records, and store the result.
 
-All that follows from one session (records and their files, links, renewed or replaced records,
-the progress mark) is one transaction. A session that was read is not read again until it goes
-on, and what was noted of it is not noted again, however its record was edited, moved or deleted
-since. A failure concerns one session only: it is reported, and the session is read next time.
+All results of one session (records, files, links, renewals, progress mark) are one transaction. A
+session is read again only when it continues, and a note is stored once, even if its record was
+edited, moved or deleted since. A failure affects one session: it is reported, and the session is
+read again next time.
 """
 
 from __future__ import annotations
@@ -37,41 +37,39 @@ VERB = "extract"
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A note of a session, and what becomes of it."""
+    """A note of a session, and the decision about it."""
 
     session: str
     note: Note
     decision: Sentence
     reason: str = ""
     other: str = ""
-    """The record that says the same, or otherwise."""
+    """Id of the record that agrees or conflicts."""
     record: str = ""
-    """The record that was written; empty where none was."""
+    """Id of the new record; empty if none was written."""
 
 
 @dataclass(slots=True)
 class Extracted:
-    """What extracting did, or with a plan would do: notes and their fate, sessions read, and what
-    went wrong.
-    """
+    """Result of an extraction or its plan: notes, sessions read, failures."""
 
     notes: list[Noted] = field(default_factory=list)
     sessions: int = 0
-    """How many were read."""
+    """Number of sessions read."""
     skipped: int = 0
-    """How many had been read before."""
+    """Number of sessions read before."""
     failures: dict[str, str] = field(default_factory=dict)
-    """By session, what went wrong; they are read again the next time."""
+    """Error by session id; these sessions are read again next time."""
 
     @property
     def records(self) -> list[str]:
-        """The ids of the records that were written."""
+        """Ids of the new records."""
         return [one.record for one in self.notes if one.record]
 
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Records out of sessions: into which places, and by which model if by one."""
+    """Extraction of records from sessions, with its target places and optional model."""
 
     store: Store
     clock: Clock
@@ -91,9 +89,7 @@ class Extractor:
         plan: bool,
         progress: Callable[[int, int], None],
     ) -> Extracted:
-        """Reads each session that was not read before, and writes down what it teaches unless it is
-        a `plan`.
-        """
+        """Read each session that is new or continued; store its notes unless it is a `plan`."""
         done = Extracted()
         marks = marks_by_session(self.store, sessions)
         due = [one for one in sessions if self.wants(one, marks.get(one.id, {}))]
@@ -117,7 +113,8 @@ class Extractor:
             done.sessions += 1
         except HoldfastError as error:
             done.failures[session.id] = str(error)
-        except Exception as error:  # one session that cannot be read is no reason to read none
+        except Exception as error:
+            # One session that cannot be read is no reason to read none.
             log.exception("session %s could not be extracted", session.id)
             done.failures[session.id] = f"{type(error).__name__}: {error}"
 
@@ -128,7 +125,7 @@ class Extractor:
     # As a sink
 
     def wants(self, session: Session, marks: Marks) -> bool:
-        """Sessions that were never read for records, or went on since."""
+        """Whether a session was never read for records, or has continued since."""
         return RECORDS not in marks or marks[RECORDS].detail.get("to") != so_far(session)
 
     def extract(
@@ -137,7 +134,7 @@ class Extractor:
         turns: Memories,
         marks: Marks,
     ) -> list[Noted]:
-        """What a session teaches that was not noted before, and what to do with each note."""
+        """Return the new notes of a session, with a decision about each."""
         turns = self._readable(turns)
         notes = ask_for_notes(turns, self.complete) if self.complete else find_notes(turns)
         known = _noted_before(marks)
@@ -147,7 +144,7 @@ class Extractor:
         return [_noted(session, one) for one in compared(self.store, pairs)]
 
     def is_current(self, read: Session, now: Session) -> bool:
-        """Whether nobody has spoken since, and no more of its transcript was indexed."""
+        """Whether the session has neither new turns nor more indexed transcript."""
         return so_far(read) == so_far(now)
 
     def apply(
@@ -158,11 +155,11 @@ class Extractor:
         *,
         at: Micros,
     ) -> list[Noted]:
-        """Writes the notes down, and says what became of each."""
+        """Store the notes and return the outcome of each."""
         return [self._write_down(tx, session, one, at=at) for one in extraction.found]
 
     def reached(self, session: Session, extraction: Extraction[list[Noted]]) -> list[Reached]:
-        """As far as the session has come, with what was noted now and before."""
+        """Return the progress mark of the session, with the hashes of all notes so far."""
         now = (note_hash(one.note) for one in extraction.found)
         noted = list(dict.fromkeys((*_noted_before(extraction.marks), *now)))
         by = "model" if self.complete else "rules"
@@ -170,12 +167,13 @@ class Extractor:
         return [Reached(RECORDS, session.last_activity, detail)]
 
     def _readable(self, turns: Memories) -> Memories:
-        """The turns without those that somebody asked not to be remembered."""
+        """Return the turns without those that a person asked not to remember."""
         words = self.policy.vocabulary
         gone = withdrawn(turns, words)
         private = False
         told = list[Memory]()
         for turn in turns:
+            # A turn that starts or ends a private passage is itself private.
             was = private
             private = private_after(turn, words, private=private)
             if not (was or private or turn.id in gone):
@@ -241,7 +239,7 @@ class Extractor:
         *,
         at: Micros,
     ) -> None:
-        """Notes that a record was borne out. Its file changes only where that makes it surer."""
+        """Mark a record as confirmed by a session; its file changes only if confidence rises."""
         if known is not None and known.status == "active":
             sure = max(known.confidence, one.note.confidence)
             self._link(tx, tx.change(known, confidence=sure, last_accessed=at), one.note, at=at)
@@ -254,9 +252,7 @@ class Extractor:
         *,
         at: Micros,
     ) -> None:
-        """Links a record to the turns it rests on, where they belong to the same scope and are
-        still there.
-        """
+        """Link a record to its source turns, if they exist in the same scope."""
         for turn in note.turns:
             if tx.memory(record.scope, turn) is not None:
                 tx.link(Edge(record.scope, record.id, turn, "derived_from", at))
@@ -266,15 +262,13 @@ class Extractor:
 
 
 def so_far(session: Session) -> list[Any]:
-    """How far a session has come: when somebody spoke last, and how much of its transcript there
-    is.
-    """
+    """Return how far a session has come: its last activity and its transcript cursor."""
     cursor = session.metadata.get("cursor")
     return [session.last_activity, *(cursor if isinstance(cursor, list) else ())]
 
 
 def note_hash(note: Note) -> str:
-    """What a note is known by in its session, whatever becomes of its record."""
+    """Return the identity of a note within its session, independent of its record."""
     told = f"{note.category}\0{' '.join(note.quote.split())}"
     return hashlib.blake2b(told.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
@@ -288,10 +282,10 @@ def sessions_of(
     scope: Scope,
     wanted: Sequence[str],
 ) -> Iterator[Session | str]:
-    """The sessions of a project that are meant, oldest first; of what names none, the name itself.
+    """Yield the named sessions of a project, oldest first; an unknown name is yielded itself.
 
-    A session is meant by its id, the beginning of it, or the file it was read from; without names
-    all are. InvalidInput for a name that may mean several.
+    A name is an id, its prefix, or the path of a transcript; no names mean all sessions. Raises
+    InvalidInput for an ambiguous name.
     """
     every = sorted(store.sessions.list([scope]), key=lambda one: (one.last_activity, one.id))
     if not wanted:

@@ -1,6 +1,4 @@
-"""The files that are indexed for a project: found by its lists or as somebody names them, let go
-when they are gone.
-"""
+"""Files indexed for a project: found by its lists or by name, dropped when they are gone."""
 
 from __future__ import annotations
 
@@ -15,19 +13,20 @@ from ..transcripts.base import Transcript
 from .roots import FOLDER, RecordRoot, project_place
 from .source_lists import FOLLOWED, LIST, Sources, covers
 
-# Where programs put what they have made or fetched: nobody looks for what was said there.
+# Folders with generated or downloaded files, where no one's words are.
 _NOT_WRITTEN_HERE = frozenset(
     ("node_modules", "__pycache__", "site-packages", "venv", "target", "dist", "build")
 )
 
 
 def given(paths: Sequence[str | Path], place: RecordRoot) -> list[Path]:
-    """The files and folders that somebody names; InvalidInput, before anything is done, when one is
-    not there.
+    """Return the named files and folders. Raises InvalidInput, before any change, for a missing
+    one.
     """
     found = []
     for path in paths:
         known = Path(path).expanduser()
+        # Only the parent is resolved: a link keeps its own name, under which it is listed.
         known = (
             known.parent.resolve() / known.name if known.name not in ("", "..") else known.resolve()
         )
@@ -47,12 +46,10 @@ def follow(
     whole: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Indexed:
-    """Indexes what is `named`, or all that the lists name, and forgets what was indexed of it and
-    is gone.
+    """Index the `named` paths, or all listed ones, and drop indexed files that are gone.
 
-    A transcript outside the project that is gone was deleted by its tool, which does so after a
-    while. What was indexed of it stays as long as a list names it: it may be the last copy. With
-    `whole` the store is marked as one into which all that the lists name was followed.
+    A transcript outside the project disappears when its tool deletes it. Its index stays while a
+    list names it, because it may be the last copy. `whole` marks the store as fully indexed.
     """
     listed = sources.patterns()
     patterns = listed if named is None else [str(path) for path in named]
@@ -76,7 +73,7 @@ def follow(
 
 
 def was_held_in(place: RecordRoot, transcript: Transcript) -> bool:
-    """Whether a session is one of a project's: its transcript lies there, or it worked there."""
+    """Whether a session belongs to a project: its transcript lies there, or it worked there."""
     if transcript.path.is_relative_to(place.folder):
         return True
     worked_in = Path(transcript.cwd or os.sep)
@@ -91,7 +88,7 @@ def _found(
     sources: Sources,
     indexer: Indexer,
 ) -> dict[str, Source]:
-    """The files that the patterns stand for, by name and in order."""
+    """Return the files that match the patterns, by name and in order."""
     found: dict[str, Source] = {}
     for pattern in patterns:
         try:
@@ -102,19 +99,19 @@ def _found(
         except (
             OSError,
             ValueError,
-        ) as error:  # a folder that may not be entered, or no glob at all
+        ) as error:
+            # A folder that may not be entered, or no glob at all.
             indexer.warn(pattern, f"nothing can be found by it ({error})")
     return found
 
 
 def _files(pattern: Path) -> Iterator[tuple[Path, bool]]:
-    """The files of one pattern, each with whether the pattern names it and nothing else."""
+    """Yield the files of one pattern, and whether the pattern is the exact path."""
     if pattern.is_file():
         yield pattern, True
         return
-    if any(
-        "**" in part and part != "**" for part in pattern.parts
-    ):  # newer Pythons would read it as one star
+    if any("**" in part and part != "**" for part in pattern.parts):
+        # Newer Pythons would read it as one star.
         raise ValueError("** stands for folders, between slashes: docs/**/*.md")
     root = Path(pattern.anchor)
     for match in (
@@ -124,9 +121,7 @@ def _files(pattern: Path) -> Iterator[tuple[Path, bool]]:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """The files under a folder that may be worth reading, in order; hidden ones, and those behind
-    links, are not.
-    """
+    """Yield indexable files below a folder in order, without hidden files and links."""
     for here, folders, files in os.walk(folder):
         folders[:] = sorted(
             one for one in folders if not one.startswith(".") and one not in _NOT_WRITTEN_HERE

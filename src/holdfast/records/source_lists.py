@@ -1,9 +1,8 @@
-"""What a project has indexed: two lists of files, folders and globs, one a line, that people may
-edit.
+"""The indexed sources of a project: two editable lists of files, folders and globs, one per line.
 
-`.holdfast/sources` lists what lies in the project and can be committed with it; the other list is
-kept with a person's own data, for what lies elsewhere, such as the transcripts of their coding
-agents. From both an index can be made anew.
+`.holdfast/sources` lists what lies in the project and can be committed. The other list is in a
+person's own data, for sources elsewhere, such as transcripts of coding agents. The index can be
+rebuilt from both.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from ..values import dataclass
 from .roots import PROJECTS, RecordRoot
 
 LIST = "sources"
-# The verb that the journal has for it.
+# Verb of these changes in the journal.
 INDEX = "index"
 FOLLOWED = "lists"
-"""Under what the files table keeps that the lists were followed to their end."""
+"""Root in the files table that marks a store as fully indexed."""
 _HEAD = (
     "# What `holdfast project index` follows: a file, a folder or a glob a line, seen from the "
     "project's folder.\n"
@@ -35,25 +34,25 @@ class Sources:
 
     place: RecordRoot
     elsewhere: Path
-    """The list of what lies outside the project."""
+    """List of sources outside the project."""
 
     @property
     def inside(self) -> Path:
-        """The list of what lies in the project."""
+        """List of sources in the project."""
         return self.place.root / LIST
 
     def patterns(self) -> list[str]:
-        """Every line of both lists, as an absolute path that may hold wildcards."""
+        """Return every line of both lists as an absolute path, with wildcards."""
         lines = (line for file in (self.inside, self.elsewhere) for line in _lines(file))
         return [_absolute(line, self.place.folder) for line in lines]
 
     def note(self, paths: Iterable[Path]) -> None:
-        """Adds what neither list covers yet, each to the list that it belongs to."""
+        """Add paths that no list covers yet, each to its list. Raises InvalidInput."""
         known = self.patterns()
         listed = set(known)
         for path in paths:
             if str(path) not in listed and not any(covers(pattern, str(path)) for pattern in known):
-                # A list is no reason to begin a folder of ours in somebody's repository.
+                # Do not create `.holdfast` in a repository only for a list.
                 inside = path.is_relative_to(self.place.folder) and self.place.root.is_dir()
                 _append(self.inside if inside else self.elsewhere, self._line(path))
                 listed.add(str(path))
@@ -71,29 +70,25 @@ class Sources:
         return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)
 
     def name_of(self, path: Path) -> str:
-        """How a file is cited: by its path in the project, or in full."""
+        """Return the name by which a file is cited: relative in the project, else absolute."""
         folder = self.place.folder
         return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
 
 
 def sources_of(place: RecordRoot, data: Path) -> Sources:
-    """The lists of a project, one of them in the folder of a person's `data`. Neither need be
-    there.
-    """
+    """Return the lists of a project, one of them in a person's `data`. Neither need exist."""
     return Sources(place, data / PROJECTS / place.scope.key / LIST)
 
 
 def unfollowed(store: Store, sources: Sources) -> bool:
-    """Whether there are lists that were never followed into this store: it is new, or was
-    deleted.
-    """
+    """Whether lists exist that this store has never indexed: it is new, or was deleted."""
     if not (sources.inside.exists() or sources.elsewhere.exists()):
         return False
     return not store.files.list(sources.place.scope, FOLLOWED)
 
 
 def covers(pattern: str, path: str) -> bool:
-    """Whether an absolute path is what a pattern names, or lies in a folder that it names."""
+    """Whether a pattern names an absolute path or a folder around it."""
     inside = pattern.rstrip(os.sep) + os.sep
     return (
         path == pattern
@@ -104,7 +99,9 @@ def covers(pattern: str, path: str) -> bool:
 
 
 def _lines(file: Path) -> list[str]:
-    """The lines of a list that say something; none where there is no list."""
+    """Return the lines of a list without comments; none if there is no file. Raises
+    InvalidInput.
+    """
     try:
         text = file.read_text("utf-8-sig")
     except FileNotFoundError:
@@ -120,12 +117,12 @@ def _absolute(line: str, folder: Path) -> str:
 
 
 def _unmistakable(line: str) -> str:
-    """A path that is not taken for a comment or for somebody's home."""
+    """Return a path that cannot be read as a comment or a home folder."""
     return f"./{line}" if line.startswith(("#", "~")) or line != line.strip() else line
 
 
 def _append(file: Path, line: str) -> None:
-    """Adds a line at the end: whoever does the same at the same moment takes nothing away."""
+    """Append a line; concurrent writers lose nothing."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a+", encoding="utf-8") as out:

@@ -1,7 +1,6 @@
-"""The files of a project as they are now: each read once, none outside of it, none that is too big.
+"""Current files of a project: each read once, none outside it, none above the size limit.
 
-Git is asked where a file went, within a time limit, and never taken for granted: a folder without
-it is a project too.
+Git locates renamed files, within a time limit; a project without git works too.
 """
 
 from __future__ import annotations
@@ -15,26 +14,23 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 Line = tuple[int, str]
-"""A line's number, from 1, and its text without any white space; lines with nothing else in them
-are left out.
-"""
+"""Line number from 1, and the text without white space; blank lines are left out."""
 
 GONE = "not there"
-# Of a file: more than any source that a person cites lines of.
+# Bytes; larger than any source file whose lines a person cites.
 MOST_BYTES = 1_000_000
-# That are looked through for a name where git does not list them.
+# Maximum number of files searched by name where git does not list them.
 MOST_FILES = 20_000
-PATIENCE = 2.0  # seconds for git to answer
-# There may be a thousand of `__init__.py`.
+# Seconds for git to answer.
+PATIENCE = 2.0
+# A project may have a thousand files named `__init__.py`.
 MOST_NAMESAKES = 20
 _COMMIT = re.compile(r"[0-9a-f]{4,64}")
 _UNSEEN = ("node_modules", "__pycache__")
 
 
 class Tree:
-    """A project's folder, looked into while one command runs. `patience` is how long git may take,
-    in seconds; PATIENCE by default.
-    """
+    """A project's folder during one command. `patience` is the time limit for git in seconds."""
 
     def __init__(self, root: Path, *, patience: float | None = None) -> None:
         self.root = root.resolve()
@@ -43,19 +39,17 @@ class Tree:
         self._renames: dict[str, dict[str, str]] = {}
 
     def name_of(self, path: Path) -> str | None:
-        """What a file is called in the project, with slashes; None for one outside, links
-        followed.
-        """
+        """Return a file's path within the project, with slashes; None if it resolves outside."""
         there = path.resolve()
         return there.relative_to(self.root).as_posix() if there.is_relative_to(self.root) else None
 
     def lines(self, file: str) -> list[Line] | None:
-        """What is written in a file, white space apart; None where `trouble` says why not."""
+        """Return the non-blank lines of a file; None where `trouble` gives the reason."""
         found = self._look(file)
         return None if isinstance(found, str) else found
 
     def trouble(self, file: str) -> str:
-        """Why a file cannot be read; empty for one that can."""
+        """Return why a file cannot be read; empty if it can."""
         found = self._look(file)
         return found if isinstance(found, str) else ""
 
@@ -79,24 +73,23 @@ class Tree:
             OSError,
             ValueError,
             RuntimeError,
-        ):  # not there, not for us, no name at all, links in a circle
+        ):
+            # Not there, not for us, no name at all, links in a circle.
             return GONE
 
     @cached_property
     def commit(self) -> str:
-        """The commit that the project is at; empty where there is none."""
+        """Current commit of the project; empty without one."""
         return self._git("rev-parse", "--short=12", "HEAD").strip()
 
     @cached_property
     def files(self) -> list[str]:
-        """The names of its files: what git knows or would add, else what lies there, hidden folders
-        apart.
-        """
+        """File names: tracked or addable by git, else all files outside hidden folders."""
         listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
         return sorted(set(listed.split("\0")) - {""}) if listed else sorted(_walked(self.root))
 
     def namesakes(self, file: str) -> list[str]:
-        """Other files of the same name, those in the likest folders first."""
+        """Return other files of the same name, those in the most similar folders first."""
         own = PurePosixPath(file).parts
         same = [one for one in self.files if one != file and one.rsplit("/", 1)[-1] == own[-1]]
         return sorted(same, key=lambda one: (-_alike(own, PurePosixPath(one).parts), one))[
@@ -104,9 +97,9 @@ class Tree:
         ]
 
     def renamed(self, file: str, since: str) -> str:
-        """What git says that a file has been called since a commit; empty where it says nothing."""
+        """Return git's new name of a file since a commit; empty if unknown."""
         if not _COMMIT.fullmatch(since):
-            # A record can say anything, and git takes much for an option.
+            # A record is untrusted, and git would take a leading hyphen for an option.
             return ""
         if since not in self._renames:
             said = self._git(
@@ -124,6 +117,8 @@ class Tree:
         return self._renames[since].get(file, "")
 
     def _git(self, *args: str) -> str:
+        # No file-system monitor and no optional locks: a check must not start a daemon or block
+        # the user's own git commands.
         command = ["git", "-C", str(self.root), "-c", "core.fsmonitor=false", *args]
         environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
         try:

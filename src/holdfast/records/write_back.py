@@ -1,9 +1,8 @@
-"""From memories to files: what a transaction changes in records is written to their files before it
-is committed.
+"""Write the changes of a transaction to record files before it is committed.
 
-The file comes first. If the process dies before the commit, following brings the memory to what the
-file says; if the commit fails, the file is put back. A file that somebody else has changed is never
-written over.
+The file comes first. If the process dies before the commit, the next sync updates the memory from
+the file; if the commit fails, the file is restored. A file that somebody else has changed is never
+overwritten.
 """
 
 from __future__ import annotations
@@ -24,14 +23,12 @@ from .markdown import derived_id, document_of, entries, patched, record_of
 from .roots import RECORDS, SOURCE, RecordRoot, is_record
 
 WAS = "was"
-"""Where the memory keeps the text that its file had, when nothing else could bring it back to the
-letter.
-"""
+"""Metadata key for the original text of a file, where patching could not restore it exactly."""
 
 
 @dataclass
 class Mirror:
-    """One transaction's way to the files of some places."""
+    """Write-back of one transaction to the files of some places."""
 
     tx: Transaction
     store: Store
@@ -41,8 +38,8 @@ class Mirror:
     _known: dict[Scope, dict[str, KnownFile]] = field(default_factory=dict)
 
     def write(self, *, strict: bool) -> None:
-        """Writes what changed to its files. With `strict`, InvalidInput for a record whose place is
-        not open here.
+        """Write all changes. With `strict`, raise InvalidInput for a record whose place is not
+        open.
         """
         for scope, id_, before in self.tx.touched(SOURCE):
             after = self.tx.memory(scope, id_)
@@ -98,9 +95,11 @@ class Mirror:
         if path == known.path:
             self.changes.replace(_file(place, path), old, new.encode())
         else:
+            # Create before delete: a crash in between leaves a copy rather than no file.
             self.changes.create(_file(place, path), new.encode())
             self.changes.delete(_file(place, known.path), old)
-            self.changes.deleted.pop()  # it was moved, not deleted
+            # It was moved, not deleted.
+            self.changes.deleted.pop()
             self.tx.files.drop(after.scope, known.root, [known.path])
         metadata = {**_without_was(after), "file": path}
         if not _undone_by_patching(new, document, before, after, place):
@@ -110,9 +109,7 @@ class Mirror:
         self._note(place, path, after.id)
 
     def bring_up(self, place: RecordRoot, file: KnownFile) -> None:
-        """Brings a file to what its memory says, which was changed where the file was not at
-        hand.
-        """
+        """Update a file from its memory, which changed while the file was not available."""
         after = self.tx.memory(place.scope, file.memory)
         old = atomic_files.read(_file(place, file.path))
         if old is None:
@@ -126,9 +123,7 @@ class Mirror:
             self._change(place, file, said, after)
 
     def _unclaimed(self, place: RecordRoot, record: Memory) -> KnownFile | None:
-        """The file of a record that came back after it was deleted elsewhere, where the file
-        stayed.
-        """
+        """Return the file of a restored record that had been deleted in another checkout."""
         path = str(record.metadata["file"])
         content = atomic_files.read(_file(place, path))
         if content is None or _id_in(content, path) != record.id:
@@ -160,7 +155,7 @@ class Mirror:
             self.tx.files.drop(before.scope, known.root, [path])
             release(self.tx, before.scope, {before.id})
         elif old is not None and _id_in(old, path) != before.id:
-            # Another file by now; of one that was purged nothing is known any more.
+            # The path holds another record by now, or the store has purged this one.
             return
         if old is not None:
             self.changes.delete(_file(place, path), old)
@@ -178,7 +173,7 @@ class Mirror:
         place: RecordRoot,
         memory: Memory,
     ) -> bool:
-        """Whether a file with this text would be the file of this memory as it is."""
+        """Whether a file with this text would produce exactly this memory."""
         try:
             said = record_of(
                 text.encode(), path, place, at=memory.created_at, max_bytes=self.max_bytes
@@ -213,9 +208,7 @@ def release(
     scope: Scope,
     memories: Set[str],
 ) -> None:
-    """Lets files of other checkouts hold these memories no more: they were deleted, and the files
-    may stay.
-    """
+    """Detach these deleted memories from files of other checkouts, which may stay."""
     for mark in tx.files.list(scope, ""):
         held = [file for file in tx.files.list(scope, mark.path) if file.memory in memories]
         if held:
@@ -223,7 +216,7 @@ def release(
 
 
 def elsewhere(record: Memory) -> InvalidInput:
-    """The error for a record that cannot be changed from here."""
+    """Return the error for a record that cannot be changed from here."""
     return InvalidInput(
         f"{record.id} is a record of {record.scope}, kept in {record.metadata['file']}. Change it "
         "there: in an editor, "
@@ -232,7 +225,7 @@ def elsewhere(record: Memory) -> InvalidInput:
 
 
 def _file(place: RecordRoot, path: str) -> Path:
-    """A file of a place; InvalidInput when a link leads out of it."""
+    """Return the path of a file. Raises InvalidInput if a link leads out of the place."""
     file = place.root / path
     if place.records.is_symlink() or file.parent.is_symlink():
         raise InvalidInput(
@@ -244,7 +237,7 @@ def _file(place: RecordRoot, path: str) -> Path:
 
 
 def _told(memory: Memory) -> tuple[object, ...]:
-    """What the file of a record tells of it."""
+    """Return the fields that a record's file determines."""
     return (*entries(memory).values(), memory.content)
 
 
@@ -253,9 +246,7 @@ def _without_was(memory: Memory) -> dict[str, object]:
 
 
 def _path(path: str, memory: Memory) -> str:
-    """Where the file of a record belongs: in the folder of its category, under the name that it
-    has.
-    """
+    """Return where a record's file belongs: its category's folder, under its current name."""
     here = PurePosixPath(path)
     return (
         path
@@ -271,9 +262,7 @@ def _undone_by_patching(
     after: Memory,
     place: RecordRoot,
 ) -> bool:
-    """Whether taking the change back would give the old text to the letter, or the old text must
-    not be kept.
-    """
+    """Whether reversing the patch restores the old text exactly, or it contains a secret."""
     try:
         back = patched(frontmatter.split(new), after, before, place).text
     except (Broken, Conflict):

@@ -135,6 +135,7 @@ class KeyFile:
             return
         except OSError as error:
             raise InvalidInput(f"Cannot read the keys in {self.path}: {error.strerror}.") from error
+        # Size and inode too: two changes may share one time stamp.
         seen = (state.st_ino, state.st_size, state.st_mtime_ns)
         if seen != self._seen:
             if sys.platform != "win32" and state.st_mode & OTHERS_MAY_WRITE:
@@ -144,6 +145,7 @@ class KeyFile:
                 )
             self._keys = _read(self.path)
             self._seen = seen
+            # Never back to False: revoking the last key must not open the server to everybody.
             self._needed = self._needed or bool(self._keys)
 
 

@@ -93,6 +93,7 @@ async def owner(
         return _named(user_id or thread_id, server.hf.scopes[0])
     key = server.keys.find(bearer.credentials if bearer else header or "")
     if key is None:
+        # Failed attempts count against the address: keys cannot be guessed at full speed.
         _within_limit(server.buckets, _address(request))
         raise HTTPException(401, ASK_FOR_KEY, {"WWW-Authenticate": "Bearer"})
     request.state.caller = key.id
@@ -114,6 +115,7 @@ async def memory(
         request.state.memory = view
         yield view
         return
+    # A memory of its own: a guest must not reach the stored one.
     guest = await run_in_threadpool(
         Holdfast.open,
         scope=scope,

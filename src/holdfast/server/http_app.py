@@ -76,8 +76,10 @@ def create_app(
     app.add_middleware(
         Gate,
         keys=keys,
+        # Twice the content: JSON escapes make a text longer.
         largest=max(SMALLEST_LIMIT, 2 * hf.settings.max_content_bytes),
     )
+    # Added last and so outermost: refusals of the gate also get headers and a log line.
     app.add_middleware(Envelope)
     _add_page(app)
     _complete_schema(app)

@@ -53,6 +53,7 @@ STATUS: Mapping[type[HoldfastError], int] = {
 """Status codes; the first matching error type applies."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 RETRY_AFTER = {503: "1", 502: "10"}  # seconds
+# The caller learns nothing but the request id.
 INSIDE = "Internal error. The server's log has the details under this request id."
 
 
@@ -89,6 +90,7 @@ def status_of(error: HoldfastError) -> int:
 async def tell_ours(request: Request, error: HoldfastError) -> JSONResponse:
     """Handle an error that Holdfast raised; its message is written for people."""
     status = status_of(error)
+    # The text of such an error may disclose paths or SQL.
     if status == 500:
         return tell_unknown(request_id(request), error)
     return problem(

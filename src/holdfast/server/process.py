@@ -52,6 +52,7 @@ def is_loopback(host: str) -> bool:
 def url_of(listener: socket.socket) -> str:
     """Return the URL for a browser."""
     host, port = listener.getsockname()[:2]
+    # A browser cannot open the wildcard address.
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 
@@ -74,6 +75,7 @@ def run(
     try:
         answer(app, listener, stop, timeout_keep_alive=KEEP_ALIVE)
     finally:
+        # Order: the sweeper must have ended before `close` extracts from the same sessions.
         stop.set()
         sweeper.join()
         conversations.close()

@@ -45,6 +45,7 @@ class Gate:
             return
         request = Request(scope, receive)
         try:
+            # With keys no check is needed: a foreign page does not know one.
             if not self._keys.needed:
                 check_browser(request.method, scope["path"], request.headers)
             body = await self._body(request)
@@ -86,6 +87,7 @@ def check_browser(
         raise HTTPException(
             403, "Without keys this server accepts only localhost. Use http://127.0.0.1."
         )
+    # The page itself holds no memories, and a link from another page may open it.
     if not path.startswith("/api/"):
         return
     if headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
@@ -107,6 +109,8 @@ async def _read(request: Request, largest: int) -> bytes:
         413, f"A request may have at most {largest} bytes. Send less at once."
     )
     declared = request.headers.get("Content-Length", "")
+    # The header only allows an early refusal; it may be absent or wrong, so the bytes are counted
+    # too.
     if declared.isdigit() and int(declared) > largest:
         raise too_large
     body = bytearray()

@@ -19,6 +19,7 @@ LEFT_OUT = "Holdfast-Left-Out"
 MOST_NAMED = 10
 # A caller's request id is logged, so it may not contain spaces or line breaks.
 USABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+# Only this server's own files: a memory that contains HTML must not load or run anything.
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -77,6 +78,7 @@ class Envelope:
             await self._app(scope, receive, noted)
         except Exception as error:  # the boundary: the caller gets an answer in any case
             response = tell_unknown(name, error)
+            # Once the response has started, a second one cannot be sent.
             if not status:
                 await response(scope, receive, noted)
         finally:

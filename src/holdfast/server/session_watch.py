@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 REPLY = "assistant"  # the role whose turn ends an exchange
 ACTOR = "worker:serve"
-# Seconds to wait for a session that another process extracts from.
+# Attempts at a session that another process extracts from.
 TRIES = 3
 # Seconds for extraction on shutdown; service managers often allow ten in all.
 SHUTDOWN_SECONDS = 6.0

@@ -1,4 +1,4 @@
-"""From what a person writes after --store to an open store."""
+"""Open the store at a path or URL, as given after --store."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ SERVERS = ("postgresql://", "postgres://")
 
 
 def is_server(place: str | Path) -> bool:
-    """Whether a place is the URL of a database server, rather than a path."""
+    """Whether a place is the URL of a database server rather than a path."""
     return str(place).startswith(SERVERS)
 
 
 def check_place(place: str | Path) -> None:
-    """Raises InvalidInput for what looks like a URL but is none of ours; as a path it would become
-    a folder.
-    """
+    """Raise InvalidInput for an unsupported URL, which would otherwise become a folder."""
+    # Two letters at least before the colon, so that a Windows drive (C:/) still counts as a path.
     if not is_server(place) and re.match(r"[a-zA-Z][a-zA-Z0-9+.-]+:/", str(place)):
         raise InvalidInput(
             f"{shown(place)} is no store. Give the path of a file, or a URL that starts with "
@@ -31,20 +30,21 @@ def check_place(place: str | Path) -> None:
 
 
 def shown(place: str | Path) -> str:
-    """A place for people: whatever in it may be a password is left out."""
+    """A place for display, without anything that may be a password."""
     if is_server(place):
         parts = urlsplit(str(place))
         who = f"{parts.username}@" if parts.username else ""
         return f"postgresql://{who}{parts.netloc.rpartition('@')[2]}{parts.path}"
+    # Greedy up to the last @: a password may contain an @ itself.
     return re.sub(r"^([a-zA-Z][a-zA-Z0-9+.-]+:/+).*@", r"\1…@", str(place))
 
 
 def location_of(place: str | Path) -> str:
-    """What a store at this place says of where it is, open or not."""
+    """The `location` that a store at this place has, without opening it."""
     if not is_server(place):
         return str(Path(place).expanduser().absolute())
     try:
-        # Its driver is an extra.
+        # The driver is an optional extra.
         from .postgres.driver_errors import without_password  # noqa: PLC0415
     except ImportError:
         return shown(place)
@@ -57,12 +57,13 @@ def open_store(
     replica: str = "",
     clock: Clock = system_clock,
 ) -> Store:
-    """The store at a path or a URL. A file that is not there is made, and so are the tables of an
-    empty database.
+    """Open the store at a path or URL; creates a missing file, and the tables of an empty database.
+
+    Raises InvalidInput for an unsupported URL or when the Postgres driver is not installed.
     """
     if is_server(place):
         try:
-            # Its driver is an extra, and takes time to load.
+            # The driver is an optional extra and slow to import.
             from .postgres import PostgresStore  # noqa: PLC0415
         except ImportError as error:
             raise InvalidInput(

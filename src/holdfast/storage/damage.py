@@ -1,9 +1,8 @@
-"""Rows that cannot be read any more: told from sound ones in one place, left out, and named.
+"""Damaged rows: detected in one place, skipped and recorded.
 
-A flipped bit makes a text that is not UTF-8, JSON that does not parse, or a status that does not
-exist. The decoders in `rows.py` raise RowDamaged for such a row; whoever reads many rows goes
-through `Damages.sound`, which leaves it out and notes it, so that one damaged row never hides the
-others.
+A flipped bit produces text that is not UTF-8, JSON that does not parse, or an unknown status. The
+decoders in `schema.py` raise RowDamaged for such a row. Code that reads many rows goes through
+`Damages.sound`, which skips and records it, so that one damaged row never hides the others.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ NOT_TEXT = "is not UTF-8 text"
 NOT_JSON = "is not valid JSON"
 NOT_AS_STORED = "is not the text that was stored: its hash is another"
 QUARANTINED = "quarantined: "
-"""How the reason begins for which a damaged memory is archived: until a person decides about it."""
+"""Prefix of the status reason of a damaged memory that is archived until a person decides."""
 UNKNOWN = "has a value that does not exist"
-# Verbs after which a damaged row may be gone or sound.
+# Verbs that may remove or fix damaged rows, so that what was recorded must be checked again.
 AFRESH = ("purge", "repair", "import")
 JOURNAL_ENTRY = "journal entry"
 LOST = (
@@ -32,22 +31,20 @@ ADVICE = "`holdfast doctor --repair` restores it from the journal, or puts it as
 
 
 class Damage(NamedTuple):
-    """One row that cannot be read: whose it is, what it is, by which name it is known, and what is
-    wrong with it.
-    """
+    """One unreadable row: its scope, its noun, its name, and the fault."""
 
     scope: Scope | None
     noun: str
     name: str
     fault: str
     seq: int | None = None
-    """The number of a memory, or of an entry of the journal."""
+    """Number of the memory or journal entry."""
 
     def __str__(self) -> str:
         return f"{self.noun} {self.name}: {self.fault}"
 
     def error(self) -> RowDamaged:
-        """What is raised where this very row is asked for."""
+        """The error to raise when this row itself is requested."""
         advice = LOST if self.noun == JOURNAL_ENTRY else ADVICE
         return RowDamaged(
             f"The {self.noun} {self.name} cannot be read: {self.fault}. {advice}.",
@@ -57,27 +54,25 @@ class Damage(NamedTuple):
 
 
 class GarbledRow(tuple[Any, ...]):
-    """A row in which texts are not UTF-8: they have the replacement character in the place of what
-    cannot be read.
-    """
+    """A row with text that is not UTF-8; the replacement character marks the undecodable bytes."""
 
     garbled: frozenset[int]
-    """The places of those texts in the row."""
+    """Column indexes of those texts."""
 
     @classmethod
     def of(cls, values: Sequence[Any], garbled: Iterable[int]) -> GarbledRow:
-        """The row with these values, of which those at some places are garbled."""
+        """Build a row from its values and the indexes of the garbled ones."""
         row = cls(values)
         row.garbled = frozenset(garbled)
         return row
 
 
 class Damages:
-    """The damaged rows that were met so far, each once."""
+    """The damaged rows found so far, each once."""
 
     logged = True
-    """Whether they are logged. A command turns that off for its process: it names them when it
-    ends.
+    """Whether to log them. Commands turn it off in their process and list the rows when they
+    end.
     """
 
     def __init__(self) -> None:
@@ -87,33 +82,34 @@ class Damages:
         return iter(list(self._met.values()))
 
     def note(self, damage: Damage) -> None:
-        """Notes a damaged row, and logs it when it is new."""
+        """Record a damaged row, and log it the first time."""
         key = damage[:3]
         known = self._met.get(damage[:3])
+        # A later report may add the row number that the first one lacked.
         if known is None or known.seq is None:
             self._met[key] = damage
         if known is None and self.logged:
-            # It loads much that is rarely needed.
+            # Importing logging is slow, and damage is rare.
             from logging import getLogger  # noqa: PLC0415
 
             getLogger("holdfast.storage").warning("left out, because it cannot be read: %s", damage)
 
     def learn_of(self, error: RowDamaged) -> None:
-        """Notes the row that an error is about."""
+        """Record the row that an error is about."""
         damage = error.fields.get("damage")
         if isinstance(damage, Damage):
             self.note(damage)
 
     def sound(self, rows: Sequence[Any], decode: Callable[[Any], T]) -> list[T]:
-        """What can be read of these rows; what cannot is left out and noted."""
+        """Decode these rows; skip and record the damaged ones."""
         try:
-            # Nearly always nothing is damaged, and this is quickest.
+            # Fast path: almost always nothing is damaged.
             return [decode(row) for row in rows]
         except RowDamaged:
             return list(self.each_sound(rows, decode))
 
     def each_sound(self, rows: Iterable[Any], decode: Callable[[Any], T]) -> Iterator[T]:
-        """The same row by row, in constant memory."""
+        """Like `sound`, row by row in constant memory."""
         for row in rows:
             try:
                 found = decode(row)
@@ -123,14 +119,12 @@ class Damages:
                 yield found
 
     def learn(self, others: Damages, *, afresh: bool = False) -> None:
-        """Adds what others met; `afresh` after what may have removed damaged rows, which are looked
-        at anew.
-        """
+        """Add what others found; `afresh` first clears the list, after rows may have been fixed."""
         if afresh:
             self.clear()
         for damage in others:
             self.note(damage)
 
     def clear(self) -> None:
-        """Forgets them: after a repair all are looked at anew."""
+        """Forget all of them, so that reads after a repair check every row again."""
         self._met.clear()

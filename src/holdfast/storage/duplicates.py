@@ -10,11 +10,10 @@ from .schema import claim
 
 
 def same_content(tx: Transaction, memories: Sequence[Memory]) -> dict[str, Memory]:
-    """For the ids of these new memories, the oldest active one that makes the same claim, where
-    there is one.
+    """Map new memories to the oldest active one that makes the same claim, by id.
 
-    That is the same normalised text in the same scope, of the same kind, category and author.
-    Turns make no claims: they are there as often as they were said.
+    Same claim means the same normalised text in the same scope, with equal kind, category and
+    author. Turns are never duplicates: each utterance is kept.
     """
     found: dict[str, Memory] = {}
     twins = tx.same_words(memories)

@@ -1,4 +1,4 @@
-"""Entities in SQL: who and what memories mention, found by every name they go by."""
+"""Entities in SQL: what memories mention, looked up by any of their names."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from .schema import (
 )
 from .table_access import Access
 
+# Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
 _COLUMNS = ", ".join(f"e.{column}" for column in ENTITIES.columns)
 
@@ -62,6 +63,8 @@ class SQLEntityReads:
             "GROUP BY m.seq ORDER BY count(*) DESC, m.seq DESC LIMIT ?",
             (*numbers, *(entity for (entity,) in entities), *values, limit),
         )
+        # Share of the query's names that match. A memory may mention two entities with the same
+        # name, so the share is capped.
         return [(seq, min(1.0, count / len(set(folded_names)))) for seq, count in rows]
 
     def list(
@@ -116,9 +119,7 @@ class SQLEntityReads:
         )
 
     def _names_of(self, entities: Rows) -> dict[tuple[int, str], Names]:
-        """The names of these entities, in the order of their folded forms, by scope's number and
-        id.
-        """
+        """Names of these entities, ordered by folded form, keyed by scope number and id."""
         names: dict[tuple[int, str], Names] = defaultdict(lambda: [])
         for start in range(0, len(entities), PAGE):
             page = entities[start : start + PAGE]
@@ -132,7 +133,7 @@ class SQLEntityReads:
                 ),
                 (*numbers, *values),
             )
-            # Sorted here: told to order by it, SQLite would read every name of the scope.
+            # Sorted in Python: with ORDER BY, SQLite would read every name of the scope.
             for _, number, entity, name in sorted(rows):
                 names[number, entity].append(name)
         return names
@@ -150,6 +151,7 @@ class SQLEntityReads:
         tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
         rows = self._access.read(
             numbers,
+            # A cross join keeps the planner from starting with every memory of the scope.
             f"SELECT {SELECT_MEMORY} FROM mentions t CROSS JOIN memories m WHERE m.scope = "
             "t.scope AND m.id = t.memory "
             f"AND t.scope IN ({marks(numbers)}) AND t.entity = ?{wanted} "
@@ -199,6 +201,7 @@ class SQLEntityTable(SQLEntityReads):
             ),
             (type, self._rows.known(scope), folded_name),
         )
+        # `found` is ordered by age and min() is stable: own name first, then the oldest.
         return min(found, key=lambda entity: fold(entity.name) != folded_name, default=None)
 
     def _found(
@@ -207,7 +210,7 @@ class SQLEntityTable(SQLEntityReads):
         condition: str,
         values: Sequence[Any],
     ) -> Entities:
-        """The entities of a scope for which a condition holds, with their names, oldest first."""
+        """Entities of a scope that match a condition, with their names, oldest first."""
         rows = self._rows.execute(
             f"SELECT e.scope, {', '.join(f'e.{column}' for column in ENTITIES.columns)} FROM "
             "entities e "
@@ -222,7 +225,7 @@ class SQLEntityTable(SQLEntityReads):
         )
 
     def names_of(self, scope: Scope, entity: str) -> Sequence[tuple[str, str]]:
-        """The names of an entity, folded and as written."""
+        """Folded and original form of each name of an entity."""
         rows = self._rows.execute(
             "SELECT folded, name FROM entity_names WHERE scope = ? AND entity = ?",
             (self._rows.known(scope), entity),
@@ -267,6 +270,7 @@ class SQLEntityTable(SQLEntityReads):
             self._rows.delete_row(MENTIONS, scope, (entity, memory))
 
     def remove(self, entity: Entity) -> None:
+        # Mentions and names go first: both refer to the entity's row.
         for (memory,) in self._rows.execute(
             "SELECT memory FROM mentions WHERE scope = ? AND entity = ? ORDER BY memory",
             (self._rows.known(entity.scope), entity.id),
@@ -277,7 +281,7 @@ class SQLEntityTable(SQLEntityReads):
         self._rows.delete_row(ENTITIES, entity.scope, (entity.id,))
 
     def memories_mentioning(self, scope: Scope, entity: str) -> set[str]:
-        """The memories that mention an entity."""
+        """Ids of the memories that mention an entity."""
         rows = self._rows.execute(
             "SELECT memory FROM mentions WHERE scope = ? AND entity = ?",
             (self._rows.known(scope), entity),
@@ -286,5 +290,5 @@ class SQLEntityTable(SQLEntityReads):
 
 
 def _bare(row: Row) -> Row:
-    """A row of an entity without the count behind it."""
+    """An entity row without the trailing count."""
     return GarbledRow.of(row[:-1], row.garbled) if isinstance(row, GarbledRow) else row[:-1]

@@ -1,5 +1,5 @@
-"""The files that were seen, in SQL: a note of the disk that is not journalled, for the disk itself
-is the truth.
+"""Known files in SQL: a cache of the disk's state, not journalled, because the disk is the
+truth.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from .schema import Rows
 from .table_access import Access
 
 _COLUMNS = "root, path, memory, size, mtime, hash"
+# A folder's own row has the root ''. Its hash is a seal that says that nothing inside has changed,
+# so any change of a file's row must clear it.
 UNSEAL = "UPDATE files SET hash = '' WHERE scope = ? AND root = ''"
 
 
@@ -53,6 +55,7 @@ class SQLFileTable(SQLFileReads):
         self._rows = rows
 
     def put(self, scope: Scope, files: Sequence[KnownFile]) -> None:
+        # The last one wins when a path is given twice.
         new = {(file.root, file.path): file for file in files}
         for root in {file.root for file in files}:
             self.drop(scope, root, [path for other, path in new if other == root])

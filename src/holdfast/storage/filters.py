@@ -1,6 +1,6 @@
-"""A `Filter` as SQL over `memories m`, and the few places where SQL backends differ in spelling.
+"""Translate a `Filter` to SQL over `memories m`, and the spelling differences of SQL backends.
 
-Placeholders are `?` everywhere; a backend that spells them otherwise translates.
+Placeholders are `?` everywhere; a backend with another style translates them.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ Clause = tuple[str, list[Any]]
 
 
 class Dialect(NamedTuple):
-    """How a backend spells what SQL leaves open."""
+    """Backend-specific SQL spellings."""
 
     json_field: str
-    """One field of a JSON column, as text."""
+    """Template for one field of a JSON column, as text."""
     json_has: str
-    """Whether a JSON column that holds a list has an element."""
+    """Template for testing whether a JSON list contains an element."""
     by_bytes: str = ""
-    """What makes a text compare by its bytes, whatever language the database sorts in."""
+    """Suffix that makes text compare by bytes, whatever the collation of the database."""
     skip_locked: str = ""
-    """What makes a SELECT take rows for itself and pass over those that others hold."""
+    """Suffix that makes a SELECT lock its rows and skip those locked by others."""
 
     arrays: bool = False
-    """Whether a list can be passed as one value; with hundreds of elements that is many times
-    quicker.
+    """Whether a list can be bound as one value, which is many times faster for hundreds of
+    elements.
     """
 
     def field(self, column: str, key: str) -> str:
@@ -36,17 +36,17 @@ class Dialect(NamedTuple):
         return self.json_field.format(column=column, key=key)
 
     def namespace(self) -> str:
-        """SQL for the namespace of an item, as the index over it has it."""
+        """SQL for the namespace of an item, spelled like its index."""
         return self.field("m.metadata", "namespace") + self.by_bytes
 
     def among(self, column: str, values: Sequence[Any]) -> Clause:
-        """The condition that a column has one of these values, and its parameters."""
+        """Condition that a column has one of these values, with its parameters."""
         if self.arrays:
             return f"{column} = ANY (?)", [list(values)]
         return f"{column} IN ({marks(values)})", list(values)
 
     def table(self, rows: Sequence[Sequence[Any]], *types: str) -> Clause:
-        """SQL for a table of these rows, whose columns have these types, and its parameters."""
+        """SQL for an inline table of these rows with these column types, with its parameters."""
         if self.arrays:
             columns = [list(column) for column in zip(*rows, strict=True)]
             return f"SELECT * FROM unnest({', '.join(f'?::{type_}[]' for type_ in types)})", columns
@@ -56,8 +56,7 @@ class Dialect(NamedTuple):
         ]
 
 
-# Damaged JSON must not stop a statement that passes by it: such a row has no fields and no
-# elements.
+# Damaged JSON must not abort a statement: such a row counts as having no fields and no elements.
 SQLITE = Dialect(
     "CASE WHEN json_valid({column}) THEN {column} ->> '$.{key}' END",
     (
@@ -75,7 +74,9 @@ POSTGRES = Dialect(
 
 
 def marks(values: Sequence[Any]) -> str:
-    """As many placeholders as there are values; for none, a list that nothing is in."""
+    """One placeholder per value; NULL for none, because `IN ()` is not portable and NULL matches
+    nothing.
+    """
     return ",".join("?" * len(values)) or "NULL"
 
 
@@ -84,7 +85,7 @@ def where_clause(
     numbers: Sequence[int],
     dialect: Dialect,
 ) -> Clause:
-    """The condition that a memory passes `where` in the scopes with these numbers, and its
+    """Condition that a memory passes `where` in the scopes with these numbers, with its
     parameters.
     """
     parts = [f"m.scope IN ({marks(numbers)})"]
@@ -107,8 +108,8 @@ def where_clause(
 
 
 def invalid_now(numbers: Sequence[int]) -> str:
-    """SQL for the active memories whose validity has ended or not begun; its index holds only
-    bounded ones.
+    """SQL for active memories outside their validity period; spelled so that its partial index
+    applies.
     """
     return (
         f"SELECT m.seq FROM memories m WHERE m.scope IN ({marks(numbers)}) AND m.status = 'active' "
@@ -128,7 +129,7 @@ def _columns(where: Filter) -> list[Clause]:
 
 
 def _excluded_sessions(where: Filter, dialect: Dialect) -> list[Clause]:
-    """Neither what was said in these sessions nor what was learned from them."""
+    """Exclude turns of these sessions and memories whose metadata names one of them."""
     if not where.excluded_sessions:
         return []
     session = f"coalesce(m.session, {dialect.field('m.metadata', 'session')}, '')"
@@ -150,7 +151,8 @@ def _status(where: Filter, dialect: Dialect) -> list[Clause]:
     statuses = marks(where.statuses)
     if where.as_of is None:
         return [(f"m.status IN ({statuses})", list(where.statuses))]
-    # The status then: what the first later change of it replaced, or today's when there was none.
+    # Status at that time: the old value in the first later change of it, or today's if there was
+    # none.
     before = dialect.field("e.before", "status")
     then = (
         f"coalesce((SELECT {before} FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' "
@@ -181,13 +183,12 @@ def _times(where: Filter) -> list[Clause]:
 def _namespace(where: Filter, dialect: Dialect) -> list[Clause]:
     if where.namespace is None:
         return []
-    # SQLite takes an index with a condition only for a statement in which the same condition
-    # stands, word by word.
+    # SQLite uses a partial index only if the statement repeats the index condition verbatim.
     items = f"m.source = '{ITEMS}'"
     if not where.namespace:
         return [(items, [])]
-    # Namespaces are JSON, so that after the labels of this one comes "," or "]": all of them lie
-    # before "^".
+    # Namespaces are JSON lists. After the last label of this one comes "," (a child) or "]"
+    # (itself), and both sort before "^", so one range covers the subtree.
     first = to_json(list(where.namespace))[:-1]
     place = dialect.namespace()
     return [(f"{items} AND {place} >= ? AND {place} < ?", [first, f"{first}^"])]
@@ -196,11 +197,11 @@ def _namespace(where: Filter, dialect: Dialect) -> list[Clause]:
 def _ended(where: Filter) -> list[Clause]:
     if where.ended_by is None:
         return []
-    # as in its index
+    # Spelled like the partial index, or SQLite would not use it.
     bounded = "m.status = 'active' AND (m.valid_until IS NOT NULL OR m.valid_from IS NOT NULL)"
     return [(f"{bounded} AND m.valid_until <= ?", [where.ended_by])]
 
 
 def like_escaped(text: str) -> str:
-    """A text to look for with LIKE … ESCAPE '!'."""
+    """Escape a text for LIKE … ESCAPE '!'."""
     return "".join(f"!{sign}" if sign in "!%_" else sign for sign in text)

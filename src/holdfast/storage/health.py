@@ -1,6 +1,4 @@
-"""What `holdfast doctor` looks at on every SQL backend, and how each projection is rebuilt from
-truth.
-"""
+"""Checks of `holdfast doctor` for every SQL backend, and rebuilding derived data from the rows."""
 
 from __future__ import annotations
 
@@ -20,6 +18,9 @@ Look = Callable[[str], Iterable[Row]]
 """Runs one SELECT over all scopes and yields its rows."""
 Unpack = Callable[[Any], Vector]
 
+# Rows that refer to missing rows. The repair turns each query into a DELETE by replacing what
+# precedes its first FROM. A file whose hash has the prefix BEHIND is skipped: a sync is still at
+# work on it.
 ORPHANS = {
     "edges": "SELECT source || ' → ' || target FROM edges AS e WHERE NOT EXISTS "
     "(SELECT 1 FROM memories m WHERE m.scope = e.scope AND m.id = e.source) OR NOT EXISTS "
@@ -33,13 +34,14 @@ ORPHANS = {
     f"'{BEHIND}' AND NOT EXISTS "
     "(SELECT 1 FROM memories m WHERE m.scope = f.scope AND m.id = f.memory)",
 }
+# Every memory has an entry without a `before` image: the one that added it.
 _UNEXPLAINED = (
     "NOT EXISTS (SELECT 1 FROM events e WHERE e.scope = m.scope AND e.noun = 'memory' AND "
     "e.target = m.id "
     "AND e.before IS NULL)"
 )
-# Up to which memory each scope is wholly embedded: to just before the first one without a vector,
-# or to the last.
+# Watermark per model and scope: all memories up to it have a vector. It stands just before the
+# first memory without one, or at the last memory.
 _MARKS = """
 INSERT INTO embedded (model, scope, seq)
 SELECT v.model, v.scope, coalesce(
@@ -51,14 +53,14 @@ FROM vectors v GROUP BY v.model, v.scope
 
 
 def orphans(look: Look) -> Iterator[Finding]:
-    """Rows that point to nothing."""
+    """Rows that refer to missing rows."""
     for table, sql in ORPHANS.items():
         for (what,) in look(sql):
             yield Finding("orphans", f"{table}: {what} points to nothing")
 
 
 def rows(look: Look) -> Iterator[Finding]:
-    """Rows that cannot be read, and memories whose text is not what was stored."""
+    """Unreadable rows, and memories whose text does not match its hash."""
     for row in look(SELECT_ALL):
         if wrong := wrong_columns(row):
             told = "; ".join(f"its {column} {fault}" for column, fault in wrong.items())
@@ -67,6 +69,8 @@ def rows(look: Look) -> Iterator[Finding]:
     for table in TABLES.values():
         if table is not MEMORIES:
             for row, wrong in unreadable(look, table):
+                # The journal is never rewritten, and without its key a row cannot be matched to the
+                # journal.
                 lasting = table is EVENTS or any(column in table.key for column in wrong)
                 named = damaged(table, read_as(table), row, None).fields["damage"]
                 yield Finding("rows", str(named), repairable=not lasting)
@@ -79,7 +83,7 @@ def rows(look: Look) -> Iterator[Finding]:
 
 
 def quarantined(look: Look) -> Iterator[Finding]:
-    """Memories that were damaged and put aside, until a person decides about them."""
+    """Damaged memories that are archived until a person decides."""
     for id_, reason in look(
         f"SELECT id, status_reason FROM memories WHERE status_reason LIKE '{QUARANTINED}%' "
         "ORDER "
@@ -90,15 +94,13 @@ def quarantined(look: Look) -> Iterator[Finding]:
 
 
 def lengths(look: Look) -> Iterator[Finding]:
-    """Memories whose number of terms is not what their text says."""
+    """Memories whose stored term count does not match their text."""
     for id_, _ in wrong_lengths(look):
         yield Finding("lengths", f"{id_}: its length does not fit its text")
 
 
 def wrong_lengths(look: Look) -> Iterator[tuple[str, tuple[int, int, int]]]:
-    """Memories whose number of terms is wrong, with what it should be, and their scope and
-    number.
-    """
+    """Id of each memory with a wrong term count, with the right count, its scope and its number."""
     for scope, seq, id_, title, content, tags, length in look(
         "SELECT scope, seq, id, title, content, tags, terms FROM memories ORDER BY seq"
     ):
@@ -108,7 +110,7 @@ def wrong_lengths(look: Look) -> Iterator[tuple[str, tuple[int, int, int]]]:
 
 
 def vectors(look: Look, unpack: Unpack) -> Iterator[Finding]:
-    """Vectors that cannot be used."""
+    """Unusable vectors."""
     for number, identity, dimensions in unsound_vectors(look, unpack):
         yield Finding(
             "vectors", f"vector {number} of {identity} is not a unit vector of {dimensions} numbers"
@@ -116,9 +118,7 @@ def vectors(look: Look, unpack: Unpack) -> Iterator[Finding]:
 
 
 def unsound_vectors(look: Look, unpack: Unpack) -> Iterator[tuple[int, str, int]]:
-    """Number, model and wanted length of each vector that has another length or is not a unit
-    vector.
-    """
+    """Number, model and expected length of each vector of another length or not of unit norm."""
     for number, identity, dimensions, vector in look(
         "SELECT v.number, d.identity, d.dimensions, v.vector FROM vectors v JOIN models d ON "
         "d.number = v.model"
@@ -137,11 +137,13 @@ def _sound(
     except ValueError:  # not a whole number of floats
         return False
     length = math.hypot(*vector)
+    # A vector of zeros is valid: it is what text without known words gets. The tolerance covers
+    # rounding to 32 bits and the precision of remote embedders.
     return len(vector) == dimensions and (length == 0.0 or abs(length - 1.0) < 1e-2)
 
 
 def watermarks(look: Look) -> Iterator[Finding]:
-    """Models that claim to have embedded more than they have."""
+    """Models whose watermark claims more vectors than exist."""
     for identity, count in look(
         "SELECT d.identity, count(*) FROM embedded e JOIN models d ON d.number = e.model "
         "JOIN memories m ON m.scope = e.scope AND m.seq <= e.seq WHERE NOT EXISTS "
@@ -155,7 +157,7 @@ def watermarks(look: Look) -> Iterator[Finding]:
 
 
 def journal(look: Look) -> Iterator[Finding]:
-    """Memories that came or went without a word in the journal."""
+    """Memories that were added or deleted without a journal entry."""
     for (id_,) in look(f"SELECT id FROM memories m WHERE {_UNEXPLAINED}"):
         yield Finding("journal", f"{id_} has no entry that says who added it")
     for (target,) in look(
@@ -172,7 +174,8 @@ def journal(look: Look) -> Iterator[Finding]:
 
 
 def messages(look: Look) -> Iterator[Finding]:
-    """Sessions that have lost messages, and messages that have lost their session."""
+    """Sessions with missing messages, and messages without a session."""
+    # Positions count from 0 without gaps, so the highest one must be the count minus 1.
     for session, count, last in look(
         "SELECT session, count(*), max(position) FROM messages GROUP BY scope, session HAVING "
         "count(*) <= max(position)"
@@ -198,11 +201,11 @@ def repair_rows(
     *,
     at: Micros,
 ) -> None:
-    """Mends damaged rows, rebuilds lengths, links and marks, drops vectors that cannot be used.
+    """Fix damaged rows, rebuild term counts, references and watermarks, and drop unusable vectors.
 
-    Memories that came without a word in the journal get an entry.
+    Memories without a journal entry get one.
     """
-    # First: what points to a memory whose id is damaged must not look like pointing to nothing.
+    # Must run first: rows that refer to a memory with a damaged id would look like orphans.
     mend(execute, at=at)
     for sql in ORPHANS.values():
         execute("DELETE FROM" + sql.split("FROM", 1)[1])
@@ -214,6 +217,7 @@ def repair_rows(
     execute.many("UPDATE memories SET terms = ? WHERE scope = ? AND seq = ?", wrong)
     unsound = [(number,) for number, _, _ in unsound_vectors(execute, unpack)]
     execute.many("DELETE FROM vectors WHERE number = ?", unsound)
+    # After the vectors: the watermarks are computed from those that remain.
     execute("DELETE FROM embedded")
     execute(_MARKS)
     execute(

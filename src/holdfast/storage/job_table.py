@@ -1,4 +1,4 @@
-"""Jobs in SQL: one row each, held by a lease that runs out by itself."""
+"""Jobs in SQL: one row each, held by a lease that expires by itself."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from .schema import JOB_COLUMNS, Rows, Statements, job_from
 from .table_access import StoreAccess, existing_number
 
 LOST = "'Its worker ' || worker || ' was lost.'"
+# Conditional upsert: only a higher watermark renews a job. A running job keeps its worker; `finish`
+# sees the higher watermark and makes the job pending again.
 ENQUEUE = (
     "INSERT INTO jobs (scope, kind, key, status, token, worker, retries_left, error, watermark, "
     "done_watermark) VALUES (?, ?, ?, 'pending', '', '', 3, '', ?, 0) "
@@ -56,6 +58,7 @@ class SQLJobs:
         numbers = None if scopes is None else self._store.numbers(scopes)
         if numbers == []:
             return None
+        # None means no restriction; an empty list matches nothing.
         these = [("kind", kinds), ("scope", numbers), ("key", keys)]
         condition = " AND ".join(
             f"{column} IN ({marks(only)})" for column, only in these if only is not None
@@ -119,7 +122,7 @@ class SQLJobs:
         )
         values = (kind, before, *(numbers or ()))
         if numbers == [] or not self._store.read(numbers, f"SELECT 1 {old} LIMIT 1", values):
-            # Nearly always, and then nothing is written.
+            # The common case; checked with a read so that no write lock is taken.
             return 0
         return len(
             self._store.transact(
@@ -149,6 +152,7 @@ class SQLJobs:
         numbers = self._store.numbers((job.scope,))
         if not numbers:
             raise NotFound(f"No job {job.kind} {job.key!r} in scope '{job.scope}'.")
+        # The token is new for each lease, so a worker that lost its lease cannot touch the job.
         held = "scope = ? AND kind = ? AND key = ? AND token = ? AND status = 'running'"
         sql = (
             f"UPDATE jobs SET {change} WHERE {held}{f' AND {extra}' if extra else ''} RETURNING key"
@@ -177,6 +181,7 @@ class SQLJobWrites:
 
     def finish(self, job: Job) -> None:
         rows = self._rows.execute(
+            # A watermark that grew while the job ran means new work: pending again instead of done.
             "UPDATE jobs SET status = CASE WHEN watermark > ? THEN 'pending' ELSE 'done' END, "
             "token = '', worker = '', lease_until = NULL, error = '', done_watermark = ? "
             "WHERE scope = ? AND kind = ? AND key = ? AND token = ? AND status = 'running' "
@@ -208,8 +213,8 @@ def _give_up_lost(
     wanted: Clause,
     now: Micros,
 ) -> None:
-    """Ends the jobs whose worker was lost on their last try; they would look as if they were
-    running for ever.
+    """Fail jobs whose worker was lost on the last try; otherwise they would look running
+    forever.
     """
     condition, values = wanted
     execute(
@@ -229,17 +234,18 @@ def _take_due(
     hold: tuple[str, str, Micros],
     dialect: Dialect,
 ) -> Rows:
-    """Takes one job for the token, worker and time in `hold`, and returns its row."""
+    """Lease one due job with the token, worker and expiry in `hold`, and return its row."""
     condition, values = wanted
     return execute(
+        # Materialised, so that the row is chosen and locked exactly once.
         f"WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs WHERE {condition} AND "
         "retries_left > 0 AND "
         "((status IN ('pending', 'error') AND coalesce(retry_at, 0) <= ?) OR "
         "(status = 'running' AND lease_until <= ?)) "
         f"ORDER BY coalesce(retry_at, 0), scope, kind, key LIMIT 1{dialect.skip_locked}) "
         "UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ?, "
-        # A lease that ran out is a try that failed, or a job that kills its worker would come back
-        # for ever.
+        # An expired lease counts as a failed try, or a job that kills its worker would be retried
+        # forever.
         f"error = CASE WHEN status = 'running' THEN {LOST} ELSE error END, "
         "retries_left = CASE WHEN status = 'running' THEN retries_left - 1 ELSE retries_left END "
         "FROM due "

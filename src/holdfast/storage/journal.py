@@ -1,8 +1,7 @@
-"""Rows that change inside one transaction, each change with its entry in the journal, on every SQL
-backend.
+"""Row changes inside one transaction, each with its journal entry, on every SQL backend.
 
-A backend gives its statements, new numbers, and how a memory enters and leaves its full-text index.
-What the rows mean is none of this file's business, but for memories, which have words to index.
+A backend supplies statements, new numbers, and full-text indexing. This module does not interpret
+rows, except memories, whose text is indexed.
 """
 
 from __future__ import annotations
@@ -45,20 +44,18 @@ INSERT_EVENT = (
 )
 PURGED = "purged"
 Indexed = tuple[int, int, Sequence[str], bool]
-"""A memory for the full-text index: its `seq`, its scope's number, its terms, whether it is
+"""A memory for the full-text index: its `seq`, its scope number, its terms, whether it is
 active.
 """
 PAGE = 500  # values per statement
 
 
 class JournalledRows(ABC):
-    """One transaction's rows: read, put, changed and deleted, with the scopes they belong to and
-    what is counted.
-    """
+    """The rows of one transaction: reads, inserts, updates and deletes, with scopes and totals."""
 
     dialect: Dialect
     keeps_seqs = True
-    """Whether a restored memory may have a number of the caller's choice."""
+    """Whether a restored memory may keep a given number."""
 
     def __init__(
         self,
@@ -70,12 +67,14 @@ class JournalledRows(ABC):
         self.damages = Damages()
         """The damaged rows that this transaction has met and left out."""
         self.execute = statements
-        # The numbers of scopes that the store has met: a scope keeps its number for ever.
+        # Scope numbers the store already knows; a scope keeps its number forever.
         self._remembered = remembered
         self._numbers: dict[Scope, int] = {}
         self._names: dict[int, Scope] = {}
         self._totals: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+        # Buffered entries, written in one batch before the commit or before a journal read.
         self._entries: list[tuple[Any, ...]] = []
+        # By source, then by scope number and id: the row at the start of the transaction.
         self._touched: dict[str, dict[tuple[int, str], dict[str, Any] | None]] = defaultdict(dict)
         self._unsaid: tuple[str, str] | None = (
             None  # the row whose change comes with entries of its own
@@ -83,28 +82,27 @@ class JournalledRows(ABC):
 
     @abstractmethod
     def new_seqs(self, count: int) -> Sequence[int]:
-        """Numbers for new memories, rising, that no memory has had before."""
+        """Ascending numbers for new memories, never used before."""
 
     @abstractmethod
     def index(self, memories: Sequence[Indexed]) -> None:
-        """Puts new memories into the full-text index."""
+        """Add memories to the full-text index."""
 
     @abstractmethod
     def unindex(self, memory: Indexed) -> None:
-        """Takes a memory out of the full-text index."""
+        """Remove a memory from the full-text index."""
 
     @abstractmethod
     def clear_index(self, number: int, entries: int) -> None:
-        """Takes a scope's memories out of the full-text index, and tells caches that its vectors
-        are gone.
+        """Remove a scope from the full-text index and invalidate cached vectors.
 
-        `entries` is how many entries of the journal go with them, so that they are not taken for
-        lost.
+        `entries` is the number of journal entries deleted with it, so that the health check does
+        not report them as missing.
         """
 
     @abstractmethod
     def storable(self, noun: str) -> AbstractContextManager[None]:
-        """Inside, a row that the database refuses is InvalidInput."""
+        """Context in which a row rejected by the database raises InvalidInput."""
 
     def note_appended(  # noqa: B027
         self,
@@ -112,9 +110,9 @@ class JournalledRows(ABC):
         session: str,
         position: int,
     ) -> None:
-        """Notes the last message that this transaction appended, which no journal tells of.
+        """Record the last message appended by this transaction, which leaves no journal entry.
 
-        Only a backend that must find out later whether it was committed has a use for it.
+        Only a backend that must find out later whether the commit succeeded needs it.
         """
 
     @abstractmethod
@@ -125,9 +123,7 @@ class JournalledRows(ABC):
         terms: int,
         entries: int,
     ) -> None:
-        """Adds to a scope's running totals: active memories, their terms, entries of the
-        journal.
-        """
+        """Add to a scope's running totals: active memories, their terms, journal entries."""
 
     # Reading, as tables do
 
@@ -137,22 +133,22 @@ class JournalledRows(ABC):
         sql: str,
         values: Sequence[Any] = (),
     ) -> Rows:
-        """Runs one SELECT inside this transaction, which sees the scopes that it has met."""
+        """Run one SELECT inside this transaction, which sees the scopes it has used."""
         return self.execute(sql, values)
 
     def numbers(self, scopes: Sequence[Scope]) -> list[int]:
-        """The numbers of the scopes that exist. Reading from a scope never creates it."""
+        """Numbers of the scopes that exist. Reading from a scope never creates it."""
         found = (self.known(scope) for scope in dict.fromkeys(scopes))
         return [number for number in found if number]
 
     def memories(self, rows: Rows) -> Memories:
-        """The memories of rows read as SELECT_MEMORY; damaged ones are left out and noted."""
+        """Decode rows read as SELECT_MEMORY; damaged ones are skipped and recorded."""
         return self.damages.sound(rows, lambda row: memory_from(row, self.scope_of))
 
     # Scopes
 
     def number(self, scope: Scope) -> int:
-        """The number of a scope in this store; a new scope gets one."""
+        """Return the number of a scope; creates the scope if it is new."""
         if not self.known(scope):
             ((number,),) = self.execute(
                 "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) RETURNING number",
@@ -162,7 +158,7 @@ class JournalledRows(ABC):
         return self._numbers[scope]
 
     def known(self, scope: Scope) -> int:
-        """The number of a scope, or 0, which no scope has: reading never makes one."""
+        """Return the number of a scope, or 0, which no scope has. Never creates the scope."""
         if scope not in self._numbers and (
             number := self._remembered.get(scope) or self._found(scope)
         ):
@@ -180,28 +176,28 @@ class JournalledRows(ABC):
         return self._names[number]
 
     def scopes_met(self) -> Collection[tuple[Scope, int]]:
-        """The scopes that this transaction has seen or made, and their numbers."""
+        """Scopes that this transaction has read or created, with their numbers."""
         return self._numbers.items()
 
     def close(self) -> None:
-        """Writes the journal and what the transaction counted; the last thing before the commit."""
+        """Write the journal and the totals; the last step before the commit."""
         self.write_journal()
         for number, totals in self._totals.items():
             self.add_totals(number, *totals)
         self._totals.clear()
 
     def drop_entries(self) -> None:
-        """Forgets the entries kept back so far: what they tell of was erased with its scope."""
+        """Discard buffered entries: what they describe was erased with its scope."""
         self._entries = []
 
     def add_entries(self, number: int, entries: Sequence[tuple[Any, ...]]) -> None:
-        """Adds entries as another store wrote them."""
+        """Add entries verbatim, as another store or an older version wrote them."""
         self._entries += entries
         self.count_totals(number, 0, 0, len(entries))
 
     @contextmanager
     def silent(self, noun: str, target: str) -> Iterator[None]:
-        """Inside, what happens to a row is not journalled: its entries are here already."""
+        """Suppress journalling of one row inside the block: its entries already exist."""
         before, self._unsaid = self._unsaid, (noun, target)
         try:
             yield
@@ -209,8 +205,8 @@ class JournalledRows(ABC):
             self._unsaid = before
 
     def write_journal(self) -> None:
-        """Writes the entries kept back so far: together they cost less, and only undo and purge
-        ever read them.
+        """Flush the buffered entries. Batching is cheaper, and only undo and purge read them
+        earlier.
         """
         if self._entries:
             self.execute.many(INSERT_EVENT, self._entries)
@@ -287,7 +283,7 @@ class JournalledRows(ABC):
         scope: Scope,
         values: Mapping[str, Any],
     ) -> str | None:
-        """What a row points to and is not there, or None."""
+        """Return the first id that a row refers to and that does not exist, or None."""
         for column, other in POINTS_TO.get(table.noun, ()):
             sql = f"SELECT 1 FROM {other.name} WHERE scope = ? AND id = ?"
             if not self.execute(sql, (self.known(scope), values[column])):
@@ -300,9 +296,7 @@ class JournalledRows(ABC):
         number: int,
         rows: Sequence[Mapping[str, Any]],
     ) -> None:
-        """Inserts rows, one or more that all have the same columns, without a word in the
-        journal.
-        """
+        """Insert one or more rows with the same columns, without journal entries."""
         if table is MEMORIES:
             self._insert_memories(number, rows)
             return
@@ -318,7 +312,7 @@ class JournalledRows(ABC):
         )
 
     def _insert_memories(self, number: int, rows: Sequence[Mapping[str, Any]]) -> None:
-        # A removed row comes back under its old number.
+        # A restored row keeps its old number; only the others get new ones.
         old = [row["seq"] for row in rows if row.get("seq")]
         new = iter(self.new_seqs(len(rows) - len(old)) if len(old) < len(rows) else ())
         values = []
@@ -336,6 +330,8 @@ class JournalledRows(ABC):
         self.execute.many(INSERT_MEMORY, values)
         self.index(indexed)
         if old:
+            # Restored memories have no vectors yet, so the embedding watermark must fall below
+            # them.
             first = min(old)
             self.execute(
                 "UPDATE embedded SET seq = ? WHERE scope = ? AND seq >= ?",
@@ -358,9 +354,7 @@ class JournalledRows(ABC):
         memory: Mapping[str, Any],
         before: dict[str, Any] | None,
     ) -> None:
-        """Notes a memory that this transaction adds, changes or removes, with what it was before
-        the first time.
-        """
+        """Record that a memory changes, with its state before the first change."""
         self._touched[memory["source"] or ""].setdefault((number, memory["id"]), before)
 
     def _terms(self, values: Mapping[str, Any]) -> list[str]:
@@ -386,7 +380,7 @@ class JournalledRows(ABC):
         row: dict[str, Any],
         wanted: Mapping[str, Any],
     ) -> None:
-        """Gives a row, which is as `row` says, the values that are wanted."""
+        """Update a row, currently equal to `row`, to the wanted values; a no-op leaves no entry."""
         changes = {column: value for column, value in wanted.items() if row[column] != value}
         if not changes:
             return
@@ -402,10 +396,11 @@ class JournalledRows(ABC):
         if table is MEMORIES:
             self.note_touched(number, row, row)
             self._reindex(number, row, row | changes)
-            # A damaged text that another store had whole.
+            # Text is immutable; only a sync that replaces damaged text gets here.
             if "content" in changes:
                 sql = "UPDATE memories SET content_hash = ? WHERE scope = ? AND id = ?"
                 self.execute(sql, (content_hash(changes["content"]), number, row["id"]))
+        # Observed columns (use counts, last activity) are stored but never journalled.
         told = {column: value for column, value in changes.items() if column not in table.observed}
         if told:
             before = {column: row[column] for column in told}
@@ -417,13 +412,12 @@ class JournalledRows(ABC):
         before: dict[str, Any],
         after: dict[str, Any],
     ) -> None:
-        """Keeps the full-text index and the totals true when a memory's status, title, tags or text
-        change.
-        """
+        """Update the full-text index and totals when status, title, tags or text change."""
         if all(
             before[column] == after[column] for column in ("status", "title", "tags", "content")
         ):
             return
+        # The stored length, not one computed from the old text: the totals were built from it.
         ((seq, old_length),) = self.execute(
             "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, after["id"])
         )
@@ -449,6 +443,7 @@ class JournalledRows(ABC):
         number = self.number(scope)
         condition = "".join(f" AND {column} = ?" for column in table.key)
         if table is MEMORIES:
+            # The image in the journal holds the number, so that undo restores the memory under it.
             ((row["seq"], length),) = self.execute(
                 "SELECT seq, terms FROM memories WHERE scope = ? AND id = ?", (number, key[0])
             )
@@ -460,7 +455,7 @@ class JournalledRows(ABC):
         self.journal_change(number, table.noun, self.target_of(table, row), row, None)
 
     def target_of(self, table: Table, row: Mapping[str, Any]) -> str:
-        """How the journal names a row: a memory by its id, anything else by its key."""
+        """How the journal names a row: a memory by id, anything else by its key as JSON."""
         return row["id"] if table is MEMORIES else to_json([row[column] for column in table.key])
 
     def journal_change(

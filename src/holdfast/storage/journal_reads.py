@@ -1,4 +1,4 @@
-"""Entries of the journal, read through a store or inside a transaction."""
+"""Read journal entries through a store or inside a transaction."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def read_events(
         if value is not None:
             condition = f"{condition} AND {column}"
             values.append(value)
+    # Only memories are named by a bare id; the same text could be another noun's key.
     if target is not None:
         condition += " AND noun = 'memory'"
     direction = "DESC" if order == "newest" else "ASC"

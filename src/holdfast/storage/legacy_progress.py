@@ -1,7 +1,7 @@
-"""Marks of progress as version 0.1.0 wrote them: in the row of a session, and so in old journals.
+"""Progress marks in the format of version 0.1.0: inside the session row, and so in old journals.
 
-Tables are migrated when a store is opened (`0008_progress.sql`). This is for what comes in later:
-an old run that is undone, and a bundle that 0.1.0 exported.
+Opening a store migrates its tables (`0008_progress.sql`). This module handles what arrives later:
+undo of an old run, and import of a bundle that 0.1.0 exported.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 from ..types import Micros, Progress, Scope
 
-# What the migration writes into the journal; the SQL files say the same.
+# Must equal what the SQL migration writes into the journal, so that both are recognised as one run.
 RUN = "migrate-0008"
 ACTOR = "holdfast"
 MIGRATE = "migrate"
 
 
 def is_legacy(row: Mapping[str, Any]) -> bool:
-    """Whether an exported session was written by 0.1.0, which always gave it an outcome."""
+    """Whether 0.1.0 exported this session; it always wrote an outcome."""
     return "outcome" in row
 
 
@@ -30,11 +30,12 @@ def legacy_marks(
     *,
     at: Micros,
 ) -> dict[str, Progress]:
-    """The marks in the row of a session, or in a part of it, by sink.
+    """Progress marks in a session row, or in a partial image of one, by sink.
 
-    `at` is when turns were considered, which 0.1.0 did not write down.
+    `at` is the time for the `facts` mark, for which 0.1.0 stored none.
     """
     metadata = image.get("metadata") or {}
+    # A journal image holds the column as JSON text; an exported row holds the object.
     if isinstance(metadata, str):
         metadata = json.loads(metadata)
     found = {

@@ -1,7 +1,6 @@
-"""Vectors of a scope as one matrix in memory: exact search, many times faster than reading them
-from the file.
+"""The vectors of a scope as one in-memory matrix: exact search without reading the file.
 
-It is built from the store and follows the journal, so that other processes' writes are seen.
+Built from the store and kept current by the journal, so that it sees writes of other processes.
 """
 
 from __future__ import annotations
@@ -21,9 +20,7 @@ ABSENT = -2.0  # below any cosine
 
 
 class Matrix:
-    """The active vectors of one scope and model, in a growing array; what is no longer active is
-    masked.
-    """
+    """Active vectors of one scope and model in a growing array; inactive ones are masked."""
 
     def __init__(
         self,
@@ -33,7 +30,7 @@ class Matrix:
         model: int,
         scope: int,
     ) -> None:
-        # A thread may search while another one brings the rows up to date.
+        # One thread may search while another refreshes the rows.
         self._lock = threading.Lock()
         self._newest = newest
         self._removed = dialect.field("e.before", "seq")
@@ -42,6 +39,7 @@ class Matrix:
         self._fill(read)
 
     def _fill(self, read: Read) -> None:
+        # Read before the vectors: a write in between is then read again, not missed.
         self._event, self._vector, self._drops = self._newest(read, self._scope)
         rows = read(
             "SELECT v.seq, v.vector FROM vectors v JOIN memories m ON m.scope = v.scope AND m.seq "
@@ -57,18 +55,20 @@ class Matrix:
 
     @property
     def size(self) -> int:
-        """What it occupies, in bytes."""
+        """Size in bytes."""
         return int(self._vectors.nbytes + self._seqs.nbytes)
 
     def refresh(self, read: Read) -> None:
-        """Follows what was written since, by this process or another."""
+        """Apply what this or another process has written since."""
         event, vector, drops = self._newest(read, self._scope)
         if (event, vector, drops) == (self._event, self._vector, self._drops):
             return
         with self._lock:
+            # Dropped vectors leave no journal entries, so only a full reload is safe.
             if drops != self._drops:
                 self._fill(read)
                 return
+            # In this order: `_take_new` sets the state of replaced vectors last.
             self._drop_inactive(read)
             self._take_new(read)
             self._event = event
@@ -108,7 +108,7 @@ class Matrix:
         self._append(fresh)
 
     def _restored(self, read: Read) -> dict[int, bytes]:
-        """Vectors of memories that became active again and were not in the matrix."""
+        """Vectors of memories that are active again and were not in the matrix."""
         rows = read(
             "SELECT DISTINCT v.seq, v.vector FROM events e JOIN memories m ON m.scope = e.scope "
             "AND m.id = e.target "
@@ -125,6 +125,7 @@ class Matrix:
         end = len(self._place) + len(fresh)
         added = unpack(list(fresh.values()))
         if end > len(self._seqs):
+            # Exact size for the first fill; a quarter more later, so that appends are amortised.
             self._grow(end if not start else end * 5 // 4, added.shape[1])
         self._place.update({seq: start + offset for offset, seq in enumerate(fresh)})
         self._seqs[start:end] = list(fresh)
@@ -152,9 +153,7 @@ class Matrix:
         limit: int,
         hidden: set[int],
     ) -> list[tuple[int, float]]:
-        """The best `limit` rows that are alive and not hidden, best first, ties in insertion
-        order.
-        """
+        """Best `limit` active rows that are not hidden, best first, ties in insertion order."""
         with self._lock:
             used = len(self._place)
             if not used or self._vectors.shape[1] != len(vector):
@@ -166,17 +165,18 @@ class Matrix:
             return top(self._seqs[:used], scores, limit)
 
     def vectors(self, seqs: Sequence[int]) -> dict[int, Floats]:
-        """The vectors of those of these memories that are active here."""
+        """Vectors of those of these memories that are active here."""
         with self._lock:
             places = {seq: self._place[seq] for seq in seqs if seq in self._place}
             return {
+                # A copy: a refresh may overwrite the row after the lock is released.
                 seq: self._vectors[place].copy()
                 for seq, place in places.items()
                 if self._alive[place]
             }
 
     def similarities(self, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
-        """How near to a vector those of these memories are that are active here."""
+        """Cosine similarity to a vector of those of these memories that are active here."""
         with self._lock:
             known = [seq for seq in seqs if seq in self._place and self._alive[self._place[seq]]]
             if not known or self._vectors.shape[1] != len(vector):
@@ -197,10 +197,12 @@ def top(
     scores: Floats,
     limit: int,
 ) -> list[tuple[int, float]]:
-    """The `limit` best of parallel arrays, best first, ties by `seq`; what is ABSENT stays out."""
+    """Best `limit` entries of parallel arrays, best first, ties by `seq`; ABSENT ones are left
+    out.
+    """
     if limit < len(scores):
-        # Everything that ties with the last one in must take part, or the order on ties would
-        # depend on luck.
+        # Keep everything that ties with the last place, or the order of ties would depend on the
+        # partition.
         floor = np.partition(scores, -limit)[-limit]
         keep = np.flatnonzero(scores >= floor)
         seqs = seqs[keep]

@@ -1,7 +1,7 @@
-"""The matrices that a process keeps, one for each scope and model that it asks again and again.
+"""The matrices of a process, one for each scope and model that is queried repeatedly.
 
-A cache and nothing more: built the second time a scope is asked, so that a one-shot command pays
-neither for it nor for numpy, and dropped when space is short.
+Only a cache: built on the second query of a scope, so that a one-shot command pays neither for it
+nor for numpy, and evicted when memory is short.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CACHE_BYTES = (
 
 
 class Matrices:
-    """The matrices of a process, least recently used out first."""
+    """Matrices of a process, evicted least recently used first."""
 
     def __init__(self, newest: Newest, dialect: Dialect) -> None:
         self._newest = newest
@@ -39,7 +39,7 @@ class Matrices:
         model: int,
         scope: int,
     ) -> Matrix | None:
-        """An up-to-date matrix, or None the first time, or when it would not fit."""
+        """Return an up-to-date matrix; None on the first query, or when it would not fit."""
         key = (model, scope)
         with self._lock:
             matrix = self._held.get(key)
@@ -47,7 +47,7 @@ class Matrices:
                 if key not in self._asked or self._too_big(read, key):
                     self._asked.add(key)
                     return None
-                # Numpy waits for what is worth it.
+                # Deferred import: numpy loads only when a matrix is worth building.
                 from .matrix_cache import Matrix  # noqa: PLC0415
 
                 matrix = self._held[key] = Matrix(read, self._newest, self._dialect, model, scope)
@@ -64,7 +64,7 @@ class Matrices:
         scope: int,
         seqs: Sequence[int],
     ) -> dict[int, Vector]:
-        """What the matrix of a scope, if it is at hand, knows of these memories' vectors."""
+        """Vectors of these memories, as far as a cached matrix has them."""
         with self._lock:
             matrix = self._at_hand(read, model, scope)
             return {} if matrix is None else dict(matrix.vectors(seqs))
@@ -77,9 +77,7 @@ class Matrices:
         vector: Vector,
         seqs: Sequence[int],
     ) -> dict[int, float]:
-        """How near to a vector these memories are, as far as the matrix of their scope is at
-        hand.
-        """
+        """Cosine similarity of these memories, as far as a cached matrix has them."""
         with self._lock:
             matrix = self._at_hand(read, model, scope)
             return {} if matrix is None else matrix.similarities(vector, seqs)
@@ -90,7 +88,7 @@ class Matrices:
         model: int,
         scope: int,
     ) -> Matrix | None:
-        """The matrix of a scope as it is now, if there is one. Under the lock."""
+        """The refreshed matrix of a scope, if it is cached. The caller holds the lock."""
         matrix = self._held.get((model, scope))
         if matrix is not None:
             matrix.refresh(read)
@@ -106,6 +104,7 @@ class Matrices:
         return bool(size > CACHE_BYTES)
 
     def _trim(self) -> None:
+        # The last matrix always stays, because it is the one in use.
         while (
             len(self._held) > 1 and sum(matrix.size for matrix in self._held.values()) > CACHE_BYTES
         ):

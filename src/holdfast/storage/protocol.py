@@ -1,7 +1,12 @@
-"""The promises a store keeps. A backend keeps all of them or is not one.
+"""The storage protocol: what every backend must guarantee.
 
-`holdfast.testing` turns each promise into a test; a new backend passes when that suite does.
-Ranking is not decided here: a store returns ordered candidates, `search/` decides what they mean.
+Atomicity: `Store.write` commits all changes of a transaction, with their journal entries, or none.
+Ordering: `seq` grows with insertion, and every listed order is total, so that pages and ties are
+deterministic. Filtering: a `Filter` is applied before any limit. Isolation: a call never sees or
+changes rows outside the scopes it names.
+
+`holdfast.testing` turns each guarantee into a test; a new backend is done when that suite passes. A
+store does not rank: it returns ordered candidates, and `retrieval/` decides what they mean.
 """
 
 from __future__ import annotations
@@ -47,14 +52,15 @@ Ranked = list[tuple[int, float]]
 Order = Literal["newest", "oldest", "latest", "earliest"]
 EventOrder = Literal["newest", "oldest"]
 ITEMS = "langgraph"
-"""The source of memories that are items of LangGraph's store; their metadata names the namespace
-they are in.
-"""
+"""Source of memories that are items of LangGraph's store; their metadata holds the namespace."""
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Which memories may be found. It narrows the candidates before any limit is taken."""
+    """Which memories a query may return. A backend applies it before any limit.
+
+    Raises ScopeError when no scope is given: there is no query over all scopes.
+    """
 
     scopes: tuple[Scope, ...]
     kinds: tuple[Kind, ...] = ()
@@ -63,24 +69,20 @@ class Filter:
     tags: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     excluded_sessions: tuple[str, ...] = ()
-    """Neither what was said in these nor what was learned from them, which names them in its
-    metadata.
-    """
+    """Exclude the turns of these sessions and the memories whose metadata names one of them."""
     authors: tuple[str, ...] = ()
     since: Micros | None = None
     until: Micros | None = None
     valid_at: Micros | None = None
     as_of: Micros | None = None
     consolidated: bool | None = None
-    """Whether consolidation has been over them; None: either."""
+    """Whether consolidation has processed the memory; None for either."""
     unenriched: bool = False
-    """Whether only those that have had no second look for entities."""
+    """Only memories that the second entity pass has not processed yet."""
     namespace: tuple[str, ...] | None = None
-    """Only items of LangGraph's store, in this namespace or below it; with no labels, all of its
-    items.
-    """
+    """Only LangGraph items in this namespace or below it; an empty tuple matches all items."""
     ended_by: Micros | None = None
-    """Only what is active and was valid until then, or until earlier."""
+    """Only active memories whose validity ended at or before this time."""
 
     def __post_init__(self) -> None:
         if not self.scopes:
@@ -88,7 +90,7 @@ class Filter:
 
     @property
     def narrow(self) -> bool:
-        """Whether it asks for more than 'active in these scopes and valid now'."""
+        """Whether the filter asks for more than "active in these scopes and valid now"."""
         return self.statuses != ("active",) or any(
             (
                 self.kinds,
@@ -109,8 +111,8 @@ class Filter:
 
 
 class Corpus(NamedTuple):
-    """What a word's rarity is measured against: the active memories of the scopes that were
-    asked.
+    """Term statistics over the active memories of the queried scopes, for inverse document
+    frequency.
     """
 
     size: int
@@ -119,7 +121,7 @@ class Corpus(NamedTuple):
 
 
 class Author(NamedTuple):
-    """Who writes, in which run, at what time. All changes of one transaction share it."""
+    """Who writes, in which run and when. All changes of one transaction share it."""
 
     actor: str
     run: str
@@ -128,14 +130,14 @@ class Author(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What a language model was asked: how many times, and how many tokens went there and back."""
+    """Use of a language model: number of calls, and tokens of prompts and answers together."""
 
     calls: int = 0
     tokens: int = 0
 
 
 class Finding(NamedTuple):
-    """One thing the check-up found: where, what, and whether a repair can mend it."""
+    """One problem found by the health check: where, what, and whether a repair can fix it."""
 
     check: str
     detail: str
@@ -143,9 +145,7 @@ class Finding(NamedTuple):
 
 
 class Met(NamedTuple):
-    """How far one store has read the journal of another: the last entry's number and run, and when
-    that was.
-    """
+    """Sync position in another store's journal: number and run of the last entry read, and when."""
 
     seq: int = 0
     run: str = ""
@@ -154,21 +154,19 @@ class Met(NamedTuple):
 
 @dataclass
 class Adopted:
-    """What was taken in from another store: how many things by noun, and what may want a second
-    look.
-    """
+    """Result of applying another store's changes: counts by noun, and rows that need follow-up."""
 
     count: Counter[str] = field(default_factory=Counter)
     things: set[tuple[str, str]] = field(default_factory=set)
-    """Noun and target of each of them: the journal speaks of it from now on."""
+    """Noun and target of each applied row; this store's journal now covers them."""
     memories: list[str] = field(default_factory=list)
-    """Ids of memories that were not here before."""
+    """Ids of memories that are new here."""
     edges: list[tuple[Any, ...]] = field(default_factory=list)
-    """Source, target and relation of links that came or changed."""
+    """Source, target and relation of edges that were added or changed."""
     erased: list[Memory] = field(default_factory=list)
-    """Memories that were erased here because they were erased there; others may quote them."""
+    """Memories erased here because the other store erased them; other rows may still quote them."""
     sessions: list[str] = field(default_factory=list)
-    """Ids of sessions that were erased likewise."""
+    """Ids of sessions erased for the same reason."""
 
 
 Findings = list[Finding]
@@ -177,11 +175,10 @@ Entities = list[Entity]
 
 
 class ErasureTarget(NamedTuple):
-    """A place where bytes of what was purged may lie: whether they are gone, and if not, what makes
-    them go.
+    """A place that may still hold bytes of purged rows, and whether it is clean.
 
-    `pending` is what another try can clean; `beyond` is what the store cannot clean, or has a
-    reason to keep.
+    `pending` means that another try can clean it; `beyond` that the store cannot clean it, or keeps
+    it for a reason, which `detail` gives.
     """
 
     name: str
@@ -190,40 +187,36 @@ class ErasureTarget(NamedTuple):
 
 
 Places = list[ErasureTarget]
-# Seconds that each step of cleaning up waits for who is reading or writing.
+# Seconds that each cleaning step waits for concurrent readers and writers.
 WAIT = 10.0
 
 
 BEHIND = "!"
-"""Before the hash of a file: its memory was changed by a sync since, and the file does not say so
+"""Prefix of a file's hash: a sync has changed its memory, and the file has not been rewritten
 yet.
 """
 
 
 class KnownFile(NamedTuple):
-    """A file as it was when it was last read: where it is, which memory it holds, and by what a
-    change is told.
+    """A file as it was last read: its path, its memory, and what change detection compares.
 
-    A tuple, because ten thousand of them are looked at before each recall.
+    A tuple, because recall compares up to ten thousand of them.
     """
 
     root: str
-    """The folder that is followed."""
+    """The watched folder."""
     path: str
-    """Where the file is in it; text that UTF-8 can hold, as all of these."""
+    """Path relative to the root; like all text here, encodable as UTF-8."""
     memory: str
-    """The id of the memory whose file it is; empty for a source that many memories were read
-    from.
-    """
+    """Id of the memory stored in this file; empty for a source that produced many memories."""
     size: int
     mtime: int
-    """When it was last changed, in nanoseconds, as its file system says."""
+    """Modification time in nanoseconds, as reported by the file system."""
     hash: str
-    """SHA-256 of its bytes, in hexadecimal digits.
+    """SHA-256 of the content, in hexadecimal.
 
-    A folder that is followed is itself noted, in the root "". Its hash may be a seal, by which
-    whoever follows it knows that nothing in it has changed; whatever is noted or forgotten of a
-    file in it takes the seal away.
+    A watched folder has a row of its own, under the root "". Its hash may be a seal that says that
+    nothing in the folder has changed; adding or dropping a file of the folder removes the seal.
     """
 
 
@@ -231,7 +224,7 @@ KnownFiles = list[KnownFile]
 
 
 class EntityReads(Protocol):
-    """Who and what memories mention, found by every name they go by."""
+    """Entities that memories mention, looked up by any of their names."""
 
     def list(
         self,
@@ -241,16 +234,17 @@ class EntityReads(Protocol):
         types: Sequence[str] = (),
         limit: int | None = None,
     ) -> Entities:
-        """Entities with their aliases and the number of active memories that mention them, most
-        mentioned first.
+        """Entities with aliases and number of active memories that mention them, most mentioned
+        first.
 
-        Equally mentioned ones come in the order of their names. `names` are folded, and match whole
-        names and aliases only: Ann is not Joanna. Without `names` or `types`, any will do.
+        Ties are ordered by name. `names` must be folded and match whole names and aliases only:
+        "Ann" does not match "Joanna". Without `names` or `types`, all entities match.
         """
 
     def get(self, scope: Scope, id: str) -> Entity | None:
-        """The entity with this id, with aliases and number of mentions as in `list`, or
-        None. Inside a transaction its mentions are not counted.
+        """Return the entity with this id, with aliases and mention count as in `list`, or None.
+
+        Inside a transaction, mentions are not counted.
         """
 
     def mentioning(
@@ -261,18 +255,19 @@ class EntityReads(Protocol):
         limit: int | None = None,
         statuses: Sequence[Status] | None = ("active",),
     ) -> Memories:
-        """The memories of these statuses, or of any, that mention an entity, the latest stored
-        first.
+        """Memories that mention an entity, newest first, with these statuses or, for None, with
+        any.
         """
 
     def mentions_of(self, scope: Scope, memories: Sequence[str]) -> dict[str, Names]:
-        """The ids of the entities that each of these memories mentions, in order; those without any
-        are left out.
+        """Map each of these memories to the sorted ids of the entities it mentions.
+
+        Memories without mentions are left out.
         """
 
 
 class EntityTable(EntityReads, Protocol):
-    """The same inside a transaction."""
+    """Entities inside a transaction."""
 
     def named(
         self,
@@ -280,17 +275,18 @@ class EntityTable(EntityReads, Protocol):
         folded_name: str,
         type: str,
     ) -> Entity | None:
-        """The entity of a type that goes by a folded name, or None. Its mentions are not counted.
+        """Return the entity of this type with this folded name, or None; mentions are not counted.
 
-        Whose own name it is comes before whose alias it is, and the oldest before the others.
+        A match on the entity's own name wins over an alias, then the oldest entity wins.
         """
 
     def put(self, entity: Entity) -> None:
-        """Adds an entity with its names, or makes the stored one equal to this."""
+        """Insert an entity with its names, or update the stored one to equal it."""
 
     def remove(self, entity: Entity) -> None:
-        """Takes an entity out, with its names and mentions; the journal keeps them. NotFound when
-        it is not there.
+        """Delete an entity with its names and mentions; the journal keeps them for undo.
+
+        Raises NotFound when the entity does not exist.
         """
 
     def mention(
@@ -300,8 +296,9 @@ class EntityTable(EntityReads, Protocol):
         entity: str,
         memory: str,
     ) -> None:
-        """Notes that a memory mentions an entity; noting it twice equals once. NotFound when one is
-        not there.
+        """Record that a memory mentions an entity. Idempotent.
+
+        Raises NotFound when the memory or the entity does not exist.
         """
 
     def unmention(
@@ -311,14 +308,14 @@ class EntityTable(EntityReads, Protocol):
         entity: str,
         memory: str,
     ) -> None:
-        """Takes back that a memory mentions an entity; where it does not, nothing happens."""
+        """Delete the mention of an entity by a memory. Idempotent."""
 
 
 class SessionReads(Protocol):
     """Sessions, and the messages that an agent logged in them."""
 
     def get(self, scope: Scope, id: str) -> Session | None:
-        """The session with this id, or None."""
+        """Return the session with this id, or None."""
 
     def list(
         self,
@@ -327,8 +324,8 @@ class SessionReads(Protocol):
         open_only: bool = False,
         active_since: Micros | None = None,
     ) -> Sessions:
-        """Sessions, the most recently active first; with `active_since`, those that were active
-        then or later.
+        """Sessions, most recently active first; with `active_since`, those active at that time
+        or later.
         """
 
     def messages(
@@ -338,26 +335,28 @@ class SessionReads(Protocol):
         *,
         last: int | None = None,
     ) -> Messages:
-        """The messages of a session in order; with `last`, only that many from its end."""
+        """Messages of a session in order; with `last`, only that many from the end."""
 
     def message_counts(self, scope: Scope, sessions: Sequence[str]) -> dict[str, int]:
-        """How many messages these sessions have; those without any are left out."""
+        """Number of messages by session; sessions without messages are left out."""
 
 
 class StoreSessions(SessionReads, Protocol):
-    """The same in a store."""
+    """Sessions of a store, outside a transaction."""
 
     def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
-        """Sessions that have ended, hold turns, and went on since the sink `summary` has read them,
-        oldest activity first. None: of all scopes, which needs rights of upkeep.
+        """Ended sessions with turns that the `summary` sink has not fully read, oldest activity
+        first.
+
+        None means all scopes, which requires maintenance rights.
         """
 
 
 class SessionTable(SessionReads, Protocol):
-    """The same inside a transaction."""
+    """Sessions inside a transaction."""
 
     def put(self, session: Session) -> None:
-        """Adds a session, or makes the stored one equal to this."""
+        """Insert a session, or update the stored one to equal it."""
 
     def go_on(
         self,
@@ -366,12 +365,13 @@ class SessionTable(SessionReads, Protocol):
         *,
         at: Micros,
     ) -> int | None:
-        """Notes that a session is active and says the position of its next turn; None unless it is
-        there and open.
+        """Update a session's last activity and return the position of its next turn.
+
+        Returns None when the session does not exist or has ended.
         """
 
     def next_position(self, scope: Scope, session: str) -> int:
-        """The position of the next turn of a session, from 0."""
+        """Return the position of the next turn of a session, counted from 0."""
 
     def memories(
         self,
@@ -380,11 +380,11 @@ class SessionTable(SessionReads, Protocol):
         *,
         named: bool = False,
     ) -> Memories:
-        """The memories that stand under a session's id, in any status, by position; quick at any
+        """Memories stored under a session's id, in any status, by position. Must be fast at any
         size.
 
-        With `named` also those that name the session in their metadata, oldest first. A record
-        names it as the session of its source.
+        With `named`, also those whose metadata names the session, oldest first; a record names it
+        as the session of its source.
         """
 
     def add_messages(
@@ -393,15 +393,17 @@ class SessionTable(SessionReads, Protocol):
         session: str,
         bodies: Sequence[Mapping[str, Any]],
     ) -> int:
-        """Appends messages to a session, in order, at the author's time; says how many it has now.
+        """Append messages to a session in order, at the author's time, and return its message
+        count.
 
-        Each is a JSON object: InvalidInput otherwise. NotFound when there is no such session. Not
-        journalled, and so not undone: messages are a log that only grows.
+        Messages are an append-only log: they are not journalled, and undo does not remove them.
+        Raises InvalidInput when a message is not a JSON object and NotFound when the session does
+        not exist.
         """
 
 
 class VectorTable(Protocol):
-    """Vectors of memories, by model."""
+    """Embeddings of memories, by model."""
 
     def get(
         self,
@@ -409,8 +411,9 @@ class VectorTable(Protocol):
         model: str,
         seqs: Sequence[int],
     ) -> dict[int, Vector]:
-        """The stored vectors of these memories; those without one, or of another scope, are left
-        out.
+        """Stored vectors of these memories, by `seq`.
+
+        Memories of other scopes or without a vector of `model` are left out.
         """
 
     def similarities(
@@ -420,8 +423,10 @@ class VectorTable(Protocol):
         vector: Vector,
         seqs: Sequence[int],
     ) -> dict[int, float]:
-        """How near these memories are to `vector`, by cosine; those without a vector of `model`, or
-        of another scope, are left out."""
+        """Cosine similarity of these memories to `vector`, by `seq`.
+
+        Memories of other scopes or without a vector of `model` are left out.
+        """
 
     def add(
         self,
@@ -429,15 +434,13 @@ class VectorTable(Protocol):
         model: str,
         vectors: Mapping[int, Vector],
     ) -> None:
-        """Stores vectors by `seq`; those of memories that are not in these scopes are dropped.
+        """Store vectors by `seq`; vectors of memories outside these scopes are dropped.
 
-        One model has one length.
+        All vectors of a model have the same length; raises DimensionMismatchError otherwise.
         """
 
     def drop(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
-        """Forgets a model's vectors, everywhere or in some scopes, and returns how many there
-        were.
-        """
+        """Delete a model's vectors, in all scopes or in some, and return how many there were."""
 
     def missing(
         self,
@@ -447,116 +450,108 @@ class VectorTable(Protocol):
         *,
         after: Memory | None = None,
     ) -> Memories:
-        """Memories that have no vector of `model` yet: durable kinds first, then newest first.
+        """Memories without a vector of `model`: durable kinds first, then newest first.
 
-        `after` is the last one of the batch before: whoever goes on behind it reads no memory
-        twice, so that all of a scope cost as many reads as it has memories, whatever the size of a
-        batch.
+        `after` is the last memory of the previous batch. Continuing after it never reads a memory
+        twice, so embedding a whole scope takes linear time at any batch size.
         """
 
     def behind(self, model: str, scopes: Sequence[Scope] | None = None) -> dict[Scope, int]:
-        """The scopes with memories that have no vector of `model` yet, each with its highest `seq`.
+        """Map each scope with memories that lack a vector of `model` to its highest `seq`.
 
-        Quick for any number of scopes, as long as few are behind. None: all scopes, which needs
-        rights of upkeep.
+        Must be fast for any number of scopes as long as few are behind. None means all scopes,
+        which requires maintenance rights.
         """
 
     def models(self, scopes: Sequence[Scope]) -> dict[str, bool]:
-        """The models that have vectors in these scopes, and whether every memory there has one.
-        Quick at any size.
+        """Models with vectors in these scopes, and whether they cover every memory there.
+
+        Must be fast at any size.
         """
 
     def dimensions(self, scopes: Sequence[Scope]) -> dict[str, int]:
-        """The models that have vectors in these scopes, and how long their vectors are."""
+        """Models with vectors in these scopes, and the length of their vectors."""
 
     def coverage(self, scopes: Sequence[Scope] | None = None) -> dict[str, int]:
-        """How many active memories have a vector, by model."""
+        """Number of active memories with a vector, by model."""
 
 
 class Erasure(Protocol):
-    """What removes for good. The journal's entries stay, without a word in them, so that nothing
-    that was erased comes back by an undo.
-    """
+    """Permanent erasure. Journal entries stay, without content, so that undo cannot restore it."""
 
     erased: Counter[str]
     """What this transaction has erased so far, by kind of row."""
 
     def memory(self, memory: Memory) -> None:
-        """Removes a memory for good: its row, its links, and every word of it in the journal.
+        """Erase a memory: its row, its edges, the record of its file, and its content in the
+        journal.
 
-        So does it to one that was removed and that only the journal still knows. Whom nobody
-        mentions any more goes with it, and so does the note of its file. NotFound when there is no
-        such memory.
+        Also erases a removed memory that only the journal still holds, and entities that nothing
+        mentions any more. Raises NotFound when neither the table nor the journal has the memory.
         """
 
     def session(self, scope: Scope, session: str) -> int:
-        """Removes a session, its messages and its jobs for good, and every word of it in the
-        journal.
+        """Erase a session with its messages, its jobs and its content in the journal.
 
-        Its turns are memories and stay. Says how many messages it had. NotFound when there is no
-        such session.
+        Its turns are memories and stay. Returns the number of messages. Raises NotFound when the
+        session does not exist.
         """
 
     def entity(self, entity: Entity, names: Sequence[str]) -> None:
-        """Erases these folded names of an entity, and all that the journal says of it; without
-        names left, itself.
+        """Erase these folded names of an entity, and its content in the journal.
+
+        Without a name left, the entity itself is erased.
         """
 
     def scope(self, scope: Scope) -> None:
-        """Removes everything of a scope for good, its journal too, of which one entry remains that
-        says so.
-        """
+        """Erase everything in a scope, its journal included; one entry that says so remains."""
 
     def redact(self, scope: Scope, instead: Mapping[str, str]) -> int:
-        """Writes something else in the place of each of these texts, where they are quoted outside
-        memories' own words.
+        """Replace each of these texts wherever it is quoted outside the content of a memory.
 
-        That is in messages, metadata, reasons, summaries, errors of jobs and the journal. They are
-        given as JSON writes them, with their quotes if they must be a whole string. Says how many
-        rows that were.
+        That covers messages, metadata, reasons, summaries, job errors and the journal. Keys are
+        texts as JSON writes them, with quotes where the whole string must match. Returns the number
+        of changed rows.
         """
 
     def entities_of(self, scope: Scope, memory: str) -> Entities:
-        """Whom a memory mentions, or mentioned before they were merged or split, with their
+        """Entities that a memory mentions, or mentioned before they were merged or split, with
         names.
         """
 
     def removed(self, scope: Scope, id: str) -> Memory | None:
-        """A memory that is no longer in its table, as the journal keeps it; None when it keeps no
-        word of it.
-        """
+        """Return a deleted memory as the journal holds it; None if it exists or was purged."""
 
     def contents(self, scope: Scope, session: str | None = None) -> Iterator[tuple[str, str, str]]:
-        """Everything that a scope says: noun, id and text of each memory, session, message and
-        entity. With `session`, only the messages of that one.
+        """Yield noun, id and text of each memory, session, message and entity of a scope.
 
-        The id is empty where it is itself something that was said.
+        With `session`, only the messages of that session. The id is empty where it is user text
+        itself.
         """
 
 
 class Replication(Protocol):
-    """What keeps two stores equal: rows travel with all that the journal tells of them."""
+    """Synchronisation of two stores: rows travel with all their journal entries."""
 
     def is_sound(self, memory: Memory) -> bool:
-        """Whether a memory's text is the one that was stored, as its hash says."""
+        """Whether a memory's text matches its stored hash."""
 
     def purges(self, scope: Scope, *, after: int) -> list[tuple[str, str]]:
-        """Noun and target of what was erased for good, as the journal names it behind an entry."""
+        """Noun and target of rows erased after a journal entry."""
 
     def lineages(self, scope: Scope, things: Iterable[tuple[str, str]]) -> list[Lineage]:
-        """The rows with these nouns and targets, or their absence, with all that the journal tells
-        of them.
+        """Rows with these nouns and targets, or their absence, each with all its journal
+        entries.
         """
 
     def pending(self, scope: Scope, theirs: Sequence[Lineage]) -> list[Lineage]:
-        """What `apply` would make of those lineages that say something new here."""
+        """Return what `apply` would store for those lineages that bring something new."""
 
     def apply(self, scope: Scope, theirs: Sequence[Lineage]) -> Adopted:
-        """Takes in what another store knows, so that this one knows the same; see merge.py for
-        what that is.
+        """Merge another store's lineages into this one; merge.py defines the result.
 
-        Their journal entries come along word for word, and nothing that they say is journalled a
-        second time. Whatever a row points to must be here, or among the lineages.
+        Their journal entries are copied verbatim and not journalled again. Whatever a row refers to
+        must exist here or be among the lineages.
         """
 
     def take_messages(
@@ -567,10 +562,10 @@ class Replication(Protocol):
         *,
         journal: bool,
     ) -> bool:
-        """Puts another store's record of a session together with ours; whether ours has changed.
-        None is lost.
+        """Merge another store's messages of a session with ours and return whether ours changed.
 
-        With `journal` an entry says that there are more, for whoever follows the journal.
+        No message is lost. With `journal`, an entry tells readers of the journal that there are
+        more.
         """
 
     def note_error(
@@ -579,15 +574,16 @@ class Replication(Protocol):
         place: str,
         error: str,
     ) -> None:
-        """Notes why keeping equal with a place failed, for people to see; no error, no note."""
+        """Record why syncing with a place failed, for display; an empty error clears the record."""
 
     def replica_id(self, scope: Scope) -> str:
-        """By which name other stores know this one's journal of a scope; empty as long as it has
-        met none.
+        """Return the name by which other stores know this one's journal of a scope.
+
+        Empty until the first sync.
         """
 
     def position(self, scope: Scope, peer: str) -> Met:
-        """How far the journal of another store was read."""
+        """Return how far this store has read another store's journal."""
 
     def set_position(
         self,
@@ -597,13 +593,13 @@ class Replication(Protocol):
         *,
         own: str,
     ) -> None:
-        """Notes how far the journal of another store was read, and under which name it knows this
+        """Record how far another store's journal was read, and under which name it knows this
         one.
         """
 
 
 class ProgressReads(Protocol):
-    """How far the sinks of extraction have read the sessions."""
+    """Progress of the extraction sinks through the sessions."""
 
     def get(
         self,
@@ -611,20 +607,21 @@ class ProgressReads(Protocol):
         session: str,
         sink: str,
     ) -> Progress | None:
-        """How far a sink has read a session, or None where it has not."""
+        """Return how far a sink has read a session, or None if it has not started."""
 
     def list(self, scope: Scope, session: str | None = None) -> ProgressMarks:
-        """How far each sink has read a session, or each session of a scope."""
+        """Progress of each sink in one session, or in every session of a scope."""
 
 
 class ProgressTable(ProgressReads, Protocol):
-    """The same inside a transaction."""
+    """Extraction progress inside a transaction."""
 
     def put(self, progress: Progress) -> None:
-        """Records how far a sink has read a session; one that came no further keeps its mark.
+        """Record how far a sink has read a session. A mark that only repeats the stored one is not
+        written.
 
-        Journalled and exported, so that an undo takes it back and no other store reads the session
-        again; but not for the sinks of this store alone.
+        Journalled and exported, so that undo reverts it and no other store reads the session again.
+        Sinks that are local to this store are neither journalled nor exported.
         """
 
     def drop(
@@ -633,43 +630,42 @@ class ProgressTable(ProgressReads, Protocol):
         session: str,
         sink: str,
     ) -> None:
-        """Takes back how far a sink has read a session: it reads all of it again."""
+        """Delete a sink's progress in a session, so that it reads the session from the start."""
 
 
 class ProfileReads(Protocol):
-    """What is set for each scope."""
+    """Settings of each scope."""
 
     def get(self, scope: Scope) -> Mapping[str, Any]:
-        """What is set for a scope: a JSON object, empty where nothing was ever set."""
+        """Return the settings of a scope: a JSON object, empty if nothing was ever set."""
 
 
 class ProfileTable(ProfileReads, Protocol):
-    """The same inside a transaction."""
+    """Settings of scopes inside a transaction."""
 
     def put(self, scope: Scope, settings: Mapping[str, Any]) -> None:
-        """Makes these, which JSON must be able to hold, all that is set for a scope."""
+        """Replace the settings of a scope with these, which must be JSON-serialisable."""
 
 
 class FileReads(Protocol):
-    """Notes of how files were when they were last read."""
+    """State of files when they were last read."""
 
     def list(self, scope: Scope, root: str) -> KnownFiles:
-        """The files that are known in a folder, in the order of their paths."""
+        """Known files of a folder, ordered by path."""
 
     def stats(self, scope: Scope, root: str) -> dict[str, tuple[int, int]]:
-        """Size and time of change of each of them, by its path: all that tells whether anything is
-        different.
+        """Size and modification time of each known file, by path: all that change detection
+        needs.
         """
 
 
 class FileTable(FileReads, Protocol):
-    """The same inside a transaction."""
+    """Known files inside a transaction."""
 
     def put(self, scope: Scope, files: Sequence[KnownFile]) -> None:
-        """Notes how files were when they were read, instead of what was known of them.
+        """Record the state of files as read, replacing what was recorded before.
 
-        Not journalled, and so not undone, exported or kept equal elsewhere: another disk has other
-        files.
+        Not journalled, undone, exported or synced: another disk has other files.
         """
 
     def drop(
@@ -678,11 +674,11 @@ class FileTable(FileReads, Protocol):
         root: str,
         paths: Sequence[str],
     ) -> None:
-        """Forgets files of a folder; those that are not known are passed over."""
+        """Forget files of a folder; unknown paths are ignored."""
 
 
 class JobTable(Protocol):
-    """Background jobs. Each is held by one worker at a time, by a lease that runs out by itself."""
+    """Background jobs. One worker holds a job at a time, by a lease that expires by itself."""
 
     def enqueue(
         self,
@@ -692,7 +688,7 @@ class JobTable(Protocol):
         *,
         watermark: int,
     ) -> None:
-        """Adds a job, or renews it when `watermark` has grown; retries start afresh then."""
+        """Add a job, or renew it when `watermark` has grown, which resets its retries."""
 
     def claim(
         self,
@@ -704,11 +700,12 @@ class JobTable(Protocol):
         scopes: Sequence[Scope] | None = None,
         keys: Sequence[str] | None = None,
     ) -> Job | None:
-        """Takes the next due job for `lease` microseconds, or None. No two workers hold one job.
+        """Lease the next due job for `lease` microseconds, or return None. Two workers never hold
+        one job.
 
-        `scopes` and `keys` narrow it to jobs that have one of them; without `scopes` it needs
-        rights of upkeep. A lease that ran out counts as a try; after the last one the job is an
-        error that says so.
+        `scopes` and `keys` restrict the search; without `scopes` it requires maintenance rights. An
+        expired lease counts as a failed try; after the last try the job becomes an error that says
+        so.
         """
 
     def heartbeat(
@@ -718,7 +715,7 @@ class JobTable(Protocol):
         now: Micros,
         lease: Micros,
     ) -> bool:
-        """Extends a lease; False when it was lost."""
+        """Extend a lease; return False when it was lost."""
 
     def fail(
         self,
@@ -728,14 +725,14 @@ class JobTable(Protocol):
         retry_at: Micros,
         tried: bool = True,
     ) -> bool:
-        """Gives a job back with a reason; False when the lease was lost.
+        """Return a job with an error; False when the lease was lost.
 
-        One that was not `tried`, but put off, uses up no try.
+        With `tried` false the job was only postponed and keeps its retries.
         """
 
     def release(self, job: Job) -> bool:
-        """Gives a job back unfinished: it is due at once, and no try is used up; False when the
-        lease was lost.
+        """Return a job unfinished; it is due at once and keeps its retries. False when the lease
+        was lost.
         """
 
     def forget_done(
@@ -745,18 +742,16 @@ class JobTable(Protocol):
         before: int,
         scopes: Sequence[Scope] | None = None,
     ) -> int:
-        """Takes out the jobs of a kind that are done up to a watermark below `before`, and says how
-        many.
-        """
+        """Delete finished jobs of a kind with a watermark below `before`, and return how many."""
 
     def list(self, scopes: Sequence[Scope] | None = None) -> Jobs:
-        """The jobs there are, done ones too, scope by scope. None: of all scopes, which needs
-        rights of upkeep.
+        """All jobs, finished ones included, by scope. None means all, which requires maintenance
+        rights.
         """
 
 
 class JobWrites(Protocol):
-    """What a transaction does to jobs, together with all else that it does."""
+    """Changes to jobs that commit together with the rest of a transaction."""
 
     def enqueue(
         self,
@@ -766,23 +761,22 @@ class JobWrites(Protocol):
         *,
         watermark: int,
     ) -> None:
-        """Adds a job, or renews it, as `JobTable.enqueue` does, together with all else this
-        transaction does.
+        """Add or renew a job like `JobTable.enqueue`, atomically with the rest of the
+        transaction.
         """
 
     def finish(self, job: Job) -> None:
-        """Marks a leased job done in the same transaction as its outputs; Conflict if the lease was
-        lost.
+        """Mark a leased job done in the transaction that stores its outputs.
+
+        Raises Conflict if the lease was lost, which rolls back the outputs.
         """
 
     def drop(self, scope: Scope, kinds: Sequence[str]) -> int:
-        """Takes out the jobs of these kinds, whoever holds them, and says how many: nobody has done
-        or tried them.
-        """
+        """Delete the jobs of these kinds, leased ones included, and return how many."""
 
 
 class SpendTable(Protocol):
-    """What language models were asked, by owner and day. Not journalled, exported or synced."""
+    """Use of language models by owner and day. Not journalled, exported or synced."""
 
     def add(
         self,
@@ -792,20 +786,20 @@ class SpendTable(Protocol):
         *,
         most: int | None = None,
     ) -> bool:
-        """Books what a language model is asked for an owner on a day, counted in days since 1970.
+        """Book the use of a language model for an owner on a day, counted in days since 1970.
 
-        With `most`, nothing is booked, and False comes back, if the day's tokens would be more than
-        that; others who book at the same time are counted. Not journalled, exported or kept equal
-        elsewhere.
+        With `most`, books nothing and returns False if the day's tokens would exceed it. The check
+        and the booking are one atomic step, so concurrent calls cannot exceed it together.
         """
 
     def total(self, scopes: Sequence[Scope], day: int) -> Spent:
-        """What was booked for these owners on a day."""
+        """Return what was booked for these owners on a day."""
 
 
 class Transaction(Protocol):
-    """Changes inside one transaction. Each call is journalled; reads see the changes made so
-    far.
+    """Changes inside one atomic transaction.
+
+    Each call is journalled unless it says otherwise. Reads see the changes made so far.
     """
 
     @property
@@ -841,36 +835,36 @@ class Transaction(Protocol):
         """Sync with other stores."""
 
     def memory(self, scope: Scope, ref: str | int) -> Memory | None:
-        """The memory with this id or `seq`, in any status, or None."""
+        """Return the memory with this id or `seq`, in any status, or None."""
 
     def touched(self, source: str | None = None) -> Iterator[tuple[Scope, str, Memory | None]]:
-        """Scope and id of the memories, all or of a `source`, that this transaction added, changed
-        or removed.
+        """Scope and id of the memories, all or of one `source`, that this transaction has changed.
 
-        Each comes as it was when the transaction began, but for its `seq`; None where it was not
-        there.
+        Each comes with its state at the start of the transaction, except for `seq`; None for a new
+        one.
         """
 
     def same_words(self, memories: Sequence[Memory]) -> dict[str, Memories]:
-        """For the ids of these memories, all that have the same normalised text in their scope, in
-        any status.
+        """Map the ids of these memories to all with the same normalised text in their scope.
 
-        Oldest first, whatever their kind, category and author; turns are left out.
+        Any status, kind, category and author, oldest first; turns are left out.
         """
 
     def add(self, memory: Memory) -> Memory:
-        """Stores a new memory and returns it with its `seq`. Its id must be new in its scope."""
+        """Insert a memory and return it with its `seq`. Its id must be new in its scope."""
 
     def add_many(self, memories: Sequence[Memory]) -> Memories:
-        """Like `add` for many at once, in order; much quicker than one by one."""
+        """Insert memories in order, in one batch; much faster than repeated `add`."""
 
     def change(self, memory: Memory, **fields: Any) -> Memory:
-        """Sets fields of a stored memory and returns it as it is now. The text itself never
-        changes.
+        """Set fields of a stored memory and return the updated memory.
+
+        Raises InvalidInput for its text or id, which never change, and NotFound when it does not
+        exist.
         """
 
     def remove(self, memory: Memory) -> None:
-        """Takes a memory out of its table; the journal keeps it, so that it can come back."""
+        """Delete a memory from its table; the journal keeps it, so that undo can restore it."""
 
     def surplus(
         self,
@@ -880,16 +874,15 @@ class Transaction(Protocol):
         *,
         spare_unconsolidated: bool,
     ) -> Memories:
-        """The active memories of these kinds that have to go so that only `keep` of them stay,
-        oldest first.
+        """Active memories of these kinds to remove so that only `keep` remain, oldest first.
 
-        Oldest by `created_at`, then by `seq`. Protected ones count but never go, and with
-        `spare_unconsolidated` neither do those that consolidation has not been over; so more than
-        `keep` may stay.
+        Ordered by `created_at`, then by `seq`. Protected memories count but are never returned,
+        nor, with `spare_unconsolidated`, are those not yet consolidated; so more than `keep` may
+        remain.
         """
 
     def link(self, edge: Edge) -> None:
-        """Adds an edge; adding it twice equals once. NotFound when one of its ends is not there."""
+        """Add an edge. Idempotent. Raises NotFound when one of its ends does not exist."""
 
     def events(
         self,
@@ -901,20 +894,18 @@ class Transaction(Protocol):
         limit: int | None = None,
         order: EventOrder = "newest",
     ) -> Events:
-        """Journal entries as in `Store.events`, without those that this transaction is about to
-        write.
-        """
+        """Journal entries as in `Store.events`, without those this transaction will write."""
 
     def undo(self, scopes: Sequence[Scope], run: str) -> Events:
-        """Takes back every change of a run, newest first, exactly. Conflict if a later run changed
-        the same thing.
+        """Revert every change of a run exactly, newest first, and return its journal entries.
 
-        What is only observed is no part of that, see `rows.promised`; a session whose latest turns
-        went is as active as what is left of it says.
+        Observed columns (see `schema.promised`) are not restored; a session that lost its latest
+        turns gets the last activity of what remains. Raises NotFound for an unknown run, Conflict
+        if a later run changed the same row, and Refused if the row was purged.
         """
 
     def edges(self, scope: Scope, memory: str) -> Edges:
-        """The edges from or to a memory, oldest first."""
+        """Edges from or to a memory, oldest first."""
 
     def restore_row(
         self,
@@ -924,12 +915,12 @@ class Transaction(Protocol):
         journal: bool,
         seq: int | None = None,
     ) -> bool:
-        """Puts back one exported row verbatim; False if an equal one is already there, Conflict if
-        another is.
+        """Insert one exported row verbatim; return False if an equal one exists.
 
-        `journal` says whether the row is new to the journal too, or comes with its own entries.
-        `seq` is a number that a memory should keep. A file keeps it, Conflict if another memory has
-        it; a server, whose numbers are shared by all scopes, gives a new one.
+        `journal` says whether to journal the row or whether its own entries come with it. `seq` is
+        the number a memory should keep: a file keeps it, and raises Conflict if another memory has
+        it; a server, where all scopes share one sequence, assigns a new one. Raises Conflict if a
+        different row has the same key.
         """
 
     def restore_many(
@@ -938,21 +929,21 @@ class Transaction(Protocol):
         scope: Scope,
         rows: Sequence[Mapping[str, Any]],
     ) -> None:
-        """Puts exported rows of one table into a scope verbatim, in order; much quicker than one by
-        one.
+        """Insert exported rows of one table into a scope verbatim, in order, in one batch.
 
-        They must be new there, and come with their own journal entries.
+        The rows must be new there, and their journal entries must be restored with them.
         """
 
 
 class Store(Protocol):
-    """Memories, their journal and their indexes, in one place. Safe for many threads and
-    processes.
+    """Memories, their journal and their indexes. Safe for concurrent threads and processes.
+
+    Every read takes scopes, or a filter with scopes, and returns nothing from any other.
     """
 
     @property
     def location(self) -> str:
-        """Where it is, for people: a path or a URL without password."""
+        """Where the store is, for display: a path, or a URL without its password."""
 
     @property
     def entities(self) -> EntityReads:
@@ -987,35 +978,34 @@ class Store(Protocol):
         """Use of language models."""
 
     def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
-        """Runs `work` in one transaction: all of it is there afterwards, or none of it.
+        """Run `work` in one transaction: all of its changes are committed, or none.
 
-        `work` may run again if another writer got in the way, so it must do nothing but use its
-        transaction.
+        `work` may be retried after a conflict with another writer, so it must have no side effects
+        outside its transaction.
         """
 
     def reading(self, scopes: Sequence[Scope]) -> AbstractContextManager[None]:
-        """Reads of these scopes by this thread inside the block belong together, and may be quicker
-        for it.
+        """Group this thread's reads of these scopes inside the block; a backend may share one
+        session.
         """
 
     def short_busy_timeout(self) -> AbstractContextManager[None]:
-        """Inside the block, this thread waits for other writers no longer than a moment: StoreBusy
-        then.
+        """Inside the block, this thread waits only briefly for other writers, then raises
+        StoreBusy.
 
-        For what is noted on the way while somebody waits for an answer. Where writers do not wait
-        for each other, it changes nothing.
+        For bookkeeping while a caller waits for an answer. No effect on backends where writers do
+        not block each other.
         """
 
     def damaged(self, scopes: Sequence[Scope] | None) -> list[Damage]:
-        """The rows of these scopes, or of all, that reads have met and left out, because they
-        cannot be read any more.
+        """Damaged rows of these scopes, or of all, that reads have skipped so far.
 
-        A damaged row never hides the others: every read leaves it out and notes it here.
+        One damaged row must not hide others: every read skips it and records it here.
         """
 
     def get(self, scopes: Sequence[Scope], refs: Sequence[str | int]) -> Memories:
-        """The memories with these ids or `seq`s, in the order asked, in any status; unknown ones
-        are left out.
+        """Memories with these ids or `seq`s, in the order given, in any status; unknown ones are
+        skipped.
         """
 
     def list(
@@ -1026,11 +1016,11 @@ class Store(Protocol):
         after: int | None = None,
         order: Order = "newest",
     ) -> Memories:
-        """Memories in insertion order (`oldest`) or its reverse; `after` is the `seq` to go on
-        behind.
+        """Memories that pass the filter, in insertion order (`oldest`) or its reverse (`newest`).
 
-        `earliest` and `latest` go by `created_at`, then `seq`: what was imported came late but may
-        be old. They know no `after`.
+        The limit applies after the filter. `after` is a cursor: the `seq` of the last memory of the
+        page before. `earliest` and `latest` sort by `created_at`, then `seq`, because imported
+        memories arrive late but may be old; they do not support `after`.
         """
 
     def by_text(
@@ -1039,10 +1029,10 @@ class Store(Protocol):
         terms: Sequence[str],
         limit: int,
     ) -> Ranked:
-        """Memories that contain at least one of `terms`, best BM25 first."""
+        """Memories that pass the filter and contain at least one of `terms`, best BM25 first."""
 
     def corpus(self, scopes: Sequence[Scope], terms: Sequence[str]) -> Corpus:
-        """How many active memories there are, how long, and how many contain each term."""
+        """Number and mean length of active memories, and how many contain each term."""
 
     def by_vector(
         self,
@@ -1051,11 +1041,11 @@ class Store(Protocol):
         vector: Vector,
         limit: int,
     ) -> Ranked:
-        """Memories nearest to `vector` among those with a vector of `model`, by cosine, squeezed
-        into [0, 1].
+        """Memories that pass the filter, by cosine similarity to `vector` clamped to [0, 1], best
+        first.
 
-        The search is exact, unless the backend has built an approximate index for a very large
-        scope.
+        Only memories with a vector of `model` take part. The search is exact, unless the backend
+        has built an approximate index for a very large scope.
         """
 
     def by_entity(
@@ -1064,24 +1054,22 @@ class Store(Protocol):
         folded_names: Sequence[str],
         limit: int,
     ) -> Ranked:
-        """Memories that mention an entity with one of these names: more of the names first, then
-        the newest.
+        """Memories that mention an entity with one of these names: most names first, then
+        newest.
         """
 
     def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
-        """For each memory's `seq`, the active turns of its session at most `reach` positions away,
-        itself left out.
+        """Map each memory's `seq` to the other active turns within `reach` positions in its
+        session.
         """
 
     def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:
-        """The namespaces of the items of LangGraph's store that pass `where`, each once, in no
+        """Distinct namespaces of the LangGraph items that pass the filter, in no particular
         order.
-
-        `where` says below which namespace they are; with no labels, anywhere.
         """
 
     def authors(self, scopes: Sequence[Scope]) -> Names:
-        """The distinct authors of memories, in alphabetical order, at most 200."""
+        """Distinct authors of memories, in alphabetical order, at most 200."""
 
     def touch(
         self,
@@ -1089,7 +1077,9 @@ class Store(Protocol):
         uses: Mapping[int, int],
         at: Micros,
     ) -> None:
-        """Adds to the use counts of memories, by `seq`. Not journalled: reading is not a change."""
+        """Increment the use counts of memories, by `seq`. Not journalled: reading is not a
+        change.
+        """
 
     def settle(
         self,
@@ -1097,15 +1087,14 @@ class Store(Protocol):
         confidences: Mapping[int, float],
         at: Micros,
     ) -> None:
-        """Brings the confidence of memories up to date, by `seq`; what it was when last said is
-        kept as `strength`.
+        """Store the decayed confidence of memories, by `seq`; `strength` keeps the last stated
+        value.
 
-        Not journalled: that time goes by is not a change, and how sure a memory is can be worked
-        out at any time.
+        Not journalled: decay is a function of time and can be recomputed.
         """
 
     def edges(self, scope: Scope, memory: str) -> Edges:
-        """The edges from or to a memory, oldest first."""
+        """Edges from or to a memory, oldest first."""
 
     def events(
         self,
@@ -1117,50 +1106,50 @@ class Store(Protocol):
         limit: int | None = None,
         order: EventOrder = "newest",
     ) -> Events:
-        """Journal entries, newest first unless `order` says otherwise: of a run, of a memory
-        (`target`), or behind the entry with the number `after`.
+        """Journal entries of these scopes, newest first unless `order` says otherwise.
+
+        Optionally only those of a run, of a memory (`target`), or after the entry numbered `after`.
         """
 
     def snapshot(self) -> AbstractContextManager[Callable[[str, Scope], Iterator[dict[str, Any]]]]:
-        """Gives a function like `rows` whose rows all show this moment, whatever is written or read
-        meanwhile.
+        """Provide a function like `rows` that reads one consistent snapshot despite concurrent
+        writes.
         """
 
     def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:
-        """Every row of one table in one scope, in insertion order, in the shape of an export;
-        constant memory.
+        """Every row of one table in one scope, in insertion order, in export format, in constant
+        memory.
         """
 
     def scopes(self) -> Scopes:
-        """The scopes that hold anything, in the order they were first used."""
+        """Scopes that exist, in the order of first use."""
 
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         """Number of memories by kind and status."""
 
     def check(self) -> Iterable[Finding]:
-        """Everything that is not as promised; empty when all is well."""
+        """Check every guarantee and yield what is violated; nothing for a healthy store."""
 
     def repair(self) -> None:
-        """Rebuilds every projection from truth."""
+        """Rebuild every derived table and index from the primary data."""
 
     def tend(self) -> Names:
-        """Does the upkeep that keeps reads quick, such as indexes for scopes that have grown, and
-        says what it did.
+        """Run index maintenance, such as indexes for scopes that have grown, and return what was
+        done.
         """
 
     def scrub(self, *, wait: float = WAIT) -> Places:
-        """Overwrites what purged rows left behind in files, and says of each place whether it is
-        clean now.
+        """Overwrite the bytes that purged rows left in files, and report the state of each place.
 
-        Others are waited for up to so many seconds at each step. It may be repeated at any time.
+        Each step waits at most `wait` seconds for concurrent readers and writers. Idempotent.
         """
 
     def close(self) -> None:
-        """Ends all connections. Closing twice equals once; later calls raise StoreClosed."""
+        """Close all connections. Idempotent; later calls on the store raise StoreClosed."""
 
 
 def rests_on(place: Store | Transaction, memory: Memory) -> list[str]:
-    """The ids of the memories that one was derived from, in the order in which they were linked."""
+    """Ids of the memories that one was derived from, in the order in which they were linked."""
     edges = place.edges(memory.scope, memory.id)
     return [
         edge.target

@@ -88,9 +88,8 @@ class Aider:
             transcript = Transcript(
                 f"{place}-{key}", self.name, path, cwd=str(path.parent), started_at=at
             )
-            transcript.copies = (
-                False  # all entries have the time of the start, which other sessions may share
-            )
+            # All entries have the time of the start, which other sessions may share.
+            transcript.copies = False
             tell = partial(_tell, session, at)
             transcript.entries = read_entries(transcript, tell, found.cursor if last else Cursor())
             yield transcript

@@ -38,7 +38,8 @@ _TITLES = {
 _MAIN_TYPES = ("user", "assistant")
 _CALLS = {"tool_use", "server_tool_use", "mcp_tool_use"}
 _RESULTS = {"tool_result", "mcp_tool_result"}
-_FAR = 8_000_000  # bytes
+# Bytes.
+_FAR = 8_000_000
 _SIDE_FOLDERS = {"subagents", "tool-results", "workflows", "memory"}
 
 _Kind = Literal["prompt", "queued", "answer", "call", "result"]
@@ -63,9 +64,8 @@ class _Branches(Survey):
     """
 
     def __init__(self) -> None:
-        self._anchor: dict[
-            str, str
-        ] = {}  # of each record: the message it follows, itself if it is one
+        # Of each record: the message it follows, itself if it is one.
+        self._anchor: dict[str, str] = {}
         # The messages, in the order of their lines.
         self._nodes: dict[str, _Node] = {}
         self._copies: set[int] = set()
@@ -103,9 +103,8 @@ class _Branches(Survey):
         one. In each tree the branch of the last message is the conversation.
         """
         kept = self._paths()
-        answers: dict[
-            str, set[str]
-        ] = {}  # that the conversation was continued with, by what they follow
+        # That the conversation was continued with, by what they follow.
+        answers: dict[str, set[str]] = {}
         for uuid in kept:
             answers.setdefault(self._nodes[uuid].follows, set()).add(self._nodes[uuid].message)
         gone: set[str] = set()

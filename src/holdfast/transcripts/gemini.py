@@ -37,7 +37,8 @@ class _Versions(Survey):
             self._take_back(known[known.index(mark) :] if mark in self._line else known)
         elif "$set" in record:
             self.title = as_text(as_dict(record["$set"]).get("summary")).strip() or self.title
-            if dicts_in(record["$set"]):  # all messages are written anew
+            if dicts_in(record["$set"]):
+                # All messages are written anew.
                 self._take_back(list(self._line))
         elif "type" in record and (key := as_text(record.get("id"))):
             if key in self._line:

@@ -63,7 +63,8 @@ class SessionFile:
             return
         try:
             changes = _Changes(path, cursor, self.survey)
-        except InvalidInput as error:  # packed in a way that cannot be unpacked here
+        except InvalidInput as error:
+            # Packed in a way that cannot be unpacked here.
             transcript = self.session(path, [])
             transcript.note = str(error)
             yield transcript
@@ -172,6 +173,7 @@ def newest_first(paths: Iterator[Path]) -> Iterator[Path]:
         for path in paths:
             if (at := modified(path)) is not None:
                 dated.append((at, path))
-    except OSError:  # a folder that may not be entered ends the search there
+    except OSError:
+        # A folder that may not be entered ends the search there.
         pass
     return (path for _, path in sorted(dated, key=lambda pair: (-pair[0], str(pair[1]))))

@@ -68,8 +68,10 @@ _ERROR = re.compile(
 _SIGN = re.compile(
     r"rror|xception|ERR|FAIL|panic|fatal|not found|denied|No such file|Traceback|\nE {2}"
 )
-_MOST_SUSPICIOUS = 1_000  # lines that are looked at
-_ERROR_LIMIT = 160  # characters of one such line
+# Lines that are looked at.
+_MOST_SUSPICIOUS = 1_000
+# Characters of one such line.
+_ERROR_LIMIT = 160
 _VARIABLE = re.compile(r"(?:export |declare -x |\$env:)?[A-Za-z_][A-Za-z0-9_]*=")
 # Lines in a row: a dump of an environment, and no place for it is right.
 _MANY_VARIABLES = 4

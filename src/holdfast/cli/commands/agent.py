@@ -1,4 +1,4 @@
-"""Commands that bring a role file to life."""
+"""Commands that run the agent of a role file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RoleFile = Annotated[
 
 @contextmanager
 def agent_packages() -> Iterator[None]:
-    """Says how to install what is missing, where the extra for agents is not installed."""
+    """Turn a missing package into MissingExtra, with the install command."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -53,7 +53,7 @@ def agent_packages() -> Iterator[None]:
 
 
 def role_of(file: Path) -> Role:
-    """The role in a file."""
+    """Load the role from a file."""
     with agent_packages():
         from ...agents.role import load_role
     return load_role(file)
@@ -89,7 +89,7 @@ def _agent(
         import pydantic_ai
 
         from ...agents.agent_runner import RoleAgent
-    # What is shown here is the conversation.
+    # The framework's banner would mix with the conversation.
     pydantic_ai.BANNER_ENABLED = False
     agent = RoleAgent.open(role, use_memory=use_memory, mode=mode, user_id=user_id)
     try:
@@ -187,6 +187,7 @@ def run(
     """
     role = role_of(file)
     _one_way(interactive=interactive, prompt=prompt, autonomous=autonomous, daemon=daemon)
+    # Reject an option that has no effect here, rather than ignore it silently.
     idle = {
         "--resume": resume and (autonomous or daemon),
         "--max-steps": max_steps is not None and not autonomous,
@@ -245,9 +246,7 @@ def _ask(
     resume: bool,
     as_json: bool,
 ) -> None:
-    """One prompt. It joins the last conversation when asked to; otherwise it leaves no session
-    behind.
-    """
+    """Answer one prompt. Without `resume`, no session is stored."""
     if not prompt.strip():
         raise InvalidInput("The prompt is empty. Give one with -p, or talk with the agent: add -i.")
     from ...agents.conversation import Conversation
@@ -255,7 +254,7 @@ def _ask(
 
     tell_waiting(agent.memory)
     conversation = Conversation(agent)
-    # A prompt alone leaves no session, and nothing is built for it.
+    # A single prompt stores no session, so building project memory for it would be wasted.
     conversation.project.begin(build=resume)
     if not resume:
         turn = conversation.ask_once(prompt)
@@ -299,6 +298,7 @@ def _pursue(
     if not task.strip():
         raise InvalidInput("The task is empty.")
     watcher = Watcher(
+        # Progress goes to stderr, so that stdout holds only the result.
         tool=lambda name, arguments: print(plain(f"· {name} {arguments}"), file=sys.stderr)
     )
     outcome = pursue(agent, task, most_steps=max_steps, watcher=watcher)
@@ -331,6 +331,7 @@ def _serve(agent: RoleAgent, file: Path) -> None:
     from ...types import system_clock
 
     stop = threading.Event()
+    # Two daemons for one role file would both fire its triggers.
     with alone(file):
         stop_on_signals(stop, _tell)
         serve(agent, clock=system_clock, stop=stop, report=_tell, environ=config.environment())
@@ -363,7 +364,7 @@ def chat(
             f"{file} -p "
             "'…'"
         )
-    # What reads the role and draws the screen takes a moment to load.
+    # Shown first, because loading the screen library takes a moment.
     _tell(STARTING.format(file.name))
     role = role_of(file)
     with agent_packages():

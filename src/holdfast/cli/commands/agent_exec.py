@@ -1,4 +1,4 @@
-"""The command that wraps another one with memory: recall before, index and extract after."""
+"""`agent exec`: run a command with memory: recall before, index and extract after."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .agent import agent_app
 
 CONTEXT = "MEMORY_CONTEXT"
 CONTEXT_FILE = "MEMORY_CONTEXT_FILE"
-# What shells say of a command that could not be started, or is not there.
+# Exit codes that shells use: found but not runnable, and not found.
 NOT_RUN = 126
 NOT_FOUND = 127
 
@@ -70,6 +70,7 @@ def exec_(
         from ...coding_agents.hooks.after_session import finish_here
 
         finish_here(folder_here(), str(Path(transcript).absolute()), event="exec")
+    # A negative code means that a signal ended the command.
     if code < 0:
         _end_like(-code)
     return code
@@ -90,8 +91,8 @@ def _ticket(text: str | None, file: str | None) -> str:
 
 @contextmanager
 def _context(ticket: str) -> Iterator[Mapping[str, str]]:
-    """The variables that carry what memory says, and the file they name, which is there while the
-    command runs.
+    """Yield the variables with the recalled memory; the file they name exists while the command
+    runs.
     """
     from ...coding_agents.hooks.inject import before_execution
 
@@ -107,7 +108,7 @@ def _context(ticket: str) -> Iterator[Mapping[str, str]]:
 
 
 def _run(command: Sequence[str], environ: Mapping[str, str]) -> int:
-    """The exit code of the command; that of a signal is below zero."""
+    """Run the command and return its exit code, negative for a signal."""
     try:
         with _passed_on() as passing:
             process = subprocess.Popen(command, env=environ)
@@ -123,8 +124,8 @@ def _run(command: Sequence[str], environ: Mapping[str, str]) -> int:
 
 @contextmanager
 def _passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """While the command runs, signals are its own: ours go on to it, and Ctrl-C, which it gets
-    anyway, is ignored.
+    """Forward signals to the command while it runs. Ctrl-C is ignored here: the command gets it
+    too.
     """
     running: list[subprocess.Popen[bytes]] = []
 
@@ -134,6 +135,8 @@ def _passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
             with suppress(ProcessLookupError):
                 process.send_signal(number)
 
+    # The terminal sends SIGINT to the whole process group, so forwarding it would deliver it
+    # twice.
     before = {signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None)}
     for name in ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"):
         if hasattr(signal, name):
@@ -147,11 +150,9 @@ def _passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def _end_like(number: int) -> None:
-    """Ends this process by the signal that ended the command, so that whoever waits sees the
-    same.
-    """
+    """End this process by the signal that ended the command, so that the caller sees the same."""
     sys.stdout.flush()
-    # Some cannot be caught, so there is nothing to set back.
+    # SIGKILL and SIGSTOP cannot be caught, so there is no handler to reset.
     with suppress(OSError):
         signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

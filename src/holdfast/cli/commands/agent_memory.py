@@ -1,4 +1,4 @@
-"""Commands that look after the memory of a role."""
+"""Commands that manage the memory of a role."""
 
 from __future__ import annotations
 
@@ -56,13 +56,12 @@ Force = Annotated[bool, typer.Option("--force", "--yes", "-y", help="Do not ask.
 
 @contextmanager
 def _memory(file: Path, *, taking_in: bool = False) -> Iterator[RoleMemory]:
-    """The memory of a role. A database that InitRunner left is told of, unless one is `taking_in`
-    one.
-    """
+    """Open the memory of a role. Mention a database left by InitRunner, unless importing one."""
     role = role_of(file)
     with agent_packages():
         from ...agents.role_memory import RoleMemory
 
+    # A function, so that the model is loaded only if something is consolidated.
     def complete() -> Complete:
         with agent_packages():
             from ...agents.models import consolidating
@@ -184,6 +183,7 @@ def clear(
         if "sessions" in gone:
             mine = [one.id for one in memory.hf.sessions.list() if one.agent == name]
             memory.hf.sessions.purge(*mine)
+            # The prompt history repeats what was said in the sessions.
             history_file(name).unlink(missing_ok=True)
         print(f"Cleared memory for {name}.")
 
@@ -195,8 +195,8 @@ def _what(
     what: str | None,
     type_: str | None,
 ) -> set[str]:
-    """Which of sessions and memories a person wants to be rid of; a type of memory means only
-    that.
+    """Return which of sessions and memories to clear. Raises InvalidInput for contradictory
+    options.
     """
     choices = {"sessions": {"sessions"}, "memories": {"memories"}, "all": {"sessions", "memories"}}
     if what is not None and what not in choices:
@@ -243,6 +243,7 @@ def _forget(
         return
     if going := memory.hf.list(kinds=kinds):
         memory.hf.forget(*(one.seq for one in going))
+        # A role has its own store and scope, so plain `undo` would look elsewhere.
         where = f"--store {shlex.quote(memory.location)} --scope {shlex.quote(str(memory.scope))}"
         print(f"To take it back: holdfast undo {memory.hf.last_run} {where}", file=sys.stderr)
 
@@ -399,6 +400,7 @@ def import_db(
             f"{counted(done.messages, 'message')} and {counted(done.vectors, 'vector')}; "
             f"{done.skipped} skipped."
         )
+        # A warning only: the import is done, whether or not the embedder works.
         try:
             memory.check()
         except EmbedderError as error:

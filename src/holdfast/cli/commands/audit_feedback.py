@@ -1,4 +1,4 @@
-"""audit, feedback: what is kept apart from memory, looked at and purged."""
+"""`session audit` and `session feedback`: list and purge data stored apart from memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Limit = Annotated[int | None, typer.Option(help="Maximum number of entries.")]
 
 
 def place_of(store: str | None) -> str | Path:
-    """Where the store of memories is, beside which the rest lies."""
+    """Return the location of the memory store; the separate files lie next to it."""
     return store or config.load().store or config.default_store()
 
 

@@ -48,6 +48,7 @@ def bench(
         settings, embedding_models=models or settings.embedding_models, fusion=chosen
     )
     pools = list(islice(benchmark.DATASETS[dataset](path), limit))
+    # Unless --store is given, a fresh store: no other memories take part.
     with (
         tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder,
         output.progress("starting") as bar,

@@ -1,4 +1,4 @@
-"""`holdfast demo`: a minute's tour on a file of its own, offline, with nothing to set up."""
+"""`holdfast demo`: a one-minute tour in its own store, offline and without setup."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def demo(
 
     Example: holdfast demo
     """
+    # The folder is not deleted: the last lines suggest commands to try on this store.
     path = Path(store) if store else Path(tempfile.mkdtemp(prefix="holdfast-demo-")) / "memory.db"
     told = _Teller(silent=as_json)
     steps: dict[str, Any] = {"store": str(path)}
@@ -55,7 +56,7 @@ def demo(
 
 
 class _Teller:
-    """Prints the tour, or keeps quiet."""
+    """Prints the tour unless silent."""
 
     def __init__(self, *, silent: bool) -> None:
         self._silent = silent

@@ -35,7 +35,7 @@ def doctor(
     from ..environment import notes
 
     around = list(notes(store))
-    # Before the store is opened, for that may be what fails.
+    # Printed before the store is opened, because opening may be what fails.
     if not as_json:
         _tell_around(around)
     with open_memory(store, scope, make=False, quiet=True) as hf:
@@ -68,13 +68,14 @@ def _model_problems() -> list[str]:
     for name in packs.PACKS:
         try:
             packs.verify(name)
+        # Any failure is a finding; `doctor` must report it rather than crash.
         except Exception as error:
             problems.append(str(error))
     return problems
 
 
 def _tell_around(around: Sequence[Note]) -> None:
-    """What is there in a line each, then what is missing or wrong, with what to do about it."""
+    """Print what works, one line each, then what is missing or wrong, with its fix."""
     for note in around:
         if note.state == "fine" and not note.topic.startswith("extra "):
             print(f"  {note.topic}: {plain(note.detail)}")

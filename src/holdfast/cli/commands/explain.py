@@ -63,6 +63,7 @@ def _explain_stored(
     as_json: bool,
 ) -> None:
     """Print the decision that stored a memory; of a turn, also what was not stored."""
+    # Ids have no spaces, so this is a question without --expect.
     if " " in ref.strip():
         raise InvalidInput(
             "To explain a recall, name the memory that you expected: "

@@ -50,14 +50,15 @@ def export(
         else:
             lines = view.admin.export(history=history, vectors=vectors)
         if output == "-":
-            # A terminal is shown escapes; a pipe is given the very bytes that the last line has the
-            # hash of.
+            # A terminal gets escaped control characters; a pipe gets the exact bytes that the
+            # hash in the last line covers.
             sys.stdout.writelines(map(escaped, lines) if sys.stdout.isatty() else lines)
         else:
             with show.progress("exporting") as bar:
                 count = write_lines(
                     output_file(output), lines, progress=lambda: show.advance(bar, 1)
                 )
+        # Asked after the export, which is what finds unreadable rows.
         left_out = view.store.damaged(None if all_ else view.scopes)
         if output != "-" and as_json:
             show.emit({"file": output, "lines": count, "left_out": [str(one) for one in left_out]})

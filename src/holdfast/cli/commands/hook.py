@@ -1,6 +1,4 @@
-"""Commands for hooks of coding agents: put into their configuration, taken out, run, and looked
-at.
-"""
+"""Commands for hooks of coding agents: install, uninstall, run, inspect."""
 
 from __future__ import annotations
 
@@ -148,6 +146,7 @@ def run(
     """
     from ...coding_agents.hooks.handler import main
 
+    # The handler parses words itself, because hosts start it without loading typer.
     main([event, "--tool", tool, *(["--project"] if project else [])])
 
 
@@ -162,7 +161,8 @@ def finish(
     from ...coding_agents.hooks.after_session import finish_here
 
     if hasattr(os, "nice"):
-        os.nice(10)  # nobody waits for it
+        # Nobody waits for it.
+        os.nice(10)
     finish_here(Path.cwd(), transcript, event=event)
 
 
@@ -188,7 +188,7 @@ def _json(one: Installed) -> dict[str, Any]:
 
 
 def _told(entry: dict[str, Any]) -> str:
-    """A line of the log for people."""
+    """Format a log entry for people."""
     parts = [f"{entry.get('at', '')} {entry.get('outcome', '')}"]
     parts += [f"{entry['ms']} ms"] if "ms" in entry else []
     if entry.get("outcome") == "late":

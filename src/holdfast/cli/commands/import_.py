@@ -1,6 +1,4 @@
-"""The import command: bundles of ours, past sessions of coding agents, exports of chats, files of
-other memories.
-"""
+"""The import command: bundles, past sessions of coding agents, chat exports, other memory files."""
 
 from __future__ import annotations
 
@@ -27,19 +25,19 @@ if TYPE_CHECKING:
     from ...projects.past_sessions import PastProject, Survey
     from ...transcripts import Importer
 
-# Projects, or warnings, on a terminal; --json has them all.
+# Projects or warnings shown on a terminal; --json lists all.
 MOST_SHOWN = 30
 
 
 def complete_formats(incomplete: str) -> list[str]:
-    """The formats of other memories."""
+    """Formats of other memory systems, for shell completion."""
     from ...importers import FORMATS
 
     return [name for name in FORMATS if name.startswith(incomplete)]
 
 
 def complete_agents(incomplete: str) -> list[str]:
-    """The agents whose sessions can be found."""
+    """Agents whose sessions can be found, for shell completion."""
     from ...projects.past_sessions import agents
 
     return [name for name in agents() if name.startswith(incomplete)]
@@ -52,8 +50,8 @@ def import_(
         typer.Argument(
             metavar="[FORMAT] [FILE]",
             help="A bundle, a transcript, or an export of ChatGPT or Claude; '-' is a bundle "
-            "piped in. With a FORMAT, "
-            "a file of another memory: mem0, langgraph, mcp-memory, letta, zep.",
+            "piped in. With a FORMAT, a file of another memory: mem0, langgraph, mcp-memory, "
+            "letta, zep.",
             autocompletion=complete_formats,
         ),
     ] = None,
@@ -97,27 +95,25 @@ def import_(
         importer = _importer(format_, file or "-")
         if isinstance(importer, MemoryFile):
             _import_memories(hf, importer, file or "-", into=into, as_json=as_json)
-        elif importer is None or importer is BUNDLE:  # an unknown file is refused as no bundle
+        elif importer is None or importer is BUNDLE:
+            # An unknown file is refused as no bundle.
             _import_bundle(hf, file or "-", into=into, as_json=as_json)
         else:
-            _import_sessions(
-                hf,
-                Path(file or ""),
-                into=into or (str(hf.scopes[0]) if scope else None),
-                as_json=as_json,
-            )
+            target = into or (str(hf.scopes[0]) if scope else None)
+            _import_sessions(hf, Path(file or ""), into=target, as_json=as_json)
 
 
 # A file of another memory
 
 
 def _format_and_file(words: Sequence[str]) -> tuple[str | None, str | None]:
-    """What the words of a command name: nothing, a file, or a format and a file."""
+    """Return format and file from the command's words; None for what is missing."""
     from ...importers import FORMATS, format_named
 
     match words:
         case []:
             return None, None
+        # A file may have the name of a format, so an existing path wins.
         case [str(one)] if one in FORMATS and not Path(one).exists():
             raise InvalidInput(f"Name the file too: holdfast import {one} FILE")
         case [str(file)]:
@@ -138,7 +134,7 @@ def _other_ways() -> str:
 
 
 def _importer(name: str | None, file: str) -> Importer[Any] | None:
-    """The importer that a person named, or the one that recognises the file."""
+    """Return the importer that a person named, or the one that recognises the file."""
     from ...importers import format_named, importer_for
 
     if name:
@@ -193,6 +189,7 @@ def _import_memories(
     where = f" into {', '.join(scopes)}" if 0 < len(scopes) <= 3 else ""
     left = f"; {counted(len(done.problems), 'record')} left out" if done.problems else ""
     told = counted(len(done.added), "memory")
+    # `undo` works on one scope, so several scopes have no single command.
     undo = f" Undo with: {undo_command(hf, scopes[0])}" if len(scopes) == 1 else ""
     print(f"Imported {told}{where}; {done.known:,} already there{left}.{undo}")
 
@@ -247,9 +244,7 @@ def _import_sessions(
     into: str | None,
     as_json: bool,
 ) -> None:
-    """Each session goes where `import --all` would put it; one of which nobody noted where, to the
-    person.
-    """
+    """Import each session where `import --all` would; one without a folder goes to the person."""
     from ...projects import past_sessions
 
     file = file.expanduser().resolve()
@@ -294,9 +289,7 @@ def _tell_sessions(
 
 
 def _end(done: Sequence[Indexed], unreadable: Sequence[str] = ()) -> None:
-    """Ends with the exit code for "partly" where something failed, and with 1 where everything
-    did.
-    """
+    """Exit with PARTLY if something failed, and with 1 if everything did."""
     if unreadable or any(indexed.failed for indexed in done):
         some = any(indexed.files or indexed.unchanged for indexed in done)
         raise typer.Exit(PARTLY if some else 1)
@@ -437,6 +430,6 @@ def _done_json(scope: str, done: Indexed) -> dict[str, Any]:
 def _warn(done: Indexed) -> None:
     for warned in done.warnings[:MOST_SHOWN]:
         print(f"Warning: {plain(warned.path)}: {plain(warned.reason)}.", file=sys.stderr)
-    # All of them: each is something that is not there now.
+    # Not shortened: each failure is data that is missing.
     for failed in done.failed:
         print(f"Failed: {plain(failed.path)}: {plain(failed.reason)}.", file=sys.stderr)

@@ -1,6 +1,4 @@
-"""Commands for the Model Context Protocol: the server, and its entry in the configuration of
-clients.
-"""
+"""Commands for the Model Context Protocol: the server, and its entry in client configurations."""
 
 from __future__ import annotations
 
@@ -173,7 +171,7 @@ def _options(
     store: str | None,
     scope: list[str] | None,
 ) -> list[str]:
-    """The same options for the command that a client runs; a path holds wherever that is."""
+    """Return the same options for the client's command, with an absolute path."""
     at = (
         []
         if store is None

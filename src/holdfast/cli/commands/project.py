@@ -1,5 +1,5 @@
-"""Commands for a project's memory: made, looked at, switched off and on, cleared; the same for
-one's own records.
+"""Commands for a project's memory: create, inspect, switch off and on, clear; also for own
+records.
 """
 
 from __future__ import annotations
@@ -164,16 +164,14 @@ def clear(
             from ...namespaces.project_view import project_at
 
             project_at(hf, working_folder()).clear()
-        # What was switched off stays so.
+        # The purge also erases the profile, so the switch must be set again.
         if not enabled:
             mine.sessions.set_profile(enabled=False)
         output.emit(receipt.as_json()) if as_json else print(f"Erased {told}.")
 
 
 def _scope(hf: Holdfast, *, own: bool) -> Scope:
-    """What is to be cleared: a project that keeps no records may have sessions, and files that were
-    built of them.
-    """
+    """Return the scope to clear. A project without records may have sessions and built files."""
     if own or any(place.name == "project" for place in hf.records.places):
         return chosen_place(hf, "assistant" if own else "project").scope
     from ...projects.project_folder import project_around
@@ -183,7 +181,7 @@ def _scope(hf: Holdfast, *, own: bool) -> Scope:
 
 
 def _held(mine: Holdfast) -> str:
-    """What is kept in a scope, in words."""
+    """Describe the content of a scope."""
     every = mine.list(statuses=STATUSES)
     records = sum(is_record(memory) for memory in every)
     others = len(every) - records

@@ -1,6 +1,4 @@
-"""Commands for what a project's past sessions taught: built into files, looked at, read by URL,
-cleared.
-"""
+"""Commands for what a project's past sessions taught: build, inspect, read by URL."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def project_here(store: str | None) -> Iterator[Project]:
-    """The memory of the project around this folder."""
+    """Open the memory of the project around this folder."""
     from ...namespaces.project_view import project_at
 
     with open_memory(store, None, project=True) as hf:
@@ -56,6 +54,7 @@ def build(
             output.emit(_plan_json(planned)) if as_json else _tell_plan(planned)
             return
         with output.progress("reading sessions") as bar:
+            # One step per session, and one for writing the files.
             bar.update(bar.tasks[0].id, total=len(planned.read) + 1)
             built = project.build(lambda job: bar.advance(bar.tasks[0].id))
         if as_json:

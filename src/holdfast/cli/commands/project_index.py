@@ -18,7 +18,7 @@ from .project import project_app
 if TYPE_CHECKING:
     from ...ingest.documents import Indexed
 
-# On a terminal; --json has them all.
+# Shown on a terminal; --json lists all.
 MOST_WARNINGS = 20
 
 

@@ -1,4 +1,4 @@
-"""Erasing for good: what would go, what went, and the receipt."""
+"""`purge`: erase for good, with a plan before and a receipt after."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from ...erasure.receipt import Receipt
     from ...storage.protocol import ErasureTarget
 
-# Memories that a plan lists by their words.
+# Number of memories that a plan shows with their text.
 SHOWN = 20
-# What rows are called, one and several, in the order in which they are told.
+# Singular and plural of row names, in display order.
 NOUNS = {
     "memories": ("memory", "memories"),
     "sessions": ("session", "sessions"),
@@ -99,6 +99,7 @@ def purge(
                 raise InvalidInput("--finish stands alone: what it cleans up is erased already.")
             _finished(hf.admin.finish_purge(wait=wait), as_json=as_json)
             return
+        # Checked before the purge: afterwards a bad path would lose the receipt.
         target = output_file(receipt) if receipt else None
         if plan:
             _tell_plan(hf.admin.plan_purge(*(ids or ()), **what), as_json=as_json)
@@ -126,9 +127,7 @@ def _finished(places: list[ErasureTarget], *, as_json: bool) -> None:
 
 
 def _apart(store: str | None, owner: str) -> dict[str, int]:
-    """What is kept of an owner apart from memory: feedback goes, safety events stay without the
-    owner.
-    """
+    """Erase an owner's data outside the store: delete feedback, unlink safety events."""
     from ...audit import open_audit
     from ...feedback import open_feedback
     from .audit_feedback import place_of
@@ -159,6 +158,7 @@ def _tell_plan(
             }
         )
         return
+    # Before a confirmation the plan is for a person; stdout stays free for the receipt.
     out = sys.stderr if to_person else sys.stdout
     print(f"Would be erased of {planned.scope}: {_counted(planned.counts)}.", file=out)
     for one in planned.going[:SHOWN]:

@@ -1,4 +1,4 @@
-"""Commands that look."""
+"""Commands that read memory."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def recall(
 
     Example: holdfast recall "how do I take my coffee?" -n 3
     """
+    # The same function as the fast path, so that both give the same answer.
     fast_recall.recall(
         question,
         limit=limit,
@@ -239,10 +240,8 @@ def _changes(before: object, after: object) -> str:
 
 
 def _target(event: Event) -> str:
-    """What a journal entry is about: the id of a memory, or the key of another thing without its
-    brackets.
-    """
-    # Here, for the database loads with it.
+    """Return the subject of a journal entry: a memory's id, or the plain key of another row."""
+    # Imported here because it loads the database.
     from ...storage.schema import key_of
 
     return " ".join(map(str, key_of(event.noun, event.target)))

@@ -1,5 +1,5 @@
-"""Commands for records: decisions, procedures, principles, incidents and preferences, each a
-Markdown file.
+"""Commands for records: decisions, procedures, principles, incidents and preferences in
+Markdown.
 """
 
 from __future__ import annotations
@@ -146,9 +146,7 @@ def _check_category(category: str, *, effect: str = " Nothing was written.") -> 
 
 
 def _written(text: str | None, category: str) -> str:
-    """What a person wants to add: the text given, what is piped in, or what they write in their
-    editor.
-    """
+    """Return the text to add: the argument, standard input, or the result of an editor."""
     if text is not None or not sys.stdin.isatty():
         return text_or_stdin(text, what="text")
     sheet = SHEET.format(category=category, guide=GUIDES[category])
@@ -157,7 +155,7 @@ def _written(text: str | None, category: str) -> str:
 
 
 def _titled(text: str) -> tuple[str, str]:
-    """A text and its title, where its first line is a heading."""
+    """Split a text and its title, if the first line is a heading."""
     first, _, rest = text.strip().partition("\n")
     return (
         (rest.strip(), first[2:].strip()) if first.startswith("# ") and rest.strip() else (text, "")
@@ -192,6 +190,7 @@ def update(
         wanted["expires"] = expires if expires == "never" else parse_time(expires, end=True)
     with open_records(store) as hf:
         record = record_of(hf, id_)
+        # Only an id at a terminal: the person wants to edit the file.
         if text is None and not wanted and evidence is None and sys.stdin.isatty():
             _edit(hf, record, as_json=as_json)
             return
@@ -208,7 +207,7 @@ def _edit(
     *,
     as_json: bool,
 ) -> None:
-    """Opens the file itself: it is the truth, so whatever is saved there is what counts."""
+    """Open the file itself; it is the source of truth, so the saved content counts."""
     file = file_of(hf, record)
     edit(file, untouched=UNCHANGED)
     if told := [warning for warning in hf.records.sync_files().warnings if str(file) in warning]:
@@ -404,7 +403,8 @@ def _told_each(
     *,
     as_json: bool,
 ) -> None:
-    """Changes records, all of which are there, and tells of each."""
+    """Change records and report each. Raises NotFound before any change if one is missing."""
+    # The inner list checks all ids first; the generator then changes one record at a time.
     changes = (change(record.id) for record in [record_of(hf, id_) for id_ in ids])
     output.tell_each(
         changes,

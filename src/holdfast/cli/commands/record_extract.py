@@ -43,6 +43,7 @@ def extract(
     Example: holdfast record extract --plan
     """
     with open_memory(store, None, project=True) as hf, output.progress("reading sessions") as bar:
+        # Spend is counted per day; the difference is the cost of this command.
         before = hf.stats()["spend"]
         done = hf.records.extract(
             *(sessions or ()),
@@ -79,9 +80,7 @@ def _tell(done: Extracted, *, plan: bool) -> None:
 
 
 def _tell_note(one: Noted, *, quoted: bool) -> None:
-    """A note for people: what becomes of it, where it goes, what it says and, in a plan, the words
-    it rests on.
-    """
+    """Print a note: decision, place and title; in a plan also its text and quote."""
     note = one.note
     where = note.category if note.place == "project" else f"{note.category} (assistant)"
     print(

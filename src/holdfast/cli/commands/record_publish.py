@@ -102,7 +102,7 @@ def _told(done: Published, *, removed: bool) -> str:
 
 
 def _diff(done: Published) -> str:
-    """What would change, line by line; empty when nothing would."""
+    """Return the change as a unified diff; empty if there is none."""
     before, after = ((data or b"").decode("utf-8", "replace") for data in (done.before, done.after))
     name = Path(done.path).as_posix()
     lines = unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")

@@ -1,6 +1,4 @@
-"""record verify: whether what records rest on still stands, and records tied anew by a person who
-has looked.
-"""
+"""`record verify`: check the evidence of records, and re-anchor what a person confirms."""
 
 from __future__ import annotations
 
@@ -60,6 +58,7 @@ def verify(
             for record in records:
                 if _still_holds(record, found.get(record.id, ()), yes=yes):
                     hf.records.reanchor(record.id)
+            # Verified again, because re-anchoring has changed the evidence.
             found = hf.records.verify([hf.get(record.id) for record in records])
         _show(records, found, as_json=as_json)
 
@@ -70,7 +69,7 @@ def _still_holds(
     *,
     yes: bool,
 ) -> bool:
-    """Whether a person says so of a record that rests on something that is not as it was."""
+    """Ask a person whether a record with stale evidence still holds."""
     doubts = [str(verdict) for verdict in verdicts if verdict.state != "FRESH"]
     return bool(doubts) and confirmed(
         (

@@ -1,4 +1,4 @@
-"""`record watch`: follow records while people and programs edit them."""
+"""`record watch`: print records as people and programs edit their files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .record import record_app
 if TYPE_CHECKING:
     from ...client import Holdfast
 
-# Milliseconds between two looks at whether the folders are still the same ones.
+# Milliseconds between checks that the watched folders still exist.
 LOOK = 500
 Known = dict[str, Memory]
 
@@ -34,7 +34,7 @@ def watch_(store: Store = None, as_json: Json = False) -> None:
     """
     stop = threading.Event()
     with open_records(store) as hf, ended_by_signals(stop):
-        # As the system reports what lies in them.
+        # Resolved, because the system reports changes by resolved paths.
         folders = [place.root.resolve() for place in hf.records.places]
         known = _known(hf)
         told = set[str]()
@@ -55,11 +55,9 @@ def _greet(folders: Sequence[Path], count: int) -> None:
 
 
 def moments_of_change(folders: Sequence[Path], stop: threading.Event) -> Iterator[None]:
-    """One item when the folders begin to be watched, and one whenever something in them may have
-    changed since.
+    """Yield once when watching starts, and after each possible change.
 
-    A folder may go away and come back, as it does when another branch is checked out: it is then
-    watched anew.
+    A folder that is replaced, for example by a branch checkout, is watched again.
     """
     from watchfiles import Change, watch
 
@@ -74,8 +72,7 @@ def moments_of_change(folders: Sequence[Path], stop: threading.Event) -> Iterato
         for changes in watch(
             *watched, watch_filter=None, rust_timeout=LOOK, yield_on_timeout=True, stop_event=stop
         ):
-            # The first item comes once the system watches the folders: nothing that changes after
-            # it is missed.
+            # The first item comes when the watch is active, so no later change is missed.
             if fresh or changes:
                 yield
             fresh = False
@@ -87,8 +84,8 @@ def moments_of_change(folders: Sequence[Path], stop: threading.Event) -> Iterato
 
 
 def _there(folders: Sequence[Path]) -> dict[Path, int]:
-    """The folders that are there, each with its number on disk: one of the same name may be
-    another.
+    """Return the existing folders with their inodes: a folder may be replaced under the
+    same name.
     """
     found = {}
     for folder in folders:
@@ -108,18 +105,16 @@ def _follow(
     *,
     as_json: bool,
 ) -> Known:
-    """Brings memory to what the files say, and tells what is new compared with `before`, whoever
-    noticed it first.
-    """
+    """Sync memory with the files and print the differences from `before`."""
     try:
         warnings = hf.records.sync_files().warnings
         now = _known(hf)
-    except (
-        StoreError
-    ) as error:  # another process writes for long, or the disk is full: it may be over next time
+    except StoreError as error:
+        # Another process writes for long, or the disk is full: it may be over next time.
         print(plain(f"Error: {error}"), file=sys.stderr, flush=True)
         return before
     for warning in warnings:
+        # A broken file is warned about at every sync; print a warning once until it is gone.
         if warning not in told:
             print(f"Warning: {plain(str(warning))}", file=sys.stderr, flush=True)
     told.clear()
@@ -130,7 +125,7 @@ def _follow(
 
 
 def differences(before: Known, now: Known) -> Iterator[tuple[str, Memory]]:
-    """What became of the records: added, changed or removed, each with the record."""
+    """Yield each added, changed or removed record."""
     for id_, record in now.items():
         if id_ not in before:
             yield "added", record
@@ -142,7 +137,7 @@ def differences(before: Known, now: Known) -> Iterator[tuple[str, Memory]]:
 
 
 def _says(record: Memory) -> tuple[Any, ...]:
-    """What a person can change of a record; how often it was recalled is not among it."""
+    """Return the fields that a person can change; access counts are not among them."""
     return (
         record.scope,
         record.category,

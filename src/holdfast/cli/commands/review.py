@@ -1,6 +1,4 @@
-"""Deciding about memories that wait for a person: one by one, all at once in an editor, or by their
-ids.
-"""
+"""Review proposed memories: one by one, all at once in an editor, or by id."""
 
 from __future__ import annotations
 
@@ -44,6 +42,7 @@ waiting. Lines that begin with ;; only help you decide.
 """
 NOTHING = "Nothing waits for you."
 UNDECIDED = "Nothing was decided."
+# Head of a block in the sheet: `[approve] fact_01…`.
 _HEAD = re.compile(r"\[(?P<word>\w+)\] (?P<id>\w+_\w+)\s*")
 _WORDS = {
     "approve": "approve",
@@ -73,6 +72,7 @@ def review(
     if context.invoked_subcommand is not None:
         return
     with open_memory(store, scope, make=False) as hf:
+        # Proposals older than the limit are archived first, so that they are not shown.
         hf.reviews.expire()
         waiting = hf.reviews.list()
         if as_json:
@@ -115,7 +115,7 @@ def _list(waiting: Sequence[Memory]) -> None:
 
 
 class _Screen:
-    """Where proposals are shown. Without colours, differences are marked by signs."""
+    """Display of proposals; without colours, differences are marked by characters."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -173,11 +173,13 @@ def _walk(hf: Holdfast, waiting: Sequence[Memory]) -> None:
     decided = 0
     for number, proposed in enumerate(waiting, start=1):
         if hf.get(proposed.id).status != "proposed":
-            continue  # decided elsewhere meanwhile
+            # Decided elsewhere meanwhile.
+            continue
         try:
             screen.proposal(hf, proposed, f"{number} of {len(waiting)}")
             done = _decided(hf, screen, proposed)
-        except KeyboardInterrupt:  # between two keys, when nobody listens for one
+        except KeyboardInterrupt:
+            # Between two keys, when nobody listens for one.
             break
         if done is None:
             break
@@ -191,15 +193,14 @@ def _decided(
     screen: _Screen,
     proposed: Memory,
 ) -> bool | None:
-    """Asks until there is an answer: whether something was decided, or None to quit."""
+    """Ask until there is an answer: whether something was decided, or None to quit."""
     screen.say(KEYS, "dim")
     while True:
         match _key():
             case "s":
                 return False
-            case (
-                "q" | "\x04" | "\x03" | "\0" | ""
-            ):  # a Ctrl-D that came too early for us arrives as NUL
+            case "q" | "\x04" | "\x03" | "\0" | "":
+                # A Ctrl-D that came too early for us arrives as NUL.
                 return None
             case "a" | "e" | "r" as key:
                 if _carried_out(hf, screen, proposed, key):
@@ -218,16 +219,16 @@ def _key() -> str:
 
 
 def _pressed() -> str:
-    """The next key. What was typed before it was asked for counts, which `typer.getchar` throws
-    away.
-    """
+    """Read one key. Unlike `typer.getchar`, keep what was typed before the prompt."""
     try:
         import termios
         import tty
-    except ImportError:  # Windows
+    except ImportError:
+        # Windows.
         return typer.getchar()
     stdin = sys.stdin.fileno()
     before = termios.tcgetattr(stdin)
+    # TCSADRAIN keeps pending input; the default would discard it.
     tty.setcbreak(stdin, termios.TCSADRAIN)
     try:
         key = os.read(stdin, 1)
@@ -305,7 +306,7 @@ def reject(
 
 
 def _waiting(hf: Holdfast, ids: Sequence[str]) -> list[Memory]:
-    """The proposals with these ids: all of them wait, or nothing is decided."""
+    """Return the proposals with these ids. Raises before any decision if one is not waiting."""
     from ...extraction.approval import check_waiting
 
     found = [hf.get(id_) for id_ in ids]
@@ -322,7 +323,7 @@ def _told_each(
     *,
     as_json: bool,
 ) -> None:
-    """Decides about memories, all of which wait, and tells of each."""
+    """Decide about each memory and report it; all must be waiting."""
     output.tell_each(
         (decide(one.id) for one in _waiting(hf, ids)),
         lambda memory: output.memory_json(memory, run=hf.last_run),
@@ -343,7 +344,7 @@ def _say(
 
 
 class Block(NamedTuple):
-    """What a person wrote about one proposal."""
+    """A person's decision about one proposal."""
 
     word: str
     id: str
@@ -378,7 +379,7 @@ def edit_all(store: Store = None, scope: Scope = None) -> None:
 
 
 def sheet(proposals: Sequence[tuple[Memory, Weighed]]) -> str:
-    """Proposals as a text that a person edits; `read_sheet` is the way back."""
+    """Render proposals as text to edit; `read_sheet` parses it."""
     from ...extraction.approval import grounds, proposer
 
     blocks = [SHEET]
@@ -387,23 +388,20 @@ def sheet(proposals: Sequence[tuple[Memory, Weighed]]) -> str:
         if memory.quote:
             notes.append(f"“{memory.quote}”")
         told = [f";; {' '.join(note.split())}" for note in notes if note.strip()]
+        # Escaped, so that a memory's own text cannot look like a decision.
         text = [f"\\{line}" if _is_ours(line) else line for line in memory.content.split("\n")]
         blocks.append("\n".join([f"[keep] {memory.id}", *told, *text, ""]))
     return "\n".join(blocks)
 
 
 def _is_ours(line: str) -> bool:
-    """Whether a line of a text would be taken for one of the sheet's own, a backslash before it
-    included.
-    """
+    """Whether a line could be mistaken for one of the sheet's own, with or without backslashes."""
     bare = line.lstrip("\\")
     return bare.startswith(";;") or _HEAD.fullmatch(bare) is not None
 
 
 def read_sheet(text: str, known: set[str]) -> list[Block]:
-    """What a person decided on a sheet; InvalidInput names what cannot be understood, and nothing
-    is decided then.
-    """
+    """Parse the decisions on a sheet. Raises InvalidInput, before any decision, for an error."""
     blocks: list[Block] = []
     for line in text.split("\n"):
         if head := _HEAD.fullmatch(line):

@@ -1,4 +1,4 @@
-"""Commands for memory over HTTP: the server, and the keys that open it."""
+"""Commands for the HTTP server and its API keys."""
 
 from __future__ import annotations
 
@@ -106,12 +106,12 @@ def serve(
 
 
 def _beside(hf: Holdfast, store: str | None) -> str | Path:
-    """Where what is kept apart goes: beside the store, and with an incognito one nowhere."""
+    """Location of the separate files: next to the store, or in memory for an incognito one."""
     return ":memory:" if hf.mode == "incognito" else place_of(store)
 
 
 def log_to_stderr() -> None:
-    """A line for each request, for whoever runs the server."""
+    """Log one line per request to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logger = logging.getLogger("holdfast.server")
@@ -120,7 +120,7 @@ def log_to_stderr() -> None:
 
 
 def key_file(path: Path | None) -> KeyFile:
-    """The keys of a file, or of the usual one."""
+    """Return the key file, by default the one next to config.toml."""
     from ...server.api_keys import KeyFile
 
     return KeyFile(path.expanduser() if path else config.config_file().with_name("keys.jsonl"))
@@ -152,7 +152,7 @@ def add_key(
 
 
 def _user(owner: str) -> str:
-    """The user id that an owner is named by, also when it is written as a scope."""
+    """Return the user id of an owner, given as an id or a scope. Raises InvalidInput."""
     kind, _, key = owner.partition(":")
     if key and kind in SCOPE_KINDS and kind != "user":
         raise InvalidInput(

@@ -118,6 +118,7 @@ def show_session(
         learned = [
             one for one in hf.list(statuses=("active", "held", "proposed")) if _is_of(one, session)
         ]
+        # `list` returns the newest first; a session is read from its beginning.
         learned.reverse()
         if as_json:
             output.emit(
@@ -177,7 +178,7 @@ def _is_of(memory: Memory, session: str) -> bool:
 
 
 def _stands(hf: Holdfast, session: Session) -> str:
-    """How a conversation stands, in a few words."""
+    """Describe the state of a session."""
     marks = marks_of(hf.store, session)
     if session.ended_at is None:
         stands = "open"

@@ -1,6 +1,4 @@
-"""Commands for whole stores: set one up, bring it up to date, look at it, look after it, copy or
-spread it.
-"""
+"""Commands for whole stores: create, migrate, inspect, optimize, copy, distribute."""
 
 from __future__ import annotations
 
@@ -166,7 +164,7 @@ def copy(
     from ...storage import open_store
     from ...storage.damage import Damages
 
-    # They are named at the end.
+    # Damaged rows are listed at the end instead of logged one by one.
     Damages.logged = False
     source = _place(source, None)
     target = _place(target, None)
@@ -284,7 +282,7 @@ def _tell_copied(
 
 
 def _place(place: str | None, store: str | None) -> str:
-    """The path or URL that a command is about, if it can be a store here."""
+    """Return the path or URL of the store. Raises InvalidInput for one that cannot be used."""
     from ...storage import open_store
 
     if place and store:
@@ -295,7 +293,7 @@ def _place(place: str | None, store: str | None) -> str:
             "A store in memory ends with this command. Give the path of a file or a URL."
         )
     if not _usable(chosen):
-        # Says what is wrong with it.
+        # Raises the error that says what is wrong with it.
         open_store(chosen).close()
     return chosen
 
@@ -317,11 +315,12 @@ def _is_server(place: str) -> bool:
 
 
 def _identity(place: str) -> str:
-    """What two names of one store have in common."""
+    """Return a value that is equal for two names of one store."""
     if not _is_server(place):
         return str(Path(place).expanduser().resolve())
     from ...storage.postgres.driver_errors import without_password
 
+    # The login does not matter: two users of one database share the store.
     return re.sub(r"//[^@/]*@", "//", without_password(place))
 
 
@@ -333,7 +332,7 @@ def _is_new(place: str) -> bool:
 
 
 def _existing(place: str, scopes: Sequence[Scope] = ()) -> Status:
-    """How a store stands that must be there."""
+    """Return the status of a store. Raises NotFound if it has no tables."""
     found = _status(place, scopes)
     if not found.version:
         raise NotFound(
@@ -360,7 +359,7 @@ def _migrate(place: str) -> None:
     else:
         from ...storage import SQLiteStore
 
-        # Opening a file brings it up to date.
+        # Opening a file migrates it.
         SQLiteStore(place).close()
 
 

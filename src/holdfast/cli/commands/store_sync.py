@@ -46,6 +46,7 @@ def sync(
 
     with open_memory(store, scope, quiet=True) as hf:
         other = place or hf.settings.sync_with
+        # Checked before the sync, which creates the file.
         is_new = bool(other) and not is_server(other) and not Path(other).expanduser().exists()
         with output.progress("syncing") as bar:
             done = hf.admin.sync(

@@ -30,7 +30,7 @@ WHAT_IS_DONE = {
     "decay": "Lower the confidence of unused facts.",
     "reflect": "Write a reflection on the week.",
 }
-"""What a maintenance task does, where that does not depend on the job."""
+"""Description of a maintenance task, where it does not depend on the job."""
 worker_app = typer.Typer(
     no_args_is_help=True,
     help="""Run background jobs: embedding, extraction, decay, reflection. Workers on several
@@ -137,7 +137,7 @@ def plan_tasks(
 
 
 def _tasks(given: str) -> list[str]:
-    """The tasks that a name stands for; InvalidInput if there is none."""
+    """Return the tasks that a name stands for. Raises InvalidInput for an unknown name."""
     from ...maintenance.job_runner import TASKS
 
     if given not in ("all", *TASKS):
@@ -263,7 +263,7 @@ def list_jobs(
 
 
 def _as_it_stands(job: Job, now: Micros) -> Job:
-    """A job whose lease ran out says so, even before another worker has come across it."""
+    """Show a job with an expired lease as failed, even if no worker has noticed yet."""
     if job.status == "running" and (job.lease_until or 0) <= now:
         return replace(job, status="error", error=f"Its worker {job.worker} was lost.")
     return job
@@ -289,9 +289,7 @@ def worker_here(
     everywhere: bool,
     stop: threading.Event,
 ) -> Worker:
-    """A worker with the language model of the settings, if there is one, for these scopes or for
-    all there are.
-    """
+    """Return a worker with the configured language model, for these scopes or for all."""
     from ...model_access import model_of, worker_of
 
     return worker_of(hf, None if everywhere else hf.scopes, complete=model_of(hf), stop=stop)

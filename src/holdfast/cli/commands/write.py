@@ -52,9 +52,7 @@ def _told(
 
 
 def _undoing(hf: Holdfast) -> str:
-    """How to take the last run back; one that found everything as it should be has nothing to be
-    taken back.
-    """
+    """Return how to undo the last run; a run without changes has nothing to undo."""
     if hf.mode == "incognito":
         return "Memory is incognito: it ends with this command."
     if hf.store.events(hf.scopes, run=hf.last_run, limit=1):
@@ -164,6 +162,7 @@ def _lines(session: str | None) -> Iterator[dict[str, Any]]:
             raise InvalidInput(f"Line {number} is not a JSON object. Nothing was stored.")
         if isinstance(turn.get("event_time"), str):
             turn["event_time"] = parse_time(turn["event_time"])
+        # A session in the line itself wins over the option.
         yield ({"session": session} if session else {}) | turn
 
 
@@ -247,6 +246,7 @@ def forget(
         if as_json:
             output.emit([output.memory_json(memory, run=hf.last_run) for memory in forgotten])
         else:
+            # A set: the same memory may be named by id and by number.
             print(f"Forgot {len({memory.id for memory in forgotten})}. {_undoing(hf)}")
 
 

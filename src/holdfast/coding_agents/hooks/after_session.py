@@ -53,7 +53,8 @@ def finish_here(
     facts: dict[str, Any] = {}
     try:
         outcome = _finished(folder, transcript, facts, event=event)
-    except Exception as error:  # nobody is there to be told
+    except Exception as error:
+        # Nobody is there to be told.
         outcome, facts["error"] = "failed", describe_error(error)
     note(event="finish", after=event, outcome=outcome, **facts)
 
@@ -152,9 +153,8 @@ def _read(
                 f"A session could not be stored. `holdfast project index {job.key}` says why."
             )
         _done(hf, job)
-    except (
-        Exception
-    ) as error:  # one transcript that cannot be read must not keep the others from being read
+    except Exception as error:
+        # One transcript that cannot be read must not keep the others from being read.
         facts["error"] = describe_error(error)
         hf.store.jobs.fail(job, error=describe_error(error), retry_at=hf.clock() + RETRY)
 

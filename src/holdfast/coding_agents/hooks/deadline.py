@@ -53,7 +53,8 @@ class Answer:
         try:
             _write_all(text.encode())
         except OSError:
-            outcome = "gone"  # nobody listens any more
+            # Nobody listens any more.
+            outcome = "gone"
         # Nothing is worth a host that waits.
         with suppress(Exception):
             # The log may be on a disk that does not answer.

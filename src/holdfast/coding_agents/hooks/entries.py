@@ -54,7 +54,8 @@ class HookEntries:
 
     def json_paths(self, settings: dict[str, Any], target: Target) -> list[Path]:
         """Our commands; the whole group where it has no other."""
-        del target  # they are in the same place for each agent
+        # They are in the same place for each agent.
+        del target
         paths = list[Path]()
         for event, group, handlers, number in _ours(settings):
             whole: Path = ("hooks", event, group)

@@ -19,11 +19,11 @@ AFTER = ("PreCompact", "Stop", OVER)
 """Events after which the transcript is worth reading."""
 EVENTS = (START, PROMPT, *AFTER)
 """The events that we are installed for."""
-EXEC = "exec"  # no host event: `holdfast agent exec` does it before a command, without a deadline
+# No host event: `holdfast agent exec` does it before a command, without a deadline.
+EXEC = "exec"
 EMPTY = "{}"
-TIMEOUT = (
-    3  # seconds that we ask a host to wait for a hook; Codex allows no more at the end of a session
-)
+# Seconds that we ask a host to wait for a hook; Codex allows no more at the end of a session.
+TIMEOUT = 3
 SHOWS_MESSAGES = ("claude-code",)
 """Tools that show `systemMessage` to the person, whatever the event. Codex refuses keys that it
 does not expect.

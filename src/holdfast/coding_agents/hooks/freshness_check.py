@@ -20,9 +20,8 @@ from .after_session import last_turn
 
 # Two changes within this may have the same time on some disks.
 UNSURE: Micros = 2_000_000
-AGAIN: Micros = (
-    60_000_000  # when a file that could not be followed is tried again, though nobody touched it
-)
+# When a file that could not be followed is tried again, though nobody touched it.
+AGAIN: Micros = 60_000_000
 
 
 class Files:

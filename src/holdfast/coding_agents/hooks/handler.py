@@ -67,7 +67,8 @@ def main(args: Sequence[str]) -> None:
         text, outcome = respond(
             heard(event), noted, answer, tool=tool, project_level="--project" in args
         )
-    except BaseException as error:  # a host is told nothing, and must not be kept waiting
+    except BaseException as error:
+        # A host is told nothing, and must not be kept waiting.
         outcome = "failed"
         noted.failed(error)
     finally:

@@ -105,7 +105,8 @@ def _taught(
     except (
         HoldfastError,
         OSError,
-    ) as error:  # a mistake in holdfast.yaml costs this block, and no other
+    ) as error:
+        # A mistake in holdfast.yaml costs this block, and no other.
         from .log import describe_error  # noqa: PLC0415
 
         facts["error"] = describe_error(error)
@@ -245,7 +246,8 @@ def before_execution(folder: Path, ticket: str) -> str:
             hf.records.sync_files()
         text = join_blocks(standing_in(call, facts), recalled(call, facts))
         outcome = "told" if text else "nothing"
-    except Exception as error:  # memory that fails must not keep a command from running
+    except Exception as error:
+        # Memory that fails must not keep a command from running.
         outcome, facts["error"] = "failed", describe_error(error)
     note(event=EXEC, outcome=outcome, said=len(ticket), given=len(text), **facts)
     return text

@@ -1,8 +1,7 @@
-"""Decisions by approval: an agent lays out choices or recommends one, and the person says which, or
-yes.
+"""Decisions by approval: an agent offers options or recommends one, and a person agrees.
 
-An agent's proposal alone is nothing: it takes a person's word. And a yes to the next step of the
-work ("shall I run the tests?") decides nothing that lasts: the proposal has to be a choice.
+An agent's proposal alone is not a decision; it takes a person's answer. A yes to the next step of
+the work ("shall I run the tests?") decides nothing durable: the proposal must be a choice.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _FEWEST_OPTIONS = 2
 
 @dataclass(frozen=True, slots=True)
 class _Proposal:
-    """What was proposed, in which turn, and the exact words."""
+    """What was proposed, its turn, and the exact words."""
 
     what: str
     quote: str
@@ -40,7 +39,7 @@ class _Proposal:
 
 
 def approved(session: Session) -> Iterator[Note]:
-    """The decisions that a person took by answering a proposal."""
+    """Decisions a person took by answering a proposal."""
     for place, answer in enumerate(session.said):
         if not answer.by_user or not 0 < len(answer.own) <= _LONGEST_ANSWER:
             continue
@@ -58,7 +57,7 @@ def approved(session: Session) -> Iterator[Note]:
 
 
 def _before(said: Sequence[Said]) -> list[Said]:
-    """What the agent said right before: long messages come in several turns."""
+    """What the agent said directly before; a long message spans several turns."""
     last: list[Said] = []
     for one in reversed(said):
         if one.by_user:
@@ -94,7 +93,7 @@ def _options(said: Said) -> Iterator[_Proposal]:
 
 
 def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
-    """The option that an answer picks: by its place in the list, or by a name that only it has."""
+    """The option an answer picks, by its number or by a name that only it has."""
     for words in answer.words:
         opening = words.begins("proposal.picks", answer.own)
         rest = answer.own[opening.end() :] if opening else answer.own
@@ -123,7 +122,7 @@ def _is_named(
     options: Sequence[_Proposal],
     answer: str,
 ) -> bool:
-    """Whether an answer has a name in it that is in this option's heading and in no other's."""
+    """Whether an answer contains a name that only this option's heading has."""
     others = {name for one in options if one is not option for name in _names(one.what)}
     own = "|".join(map(re.escape, _names(option.what) - others))
     return bool(own) and re.search(rf"(?<!\w)(?:{own})(?!\w)", answer, re.IGNORECASE) is not None
@@ -140,7 +139,7 @@ def _names(what: str) -> set[str]:
 
 
 def _recommended(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
-    """What the agent recommended last, if the answer is a plain yes."""
+    """The agent's latest recommendation, if the answer is a plain yes."""
     if _asks(answer) or not _agrees(answer):
         return None
     for one in reversed(proposer):

@@ -1,4 +1,4 @@
-"""What a decision chose and what it chose against: "Valkey instead of Redis" has two sides."""
+"""The two sides of a decision: "Valkey instead of Redis" chooses one and rejects the other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .cue_words import words_of
 
 
 def chooses_against(later: str, earlier: str) -> bool:
-    """Whether a later decision decides against what an earlier one chose.
+    """Whether a later decision rejects what an earlier one chose.
 
     >>> chooses_against("use Valkey instead of Redis", "go with Redis instead of Memcached")
     True
@@ -20,12 +20,12 @@ def chooses_against(later: str, earlier: str) -> bool:
 
 
 def terms(text: str) -> set[str]:
-    """What a text is about, as a set of terms."""
+    """The terms of a text as a set."""
     return set(query_terms(text))
 
 
 def _sides(text: str) -> tuple[set[str], set[str]]:
-    """The terms of what was chosen, and of what it was chosen over."""
+    """Terms of what was chosen, and of what was rejected."""
     for words in words_of(text):
         if over := words.says("decided.over", text):
             rest = text[over.end() :]

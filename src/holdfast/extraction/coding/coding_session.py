@@ -1,8 +1,7 @@
-"""A coding session as the note finder sees it: what was said, sentence by sentence, and what was
-run, with its outcome.
+"""A coding session as the note finder sees it: sentences that were said, and commands with results.
 
-Turns of tools hold one call each, condensed: `Bash: make test`, then `ok` or `failed, exit 2`, then
-how the output began and ended.
+A tool turn holds one condensed call: `Bash: make test`, then `ok` or `failed, exit 2`, then the
+beginning and end of the output.
 """
 
 from __future__ import annotations
@@ -72,13 +71,13 @@ class Said:
 
     @cached_property
     def words(self) -> list[Words]:
-        """The languages that it may be in."""
+        """Languages the text may be in."""
         if self.own:
             return words_of(self.own)
         return []
 
     def verbatim(self, sentence: str) -> str:
-        """A sentence as it stands in the turn, whatever its apostrophes."""
+        """A sentence as written in the turn, with its original apostrophes."""
         at = straight(self.own).find(sentence)
         if at >= 0:
             return self.own[at : at + len(sentence)]
@@ -87,7 +86,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A call of a tool: a command with what it printed, or a change of a file."""
+    """A tool call: a command with its output, or a file change."""
 
     turn: Memory
     place: int
@@ -114,11 +113,11 @@ class Session:
         return len(self.said) + len(self.runs)
 
     def between(self, first: int, last: int) -> list[Said]:
-        """What was said after one place and before another."""
+        """What was said between two positions."""
         return [one for one in self.said if first < one.place < last]
 
     def runs_of(self, wanted: tuple[str, ...]) -> list[Run]:
-        """The commands that were run with one program, in order."""
+        """Commands run with one program, in order."""
         if not self._by_program:
             for run in self.runs:
                 if run.command:
@@ -127,7 +126,7 @@ class Session:
 
     @cached_property
     def words(self) -> Words:
-        """The language that people spoke most: what nobody worded is told in it."""
+        """The language people used most; generated wording uses it."""
         spoken = words_of("\n".join(one.own for one in self.said if one.by_user)[:4_000])
         if len(spoken) == 1:
             return spoken[0]
@@ -135,7 +134,7 @@ class Session:
 
 
 def read(turns: Sequence[Memory]) -> Session:
-    """The session that these turns are."""
+    """Build the session from these turns."""
     session = Session()
     for place, turn in enumerate(turns):
         if turn.role == "tool":

@@ -40,7 +40,7 @@ _TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The cues of one language, ready to be matched."""
+    """The cues of one language, ready for matching."""
 
     code: str
     language: Language
@@ -53,11 +53,11 @@ class Words:
     purposes: Mapping[str, str]
 
     def says(self, cue: str, text: str) -> re.Match[str] | None:
-        """Where words of this cue first occur in a text."""
+        """First match of this cue in a text."""
         return self.cues.get(cue, NEVER).search(text)
 
     def begins(self, cue: str, text: str) -> re.Match[str] | None:
-        """The match when a text begins with words of this cue."""
+        """The match if a text begins with this cue."""
         return self.cues.get(cue, NEVER).match(text)
 
     def doubts(self, text: str) -> bool:
@@ -71,21 +71,19 @@ class Words:
 
 
 def words_of(text: str) -> list[Words]:
-    """The words of the languages that a text may be in, likeliest first."""
+    """Cue words of the languages a text may be in, likeliest first."""
     known = (each.code for each in languages_of(text))
     return [words(code) for code in known if files.language(code).section("coding")]
 
 
 def spoken(text: str) -> list[Language]:
-    """The same as languages with the statements of work, for the extractor that reads
-    statements.
-    """
+    """The same languages with coding statements added, for the rule-based extractor."""
     return [each.language for each in words_of(text)]
 
 
 @cache
 def words(code: str) -> Words:
-    """The words of the language of this code, its section read once."""
+    """Cue words of the language with this code; its section is read once."""
     cues = files.language(code).section("coding")
     pieces = cues.get("pieces", {})
     patterns = {

@@ -1,4 +1,4 @@
-"""What went wrong, in one line: the most telling line of what a failed command printed."""
+"""The most informative line in the output of a failed command."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _ASSERTED = later(
 
 
 def telling_line(output: str) -> str:
-    """The line that says most about what went wrong, exactly as it stands; empty when none does."""
+    """The most informative error line, verbatim; empty if there is none."""
     for pattern in _TELLING:
         if found := pattern.search(output):
             return found[0].strip()[:LONGEST].rstrip()
@@ -60,12 +60,10 @@ def telling_line(output: str) -> str:
 
 
 def describe_error_line(line: str) -> str:
-    """An error line for people: without the marks of the program that printed it, and without a
-    full stop.
-    """
+    """An error line for people, without the program's prefix and without a full stop."""
     return _PREFIX.sub("", line).strip().rstrip(".:")
 
 
 def is_assertion(line: str) -> bool:
-    """Whether a line only says that a test found another value than it expected."""
+    """Whether a line only reports a failed test assertion."""
     return bool(_ASSERTED.match(line))

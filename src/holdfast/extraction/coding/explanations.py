@@ -1,4 +1,4 @@
-"""Causes and fixes as people and agents tell them: "the root cause was …", "fixed by …"."""
+"""Causes and fixes as people and agents state them: "the root cause was …", "fixed by …"."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A sentence that gives a cause or a fix: what it says without its opening, and as it stands in
-    its turn.
-    """
+    """A cause or fix: the text after its opening, and the sentence as written in its turn."""
 
     said: Said
     words: Words
@@ -28,24 +26,22 @@ class Explanation:
 
 
 def cause(said: Sequence[Said]) -> Explanation | None:
-    """The last cause that was told: the first ones are often guesses."""
+    """The last cause stated; the first ones are often guesses."""
     return _last(said, "incident.cause")
 
 
 def fix(said: Sequence[Said]) -> Explanation | None:
-    """The last fix that was told as done."""
+    """The last fix stated as done."""
     return _last(said, "incident.fix") or _last(said, "incident.did", agent_only=True)
 
 
 def repair(said: Sequence[Said]) -> Explanation | None:
-    """The last repair that an agent announced; whether it was made, and helped, is for the caller
-    to know.
-    """
+    """The last repair an agent announced; the caller checks whether it was made and helped."""
     return _last(said, "incident.repair", agent_only=True)
 
 
 def unresolved(said: Sequence[Said]) -> bool:
-    """Whether somebody says that what was to be fixed is not."""
+    """Whether somebody says that the problem is not fixed."""
     return any(
         not sentence.asks and words.says("incident.unresolved", sentence.text)
         for one in said
@@ -60,7 +56,7 @@ def _last(
     *,
     agent_only: bool = False,
 ) -> Explanation | None:
-    """The last sentence that opens like this and is no question, nor a guess."""
+    """The last sentence with such an opening that is neither a question nor a guess."""
     for one in reversed(said):
         if agent_only and one.by_user:
             continue
@@ -94,8 +90,9 @@ def _openings(
     sentence: str,
     cue: str,
 ) -> Iterator[str]:
-    """What stands behind each opening of this kind: "Fixed: the cause was …, and I fixed it by …"
-    has two.
+    """The text after each opening of this kind.
+
+    "Fixed: the cause was …, and I fixed it by …" has two.
     """
     rest = sentence
     while opening := words.says(cue, rest):
@@ -110,9 +107,7 @@ def _without_the_rest(
     what: str,
     cue: str,
 ) -> str:
-    """A cause up to where its sentence comes to the fix, and a fix up to where it comes to the
-    cause.
-    """
+    """A cause cut where its sentence turns to the fix, and a fix where it turns to the cause."""
     other = "incident.fix" if cue == "incident.cause" else "incident.cause"
     turn = words.says(other, what)
     if turn:

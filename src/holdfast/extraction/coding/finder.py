@@ -1,6 +1,4 @@
-"""The notes of a session without a model: every finder in turn, then what was undone and what may
-not be kept.
-"""
+"""Find a session's notes without a model: run every finder, then drop reversed and unsafe notes."""
 
 from __future__ import annotations
 
@@ -19,16 +17,14 @@ from .statements import stated
 
 
 def find_notes(turns: Sequence[Memory]) -> list[Note]:
-    """What the turns of one session teach that lasts, in the order in which it was said; none is
-    the usual answer.
-    """
+    """Durable notes of one session, in the order they were said; usually none."""
     session = read(turns)
     found = [*stated(turns), *approved(session), *incidents(session), *procedures(session)]
     return once(checked(standing(found, session), turns), turns)
 
 
 def checked(notes: Sequence[Note], turns: Sequence[Memory]) -> list[Note]:
-    """The notes that are sound and whose quotes occur in their turns, word for word."""
+    """Sound notes whose quotes occur verbatim in their turns."""
     texts = {turn.id: turn.content for turn in turns}
     return [
         note
@@ -40,9 +36,7 @@ def checked(notes: Sequence[Note], turns: Sequence[Memory]) -> list[Note]:
 
 
 def once(notes: Sequence[Note], turns: Sequence[Memory]) -> list[Note]:
-    """The notes in the order of their turns, without those that repeat another: the later word
-    stands.
-    """
+    """Notes in turn order without duplicates; the later one wins."""
     places = {turn.id: place for place, turn in enumerate(turns)}
     kept: list[Note] = []
     for note in sorted(notes, key=lambda each: places[each.source])[::-1]:
@@ -52,7 +46,7 @@ def once(notes: Sequence[Note], turns: Sequence[Memory]) -> list[Note]:
 
 
 def _same_words(note: Note, other: Note) -> bool:
-    """Whether two notes rest on the same words: one finder has read them one way, one the other."""
+    """Whether two notes rest on the same words, read differently by two finders."""
     return note.source == other.source and (note.quote in other.quote or other.quote in note.quote)
 
 
@@ -61,7 +55,7 @@ def _repeats(note: Note, kept: Sequence[Note]) -> bool:
 
 
 def as_candidate(note: Note) -> Candidate:
-    """A note as a statement that can be compared with others."""
+    """A note as a candidate, for comparison with others."""
     return Candidate(
         content=note.text, quote=note.quote, source=note.source, confidence=note.confidence
     )

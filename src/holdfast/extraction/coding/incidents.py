@@ -1,8 +1,7 @@
-"""Incidents: what went wrong, why, and what made it work again.
+"""Incidents: what went wrong, why, and what fixed it.
 
-Two things show that something was resolved: the command that had failed passes later, or somebody
-tells both the cause and the fix in so many words. A failure without an end, a red test on its way
-to green, a guess: none of them is kept.
+A failure counts as resolved if the failed command passes later, or if somebody states both cause
+and fix. A failure without an end, a red test on its way to green, or a guess is not kept.
 """
 
 from __future__ import annotations
@@ -28,9 +27,7 @@ _SOON = 3
 
 
 def incidents(session: Session) -> Iterator[Note]:
-    """The resolved failures of a session: those that a later run proves, then those that are only
-    told.
-    """
+    """Resolved failures of a session: those a later run proves, then those only stated."""
     proven: list[Note] = []
     over: set[int] = set()
     for failure in (run for run in session.runs if run.failed and run.command and run.error):
@@ -49,9 +46,7 @@ def incidents(session: Session) -> Iterator[Note]:
 
 @dataclass(frozen=True, slots=True)
 class _Resolved:
-    """A failure, the run that shows it to be over, and what is known of the way from one to the
-    other.
-    """
+    """A failure, the run that shows it is over, and what is known about the fix."""
 
     failure: Run
     passed: Run
@@ -62,9 +57,7 @@ class _Resolved:
 
     @property
     def is_explained(self) -> bool:
-        """Whether more is known than that it failed and passed; of a failed assertion it has to be
-        why.
-        """
+        """Whether more is known than fail and pass; a failed assertion needs the cause."""
         if is_assertion(self.failure.error):
             return self.cause is not None
         return bool(self.cause or self.fix or self.helped)
@@ -91,9 +84,7 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
 
 
 def _passing(session: Session, failure: Run) -> Run | None:
-    """The first later run that shows a failed command to pass, unless it fails the same way
-    afterwards.
-    """
+    """The first later run that passes, unless the command fails the same way afterwards."""
     if is_trivial(failure.command):
         return None
     later = [run for run in session.runs_of(program(failure.command)) if run.place > failure.place][
@@ -112,17 +103,13 @@ def _fails_again(
     failure: Run,
     passed: Run,
 ) -> bool:
-    """Whether it fails the same way once more before it passes: that failure is nearer to the
-    fix.
-    """
+    """Whether it fails the same way again before it passes; that failure is nearer to the fix."""
     between = (run for run in session.runs if failure.place < run.place < passed.place)
     return any((run.command, run.error) == (failure.command, failure.error) for run in between)
 
 
 def _after(session: Session, passed: Run) -> list[Said]:
-    """What the agent says about it once it passes: until a person speaks, or something else is
-    run.
-    """
+    """What the agent says once it passes, until a person speaks or something else runs."""
     after: list[Said] = []
     stop = min(
         (run.place for run in session.runs if run.place > passed.place), default=len(session)
@@ -135,7 +122,7 @@ def _after(session: Session, passed: Run) -> list[Said]:
 
 
 def _repairs(between: Sequence[Run]) -> list[Run]:
-    """The commands in between that can have helped, if they are few and nothing was edited."""
+    """Commands in between that may have helped, if they are few and nothing was edited."""
     if any(run.edited for run in between):
         return []
     found = {run.command: run for run in between if run.failed is not True and repairs(run.command)}
@@ -178,9 +165,7 @@ def _note(session: Session, resolved: _Resolved) -> Note:
 
 
 def _another_way(session: Session, failure: Run) -> Iterator[Note]:
-    """The note of a command that does not work here, where another way to call the same thing
-    does.
-    """
+    """A note that one command does not work here but another form of it does."""
     if purpose(failure.command) is None or any(
         run.edited for run in session.runs if run.place < failure.place
     ):
@@ -210,9 +195,7 @@ def _another_way(session: Session, failure: Run) -> Iterator[Note]:
 
 
 def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
-    """Failures whose cause and fix were told in one turn, or in two of one speaker that follow each
-    other.
-    """
+    """Failures whose cause and fix one speaker stated in one turn, or in two adjacent ones."""
     for place, one in enumerate(session.said):
         following = [
             each for each in session.said[place + 1 : place + 2] if each.by_user == one.by_user

@@ -1,9 +1,7 @@
-"""The notes of a session by a language model: one call for each page of turns, nothing believed
-that they do not say.
+"""Find a session's notes with a language model: one call per page; ungrounded notes are dropped.
 
-An answer that is not quite JSON is mended where that is possible, and read line by line where it is
-not. A note whose quote does not occur in the session is dropped; so is one that is too long to be a
-note, or holds a secret.
+Malformed JSON is repaired if possible, and otherwise parsed line by line. A note is dropped if its
+quote does not occur in the session, if it is too long, or if it holds a secret.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ _LINE = re.compile(
 
 
 def ask_for_notes(turns: Sequence[Memory], complete: Complete) -> list[Note]:
-    """The notes that a model finds and the turns bear out; what the model raises is raised."""
+    """Notes the model finds and the turns support. Model errors propagate."""
     found = [note for page in _pages(turns) for note in _on_page(page, complete)]
     return once(checked(standing(found, read(turns)), turns), turns)
 
@@ -125,7 +123,7 @@ def _others(numbers: Any, turns: Sequence[Memory]) -> list[str]:
 
 
 def _text(element: Mapping[str, Any], key: str) -> str:
-    """A text with its lines kept: steps stand one below the other."""
+    """A text with its line breaks kept, because steps are one per line."""
     value = element.get(key)
     lines = value.strip().split("\n") if isinstance(value, str) else []
     return "\n".join(" ".join(line.split()) for line in lines if line.strip())

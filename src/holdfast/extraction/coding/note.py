@@ -1,6 +1,4 @@
-"""What a note is: one durable thing that a coding session taught, told in a sentence or a short
-list.
-"""
+"""Notes: one durable thing a coding session taught, as a sentence or a short list."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ _EDGES = " \t\n,;:–—-"
 class Note:
     """Something worth knowing in later sessions of a project, and the words it rests on.
 
-    It can be understood without the session: `text` is a sentence or a short list, never a piece of
+    It is understandable without the session: `text` is a sentence or a short list, never a piece of
     the transcript.
     """
 
@@ -47,12 +45,12 @@ class Note:
 
     @property
     def source(self) -> str:
-        """The id of the turn whose words the quote is."""
+        """Id of the turn that contains the quote."""
         return self.turns[0]
 
 
 def is_sound(note: Note) -> bool:
-    """Whether a note may be kept: it says something, it is short, and no secret is or was in it."""
+    """Whether a note may be kept: not empty, short, and without secrets or redactions."""
     said = "\n".join((note.title, note.text, note.quote))
     return (
         sum(map(str.isalpha, note.text))
@@ -65,7 +63,7 @@ def is_sound(note: Note) -> bool:
 
 
 def sentence(text: str) -> str:
-    """The text as a sentence of its own: on one line, with a capital and an end.
+    """The text as one sentence: on one line, with an initial capital and an end mark.
 
     >>> sentence("pin urllib3 below 2, ")
     'Pin urllib3 below 2.'
@@ -78,7 +76,7 @@ def sentence(text: str) -> str:
 
 
 def capital(text: str) -> str:
-    """The text with a capital first, unless it begins with a name such as npm or `make`."""
+    """The text with an initial capital, unless it begins with a name such as npm or `make`."""
     first = text.split(" ", 1)[0]
     if not first.isalpha() or not first.islower():
         return text
@@ -86,7 +84,7 @@ def capital(text: str) -> str:
 
 
 def title_of(text: str) -> str:
-    """A heading out of what a note says: one line, no end mark, cut between words."""
+    """A title from a note's text: one line, no end mark, cut between words."""
     line = shorten(text.strip(_EDGES + ".。!"), 10**6)
     if len(line) <= LONGEST_TITLE:
         return capital(line)

@@ -1,8 +1,7 @@
-"""Procedures: steps that somebody gives for a goal, and commands by which a project is tested,
-built and run.
+"""Procedures: stated steps towards a goal, and commands that test, build and run a project.
 
-A person's steps are believed. An agent's are taken when it was asked how, or when its commands were
-run and passed: its lists are mostly plans and summaries.
+A person's steps are accepted. An agent's steps are accepted if it was asked how, or if its commands
+were run and passed: its lists are mostly plans and summaries.
 """
 
 from __future__ import annotations
@@ -39,9 +38,7 @@ class _Steps:
 
 
 def procedures(session: Session) -> Iterator[Note]:
-    """The procedures of a session: those that were told, then commands that passed again and
-    again.
-    """
+    """Procedures of a session: stated ones, then commands that passed repeatedly."""
     told = [note for one in session.said for note in _told(session, one)]
     yield from told
     given = {bare(command) for note in told for command in _COMMAND.findall(note.text)}
@@ -79,9 +76,7 @@ def _lists(words: Words, said: Said) -> Iterator[_Steps]:
 
 
 def _below(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """The items of the list, or the lines of the code, that follow a heading; each with the lines
-    down to it.
-    """
+    """List items or code lines below a heading, each with the lines down to it."""
     code = False
     for count, line in enumerate(lines, start=1):
         if _FENCE.match(line):
@@ -98,7 +93,7 @@ def _below(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 
 def _inline(words: Words, said: Said) -> Iterator[_Steps]:
-    """Goals and commands in one sentence: "to reset the database, run `make db-reset`"."""
+    """Goal and command in one sentence: "to reset the database, run `make db-reset`"."""
     for sentence in said.sentences:
         found = None if sentence.asks else words.says("procedure.inline", sentence.text)
         if (
@@ -116,9 +111,7 @@ def _borne_out(
     said: Said,
     steps: _Steps,
 ) -> bool:
-    """Whether an agent's steps are more than a proposal: somebody asked how, or they were run and
-    passed.
-    """
+    """Whether an agent's steps are more than a proposal: requested, or run and passed."""
     commands = {bare(command) for step in steps.steps for command in _COMMAND.findall(step)}
     if not commands:
         return False
@@ -165,9 +158,7 @@ def _clean(step: str) -> str:
 
 
 def _recurring(session: Session) -> Iterator[Note]:
-    """One note for each purpose that a command served more than once, the most frequent of its
-    kind.
-    """
+    """One note per purpose that a command served more than once, with the most frequent command."""
     passed = [run for run in session.runs if run.command and run.failed is False]
     counts = Counter(run.command for run in passed if not is_narrow(run.command))
     found: set[str] = set()

@@ -1,4 +1,4 @@
-"""What can be set about building a project's memory, and with what it is built."""
+"""Settings of project memory, and the resources to build it with."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ HOUR = DAY // 24
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """The keys under `memories:`, with their defaults. In a file they may be written like
-    `maxRolloutAgeDays` too.
-    """
+    """The keys under `memories:` with their defaults; camelCase is accepted in files."""
 
     enabled: bool = False
     """Whether memory is built and injected without being asked for. Commands work regardless."""
@@ -57,13 +55,13 @@ class ProjectSettings:
 
     @property
     def window(self) -> int:
-        """The tokens that the model is taken to have room for."""
+        """The model's assumed context window, in tokens."""
         return max(self.context_window or self.fallback_token_limit, 2_048)
 
 
 @dataclass(frozen=True)
 class Building:
-    """With what a project's memory is built, and where its files go."""
+    """Resources for building a project's memory, and where its files go."""
 
     data: Path
     """The folder of the person's data, under which every project has a folder of its own."""
@@ -80,18 +78,18 @@ class Building:
     """Sessions that are not read: the one that goes on at the moment."""
 
     def folder(self, scope: Scope) -> Path:
-        """Where the files of a project are."""
+        """Folder of a project's files."""
         return memory_folder(self.data, scope)
 
 
 def memory_folder(data: Path, scope: Scope) -> Path:
-    """Where the files of a project's memory are, under a person's data."""
+    """Folder of a project's memory files in a person's data directory."""
     name = re.sub(r"^\.|[^A-Za-z0-9._-]", lambda odd: f"%{ord(odd[0]):x}", scope.key)
     return data / "projects" / name / "memory"
 
 
 def unlimited(settings: ProjectSettings) -> ProjectSettings:
-    """The same settings, but for the limits of age and number."""
+    """The same settings without limits on age and number."""
     most = 10**6
     return replace(
         settings,
@@ -103,9 +101,7 @@ def unlimited(settings: ProjectSettings) -> ProjectSettings:
 
 
 def settings_from(values: Mapping[str, Any], where: str) -> ProjectSettings:
-    """The settings that a file gives; InvalidInput names a key that does not exist, or a value that
-    cannot be.
-    """
+    """Parse the settings of a file. Raises InvalidInput for an unknown key or bad value."""
     known = {one.name: one for one in fields(ProjectSettings)}
     chosen: dict[str, Any] = {}
     for written, value in values.items():

@@ -1,7 +1,6 @@
-"""What a session takes back: "actually, let's not", "revert that", "go back to npm", or a decision
-for the opposite.
+"""Reversals within a session: "actually, let's not", "revert that", or an opposite decision.
 
-A statement that was undone later in the session is no note; what takes it back may be one.
+A statement reversed later in the session is dropped; the reversal itself may be a note.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Places = Mapping[str, int]
 
 
 def standing(notes: Sequence[Note], session: Session) -> list[Note]:
-    """The notes that the rest of the session did not take back."""
+    """Notes that the rest of the session does not reverse."""
     places = {one.turn.id: one.place for one in session.said} | {
         one.turn.id: one.place for one in session.runs
     }
@@ -43,7 +42,7 @@ def _taken_back(
     before: Sequence[Note],
     places: Places,
 ) -> Iterator[Note]:
-    """Which of the notes before it an utterance takes back."""
+    """The earlier notes that an utterance reverses."""
     for sentence in said.sentences:
         if sentence.asks:
             continue
@@ -63,9 +62,7 @@ def _is_named(
     sentence: Sentence,
     note: Note,
 ) -> bool:
-    """Whether a sentence takes something back and names what a note chose, or what it chose
-    against.
-    """
+    """Whether a sentence reverses something and names what a note chose or rejected."""
     for words in said.words:
         opening = words.begins("undo.named", sentence.text) or words.says(
             "undo.back", sentence.text
@@ -84,7 +81,7 @@ def _replaces(
     earlier: Note,
     places: Places,
 ) -> bool:
-    """Whether a later note decides against what an earlier one says."""
+    """Whether a later note decides against an earlier one."""
     return (
         later.category in _STATED
         and earlier.category in _STATED

@@ -1,6 +1,4 @@
-"""Commands: when two are the same, what one is for, and which of them say something about a
-project.
-"""
+"""Shell commands: equality, purpose, and whether they say something about a project."""
 
 from __future__ import annotations
 
@@ -32,8 +30,7 @@ _LONGEST_BARED = 1_000
 
 @lru_cache(maxsize=4096)
 def bare(command: str) -> str:
-    """A command without what stands around it: folders, variables, pipes that only shorten its
-    output.
+    """A command without directory changes, variables and pipes that only shorten its output.
 
     >>> bare("cd api && DEBUG=1 pytest -q 2>&1 | tail -20")
     'pytest -q'
@@ -53,11 +50,10 @@ def covers(
     earlier: str,
     output: str = "",
 ) -> bool:
-    """Whether a later command, when it passes, shows that an earlier one would pass too; both are
-    bare.
+    """Whether a later command's success shows that an earlier one would pass; both are bare.
 
-    It is the same, the same on less narrow terms, or the same on those files that the earlier one's
-    output names.
+    It is the same command, a broader form of it, or the same on the files named in the earlier
+    output.
     """
     if later == earlier:
         return True
@@ -74,8 +70,7 @@ def covers(
 
 
 def wraps(later: str, earlier: str) -> bool:
-    """Whether a later command is an earlier one with something before it: `uv run pytest` for
-    `pytest`.
+    """Whether a later command is an earlier one with a prefix: `uv run pytest` for `pytest`.
 
     >>> wraps("uv run pytest -q", "pytest -q"), wraps("pnpm test", "npm test")
     (True, True)
@@ -93,7 +88,7 @@ def wraps(later: str, earlier: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def purpose(command: str) -> str | None:
-    """What a bare command is for, such as `test`; None for one that is for nothing in particular.
+    """The purpose of a bare command, such as `test`; None if it has none in particular.
 
     >>> purpose("uv run pytest -q"), purpose("git status")
     ('test', None)
@@ -104,25 +99,25 @@ def purpose(command: str) -> str | None:
 
 
 def is_trivial(command: str) -> bool:
-    """Whether a bare command only looks, or moves about."""
+    """Whether a bare command only inspects or changes directory."""
     return bool(_words()["trivial"].match(command)) and not any(
         one.match(command) for one in _purposes().values()
     )
 
 
 def is_narrow(command: str) -> bool:
-    """Whether a command was for one occasion only: one test, one file."""
+    """Whether a command served one occasion only: one test, one file."""
     return bool(_words()["narrow"].search(command)) or command.endswith("…")
 
 
 def repairs(command: str) -> bool:
-    """Whether a bare command is of those after which something works that did not before."""
+    """Whether a bare command is of a kind that fixes things, such as an install."""
     return bool(_words()["repairs"].match(command)) and len(command) <= _LONGEST
 
 
 @lru_cache(maxsize=4096)
 def program(command: str) -> tuple[str, ...]:
-    """The program and what it is told to do: the words before the first flag or path.
+    """The program and its subcommands: the words before the first flag or path.
 
     >>> program("npm run build -- --watch")
     ('npm', 'run', 'build')

@@ -1,6 +1,4 @@
-"""Decisions, principles and preferences that people state: what they decided, what always holds,
-how they like it.
-"""
+"""Stated decisions, principles and preferences."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ _NAMED = re.compile(r"[A-Z0-9`_]")
 
 
 def stated(turns: Sequence[Memory]) -> Iterator[Note]:
-    """The notes that people's own statements are, and the few statements of agents about what they
-    have done.
-    """
+    """Notes from people's own statements, and from an agent's few statements of completed work."""
     for found in RuleExtractor(spoken).extract([turn for turn in turns if turn.role != "tool"]):
         note = _note(found, next(turn for turn in turns if turn.id == found.source))
         if note is not None:
@@ -73,9 +69,7 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
 
 
 def _is_for_a_project(found: Candidate, turn: Memory) -> bool:
-    """Whether a project wants to know: also what somebody asked to be remembered, but nothing about
-    people.
-    """
+    """Whether a statement concerns a project; requests to remember do, people do not."""
     asked_for = found.confidence == 1.0 and turn.role in PEOPLE
     return found.category in ("decisions", "principles", "preferences") or (
         asked_for and found.triple is None
@@ -89,7 +83,7 @@ def decision(
     turns: tuple[str, ...],
     confidence: float,
 ) -> Note:
-    """The note of a decision: what was decided and, where that was said, why."""
+    """The note of a decision, with its reason if one was stated."""
     turning = words.says("decided.because", what) if words.told["because"] else None
     chosen, why = (
         (what[: turning.start()], what[turning.end() :])
@@ -114,9 +108,7 @@ def with_reason(
     note: Note,
     following: str,
 ) -> Note:
-    """The note of a decision with the reason that the next sentence gives, where it says that it is
-    one.
-    """
+    """A decision's note with the reason from the next sentence, if that sentence states one."""
     reason = words.begins("decided.following", following)
     why = following[reason.end() :].strip(_EDGES) if reason else ""
     if not why or not words.told["because"] or words.says("decided.because", note.quote):
@@ -126,7 +118,7 @@ def with_reason(
 
 
 def _says_what(what: str) -> bool:
-    """Whether it can be told what was decided: "on the tool" says nothing, "on Postgres" does."""
+    """Whether it names what was decided: "on the tool" does not, "on Postgres" does."""
     return len(query_terms(what)) > 1 or bool(_NAMED.search(what.strip()))
 
 
@@ -154,12 +146,12 @@ def _preference(
 
 
 def _around(quote: str, turn: Memory) -> str:
-    """The sentence that a quote is a part of: it may say where a preference holds."""
+    """The sentence that contains a quote; it may say where a preference applies."""
     return next((each for each in _said(turn) if straight(quote) in each), quote)
 
 
 def _next_sentence(quote: str, turn: Memory) -> str:
-    """The sentence behind the one that a quote is a part of; empty where there is none."""
+    """The sentence after the one that contains a quote; empty if there is none."""
     said = _said(turn)
     place = next((place for place, each in enumerate(said) if straight(quote) in each), len(said))
     if place + 1 < len(said):

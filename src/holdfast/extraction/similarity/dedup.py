@@ -47,15 +47,15 @@ LONGEST = 4_000
 
 
 class Statement(Protocol):
-    """Anything that says something: a memory, a candidate."""
+    """Anything with content and perhaps a triple: a memory, a candidate."""
 
     @property
     def content(self) -> str:
-        """What is said."""
+        """The text of the statement."""
 
     @property
     def triple(self) -> Triple | None:
-        """The same as subject, predicate and object, where that is known."""
+        """The statement as subject, predicate and object, if known."""
 
 
 S = TypeVar("S", bound=Statement)
@@ -63,7 +63,7 @@ S = TypeVar("S", bound=Statement)
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """How two statements were seen to be one: by which rung, and how alike they are, up to 1."""
+    """How two statements match: the rung, and their similarity up to 1."""
 
     rung: Rung
     score: float
@@ -75,10 +75,9 @@ def duplicate(
     *,
     similarity: float | None = None,
 ) -> Match | None:
-    """How `new` repeats `known`; None when it says something of its own. It does not matter which
-    comes first.
+    """How `new` repeats `known`; None if it does not. Symmetric.
 
-    `similarity` is the cosine of the two texts' vectors, None where there is none.
+    `similarity` is the cosine of the two texts' vectors, None if there is none.
     """
     if content_hash(new.content) == content_hash(known.content):
         return Match("text", 1.0)
@@ -107,9 +106,7 @@ def first_duplicate(
     *,
     similarity: Callable[[S], float | None] | None = None,
 ) -> tuple[S, Match] | None:
-    """The statement that `new` repeats most plainly: by the first rung, then the best score, then
-    in order.
-    """
+    """The best duplicate of `new`: by rung, then score, then order."""
     best: tuple[S, Match] | None = None
     for statement in known:
         match = duplicate(new, statement, similarity=similarity(statement) if similarity else None)
@@ -119,7 +116,7 @@ def first_duplicate(
 
 
 def merge_batch(statements: Iterable[S]) -> list[S]:
-    """The statements without those that repeat an earlier one of them, in order."""
+    """The statements in order, without duplicates of earlier ones."""
     kept: list[S] = []
     for statement in statements:
         if first_duplicate(statement, kept) is None:
@@ -144,7 +141,7 @@ def _relation(
 
 
 def folded(triple: Triple) -> tuple[str, str, str]:
-    """A triple as it is compared with another."""
+    """A triple normalised for comparison."""
     return fold(triple.subject), fold(triple.predicate), fold(triple.object)
 
 
@@ -154,7 +151,7 @@ def _alike(
     relation: str,
     similarity: float | None,
 ) -> Match | None:
-    """The first rung past the text that holds, before anything that speaks against it is looked at.
+    """The first rung past the text that matches, before the vetoes are checked.
 
     `similarity` is None unless it is high enough.
     """
@@ -176,9 +173,7 @@ def _alike(
 
 
 def _at_a_glance(new: str, known: str) -> bool:
-    """Whether two texts share so much that they are worth reading: hardly any two do, and reading
-    takes longer.
-    """
+    """Cheap pre-check: whether two texts share enough to be worth comparing in full."""
     ours = _stems(new)
     theirs = _stems(known)
     return 3 * len(ours & theirs) >= min(len(ours), len(theirs))

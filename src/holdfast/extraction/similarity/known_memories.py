@@ -1,4 +1,4 @@
-"""What is known that a statement is compared with: the memories that share most words with it."""
+"""The known memories to compare a statement with: those that share the most words."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def sharing_words(
     *,
     limit: int = NEAR,
 ) -> Memories:
-    """The memories that pass a filter and share most words with a text, the nearest first."""
+    """Memories that pass a filter and share the most words with a text, best first."""
     ranked = store.by_text(where, query_terms(text), limit)
     return store.get(where.scopes, [seq for seq, _ in ranked])

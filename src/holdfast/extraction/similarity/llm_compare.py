@@ -1,9 +1,8 @@
-"""How a new statement stands to what is known, by a model: it says the same, takes its place, or
-stands beside it.
+"""Compare new statements with known ones by a model: duplicate, replacement or neither.
 
-What is plainly the same is seen without a model. It is asked about statements of the same matter
-only (the same category, subject and predicate, or rules that share words), all of them in one call.
-When it is not sure that something has changed, both stand.
+Plain duplicates are found without a model. The model is asked only about statements on the same
+matter (same category, subject and predicate, or rules that share words), all in one call. If it is
+not sure that something has changed, both stay.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ SAME = {
 
 
 class Matter(NamedTuple):
-    """A candidate, what was decided without a model, and what is known about the same matter."""
+    """A candidate, the decision without a model, and known memories on the same matter."""
 
     candidate: Candidate
     decision: Decision
@@ -40,7 +39,7 @@ class Matter(NamedTuple):
 
 
 def collisions(candidate: Candidate, near: Sequence[Memory]) -> list[Memory]:
-    """The memories that are about the same matter as a candidate."""
+    """Memories on the same matter as a candidate."""
     return [one for one in near if _same_matter(candidate, one)]
 
 
@@ -57,9 +56,7 @@ def _same_matter(new: Candidate, known: Memory) -> bool:
 
 
 def compared(matters: Sequence[Matter], complete: Complete) -> list[Decision]:
-    """What to do with each candidate; what the model raises is raised, and so is an answer that
-    points to nothing.
-    """
+    """Decide about each candidate. Model errors and answers with invalid references propagate."""
     asked = [
         number
         for number, one in enumerate(matters)

@@ -91,9 +91,8 @@ def _copy(path: Path, copy: Path) -> None:
         for ending in _BESIDE:
             beside = copy.with_name(copy.name + ending)
             beside.unlink(missing_ok=True)
-            with suppress(
-                FileNotFoundError
-            ):  # a log goes when its last user closes it; then it looks different
+            with suppress(FileNotFoundError):
+                # A log goes when its last user closes it; then it looks different.
                 shutil.copyfile(f"{path}{ending}", beside)
         if _looks(path) == before:
             return

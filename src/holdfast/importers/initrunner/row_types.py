@@ -52,7 +52,8 @@ def _text(value: Any) -> str | None:
 def loaded(text: str) -> Any:
     """What a JSON text says; ValueError or RecursionError when that could not be stored."""
     found = json.loads(text, parse_constant=_refuse_constant)
-    if "\\ud" in text.lower():  # half a surrogate pair, perhaps
+    if "\\ud" in text.lower():
+        # Half a surrogate pair, perhaps.
         found = json.loads(clean(json.dumps(found, ensure_ascii=False)))
     if _depth(found) > _DEEPEST:
         raise ValueError(f"more than {_DEEPEST} levels deep")

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_NAMED = 10  # rows that a line names
+# Rows that a line names.
+_NAMED = 10
 
 
 class Remarks:

@@ -115,7 +115,8 @@ def take_memories(memory: RoleMemory, wanted: Sequence[OldMemory]) -> tuple[int,
 
     try:
         added, seqs = take(numbers=all(0 < one.number < HIGHEST_SEQ for one in wanted))
-    except Conflict:  # a number is taken
+    except Conflict:
+        # A number is taken.
         added, seqs = take(numbers=False)
     if added:
         memory.hf.last_run = author.run

@@ -1,6 +1,4 @@
-"""Files as the disk shows them: whether they are worth a look, and whether they are as they
-were.
-"""
+"""File state on disk: whether a file can be indexed, and whether it has changed."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ _PACKED = frozenset((".db", ".gz", ".zst"))
 
 
 def can_be_indexed(path: Path) -> bool:
-    """Whether a file that nobody named is worth a look: by its name, and a packed one by what is in
-    it.
-    """
+    """Whether a file nobody named is worth indexing, by its name or its compressed content."""
     suffix = path.suffix.lower()
     if suffix in _PACKED:
         return transcripts.reader_for(path) is not None
@@ -35,9 +31,7 @@ def can_be_indexed(path: Path) -> bool:
 
 
 def looked_at(source: Source) -> KnownFile:
-    """A file as the file system shows it, not read yet. What waits in the log of a database belongs
-    to it.
-    """
+    """A file's state without reading it; a database includes its write-ahead log."""
     if source.name != clean(source.name):
         raise InvalidInput("its name is not UTF-8")
     status = source.path.stat()
@@ -60,14 +54,12 @@ def looked_at(source: Source) -> KnownFile:
 
 
 def changed_at(source: Source) -> Micros:
-    """When a file was last changed, for a text that does not say so itself."""
+    """Modification time of a file, for a text that has no date of its own."""
     return source.path.stat().st_mtime_ns // 1000
 
 
 def read(file: KnownFile, path: Path) -> KnownFile:
-    """The same with the hash of what it holds, and with the time of its last change only if that is
-    sure.
-    """
+    """The same with the content hash, and with the modification time only if it is reliable."""
     return file._replace(mtime=sure(file.mtime), hash=_hash(path))
 
 

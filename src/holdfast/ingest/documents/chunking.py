@@ -1,9 +1,7 @@
-"""A text cut into chunks that can be found and read on their own: at headings, then paragraphs,
-then lines.
+"""Cut a text into self-contained chunks: at headings, then paragraphs, then lines.
 
-A chunk is a stretch of whole lines, so it can be shown where it stands. What belongs to a chunk is
-decided within its section, so an edit changes the chunks around it and leaves the others as they
-are.
+A chunk is a range of whole lines, so it can be cited by line. Chunks are formed within their
+section, so an edit changes only the chunks around it.
 """
 
 from __future__ import annotations
@@ -31,9 +29,7 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stretch of a text: its words, the headings it stands under, and its first and last line,
-    counted from 1.
-    """
+    """A piece of a text: its words, its headings, and its first and last line, counted from 1."""
 
     text: str
     headings: tuple[str, ...]
@@ -42,9 +38,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines that belong together: a paragraph, a piece of code, or a heading, which has a level and
-    a title.
-    """
+    """Lines that belong together: a paragraph, code, or a heading with a level and a title."""
 
     first: int
     last: int
@@ -54,7 +48,7 @@ class _Block:
 
 
 def chunks(text: str) -> list[Chunk]:
-    """The chunks of a text in order, none of them blank. Blank lines between them belong to none.
+    """Chunks of a text in order, none of them blank. Blank lines between them belong to none.
 
     >>> text = "# Tea\\n\\nGreen, at four.\\n\\n# Coffee\\n\\nBlack."
     >>> [(chunk.headings, chunk.lines) for chunk in chunks(text)]
@@ -93,7 +87,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
 
 
 def _block_at(lines: Sequence[str], first: int) -> _Block:
-    """The block that begins with a line, which is not blank."""
+    """The block that begins at a non-blank line."""
     if heading := _HEADING.match(lines[first]):
         return _Block(
             first,
@@ -112,7 +106,7 @@ def _end_of_code(
     first: int,
     fence: str,
 ) -> int:
-    """The line that closes a fence, or the last one there is."""
+    """The line that closes a code fence, or the last line."""
     for place in range(first + 1, len(lines)):
         line = lines[place].strip()
         if line.startswith(fence) and not line.strip(fence[0]):
@@ -129,7 +123,7 @@ def _end_of_paragraph(lines: Sequence[str], first: int) -> int:
 
 
 def _sections(blocks: Iterator[_Block]) -> Iterator[list[_Block]]:
-    """Each heading with what stands under it; a tiny section takes the next one in."""
+    """Each heading with its content; a tiny section absorbs the next one."""
     section: list[_Block] = []
     for block in blocks:
         if block.level and _length(section) > TINY:
@@ -145,9 +139,7 @@ def _length(blocks: Sequence[_Block]) -> int:
 
 
 def _packed(section: Sequence[_Block]) -> Iterator[list[_Block]]:
-    """The blocks of each chunk of a section: as many as fit; a heading goes with what follows
-    it.
-    """
+    """Pack a section's blocks into chunks; a heading stays with what follows it."""
     group: list[_Block] = []
     for block in section:
         text = max((place for place, one in enumerate(group, start=1) if not one.level), default=0)
@@ -164,7 +156,7 @@ def _cut(
     last: int,
     titles: tuple[str, ...],
 ) -> Iterator[Chunk]:
-    """One chunk of these lines, or several where they are too long for one."""
+    """One chunk of these lines, or several if they are too long for one."""
     stretch = lines[first : last + 1]
     most = WHOLE_CODE if any(map(_FENCE.match, stretch)) else HARDLY_MORE
     if sum(len(line) + 1 for line in stretch) <= most:
@@ -187,9 +179,7 @@ def _cut_line(
     last: int,
     titles: tuple[str, ...],
 ) -> Iterator[Chunk]:
-    """Chunks of lines that fit, or of one line that is too long and is cut at sentences, words, or
-    anywhere.
-    """
+    """Chunks of lines that fit, or one overlong line cut at sentences, words, or anywhere."""
     text = "\n".join(lines[first : last + 1])
     while text.strip():
         end = len(text) if len(text) <= HARDLY_MORE else _good_end(text)
@@ -198,9 +188,7 @@ def _cut_line(
 
 
 def _good_end(text: str) -> int:
-    """Where to cut a text that is too long: behind the last sentence, or else the last word, of
-    what fits.
-    """
+    """Where to cut an overlong text: after the last sentence that fits, or else the last word."""
     for end in (_SENTENCE_END, _SPACE):
         if found := [match.end() for match in end.finditer(text, SIZE // 2, SIZE)]:
             return found[-1]

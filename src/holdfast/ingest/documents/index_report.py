@@ -1,4 +1,4 @@
-"""What a run over files is given, and what it tells."""
+"""Input and report of an indexing run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """A file of which something was left out, or all, and why."""
+    """A file that was skipped in whole or in part, and why."""
 
     path: str
     reason: str
@@ -53,7 +53,7 @@ class Indexed:
         what: str,
         changed: Changed,
     ) -> None:
-        """Adds what was done to one file."""
+        """Add the result of one file."""
         self.changes[name] = what
         self.files += what != "gone"
         self.chunks += changed.added

@@ -1,8 +1,7 @@
-"""Files indexed one after another: each read only if it has changed, and stored whole, in one
-transaction.
+"""Index files one by one: each is read only if it changed, and stored in one transaction.
 
-Stopped anywhere, every file is wholly there as it was before or as it is now, and the next run goes
-on behind the last one that was done. Two runs at once do what one does.
+If a run is interrupted, every file is entirely in its old or its new state, and the next run
+continues after the last finished file. Concurrent runs have the effect of one.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
 
 
 class Indexer:
-    """One run over the files of a project; `done` is what it did, or with `plan` what it would do.
+    """One run over a project's files; `done` is its report, or with `plan` what it would do.
 
     `belongs` says whether a session that nobody named is one of this project's.
     """
@@ -69,7 +68,7 @@ class Indexer:
                 self._by_path.setdefault(path, []).append(session)
 
     def index(self, source: Source) -> None:
-        """Indexes a file, if it is not as it was. One that cannot be is left out with a warning."""
+        """Index a file if it changed. A file that cannot be indexed is skipped with a warning."""
         try:
             self._index(source)
         except InvalidInput as error:
@@ -78,10 +77,10 @@ class Indexer:
             self._leave_out(source, f"it cannot be read ({error.strerror or error})")
 
     def unlearn(self, name: str) -> None:
-        """Takes a file for a new one unless all of it is here.
+        """Treat a file as new unless all of its content is stored.
 
-        An undo took its sessions back, and knows of no files; or an earlier version read it, and
-        lost branches.
+        An undo may have removed its sessions, since it does not know about files; or an earlier
+        version read the file and lost its branches.
         """
         known = self.known.get(name)
         if known is not None and (name not in self._by_path or not known.hash.startswith(CURRENT)):
@@ -89,22 +88,20 @@ class Indexer:
             self._anew.add(name)
 
     def finish(self, mark: KnownFile) -> None:
-        """Leaves a mark that says that all there is was indexed."""
+        """Record that the run indexed everything."""
         if mark not in self._store.files.list(self._scope, mark.root):
             self._seen(mark)
 
     def warn(self, name: str, reason: str) -> None:
-        """Notes that something was left out, and why."""
+        """Record that something was skipped, and why."""
         self.done.warnings.append(Warned(name, reason))
 
     def fail(self, name: str, reason: str) -> None:
-        """Notes that a session or a transcript could not be stored, and why."""
+        """Record that a session or transcript could not be stored, and why."""
         self.done.failed.append(Warned(name, reason))
 
     def drop(self, name: str, *, turns: bool) -> None:
-        """Forgets a file that is gone: its pieces, and its `turns` unless they are the last copy of
-        a session.
-        """
+        """Remove a deleted file's chunks, and its `turns` unless they are a session's last copy."""
 
         def work(tx: Transaction) -> Changed:
             tx.files.drop(self._scope, ROOT, [name])
@@ -172,8 +169,8 @@ class Indexer:
         seen: KnownFile,
         reader: Reader,
     ) -> None:
-        """Each session of a file is put in a transaction of its own; with the last one the file is
-        known.
+        """Store each session of a file in its own transaction; the last one marks the file as
+        indexed.
         """
         if self._plan:
             self._note(source, Changed())
@@ -206,8 +203,9 @@ class Indexer:
         transcript: Transcript,
         reader: Reader,
     ) -> list[Changed]:
-        """Stores a session, and says what that did. One that cannot be stored is reported, and the
-        next ones are not affected by it."""
+        """Store a session and return the result. A failure is reported and does not affect later
+        sessions.
+        """
         try:
             changed = self._put(source, transcript)
         except (
@@ -238,7 +236,7 @@ class Indexer:
         return self._write(lambda tx: session_documents.put(tx, told, at=at))
 
     def _check_store(self, error: Exception) -> None:
-        """Raises the error again if it is the store that fails, and not what was to be stored."""
+        """Re-raise the error if the store failed, rather than the item to be stored."""
         if isinstance(error, StoreError):
             if (
                 type(error) is not StoreError
@@ -257,7 +255,7 @@ class Indexer:
         )
 
     def _cursor(self, name: str) -> Cursor | None:
-        """How far a file was read, by what was read last of it."""
+        """How far a file was read, from the last item read of it."""
         if name in self._anew:
             return None
         cursors = filter(None, map(session_documents.cursor_of, self._by_path.get(name, ())))
@@ -277,5 +275,5 @@ class Indexer:
 
 
 def _bare(hash_: str) -> str:
-    """The hash of a file without what was noted before it."""
+    """The hash of a file without the prefix stored before it."""
     return hash_.rsplit(":", 1)[-1]

@@ -1,4 +1,4 @@
-"""Tickets and notes: what kind of text a file is, and its pieces as memories."""
+"""Tickets and notes: detect a file's format and turn its pieces into memories."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ MOST_BYTES = 5_000_000
 
 
 def pieces(path: Path, data: bytes) -> list[Piece]:
-    """What a file says, in pieces. InvalidInput, with the reason, when it is nothing that can be
-    indexed.
-    """
+    """The pieces of a file. Raises InvalidInput with the reason if it cannot be indexed."""
     suffix = path.suffix.lower()
     if suffix not in TEXTS | TICKETS:
         raise InvalidInput(
@@ -50,9 +48,7 @@ def memories(
     at: Micros,
     max_bytes: int,
 ) -> Memories:
-    """The pieces of the file `name` as memories, in order; `written` is when it was, unless it says
-    so itself.
-    """
+    """The pieces of file `name` as memories in order; `written` is the default date."""
     made: Memories = []
     again: Counter[str] = Counter()
     for piece in found:

@@ -1,6 +1,4 @@
-"""Sessions of coding agents: their transcripts as turns, and what is known of each session as a
-whole.
-"""
+"""Coding-agent sessions: transcripts as turns, and the metadata of each session."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ INDEXED = "indexed"
 
 @dataclass(frozen=True, slots=True)
 class SessionDocument:
-    """One session as a transcript tells it."""
+    """One session as its transcript tells it."""
 
     id: str
     scope: Scope
@@ -52,7 +50,7 @@ def session_document(
     at: Micros,
     max_bytes: int,
 ) -> SessionDocument:
-    """Reads a transcript to its end. What nobody may remember is read over."""
+    """Read a transcript to its end, skipping what must not be remembered."""
     id_ = _session_id(transcript)
     turns = list(
         _turns(
@@ -74,9 +72,7 @@ def session_document(
 
 
 class Unsure(Exception):
-    """Whether turns are new cannot be told from what follows a cursor: the transcript is to be read
-    from its start.
-    """
+    """Raised if the text after a cursor does not say if turns are new: reread from the start."""
 
 
 def put(
@@ -85,11 +81,10 @@ def put(
     *,
     at: Micros,
 ) -> Changed:
-    """Stores the turns that are new; unless they follow those that are known, they take their
-    place.
+    """Store the new turns; unless they follow the known ones, they replace them.
 
-    Raises Unsure where one of those that follow is known: it may be a copy, or repeat one before
-    the cursor.
+    Raises Unsure if one of the following turns is known: it may be a copy, or repeat one before the
+    cursor.
     """
     known = tx.sessions.get(told.scope, told.id)
     if known is None and not told.turns:
@@ -127,10 +122,9 @@ def drop(
     session: Session,
     name: str,
 ) -> Changed:
-    """Takes out the turns that were read from a file which is gone, unless the session has moved to
-    another.
+    """Remove the turns read from a deleted file, unless the session has moved to another.
 
-    The session stays, and so does what was learned from it, with the words it rests on.
+    The session stays, and so do the memories learned from it, with the words they rest on.
     """
     current = tx.sessions.get(session.scope, session.id)
     if current is None or current.metadata.get("path") != name:
@@ -142,7 +136,7 @@ def drop(
 
 
 def cursor_of(session: Session) -> Cursor | None:
-    """How far the transcript of a session was read."""
+    """How far a session's transcript was read."""
     match session.metadata.get("cursor"):
         case [int(position), int(lines), str(digest)]:
             return Cursor(position, lines, digest)
@@ -165,11 +159,11 @@ def _own(
     copies: bool,
     at: Micros,
 ) -> Memory:
-    """The turn as it is to be stored, where another session holds one with its id.
+    """The turn as it should be stored if another session holds one with its id.
 
-    A copy of it is stored once. What is a branch there and the conversation here moves here. Where
-    sessions are never copied, it is another turn that only says the same at the same time, and gets
-    an id of its own.
+    A copy is stored once. A turn that is a branch there and the conversation here moves here. Where
+    sessions are never copied, it is a different turn with the same text and time, and gets its own
+    id.
     """
     other = tx.memory(turn.scope, turn.id)
     if other is None or other.session == turn.session:
@@ -225,9 +219,7 @@ def _turns(
 
 
 def _pieces(message: str) -> list[str]:
-    """A message in pieces that can be found; a long one is guarded before it is cut, any piece when
-    it is stored.
-    """
+    """Split a message into searchable pieces; a long one is sanitised before it is cut."""
     if len(message) <= HARDLY_MORE:
         return [message]
     return [chunk.text for chunk in chunks(guard_lines(message))]
@@ -261,9 +253,7 @@ def _draft(
 
 
 def _own_title(told: SessionDocument) -> str:
-    """What a session is called, unless that is how one of its turns begins: words of it would
-    outlive the turn.
-    """
+    """A session's title, unless a turn begins with it: those words would outlive the turn."""
     title = told.transcript.title
     begins = " ".join(title.rstrip("…").split())
     if any(" ".join(turn.content.split()).startswith(begins) for turn in told.turns):
@@ -277,7 +267,7 @@ def _session(
     *,
     at: Micros,
 ) -> Session:
-    """A session that has ended, as far as anybody can tell."""
+    """Build a session that, as far as is known, has ended."""
     transcript = told.transcript
     metadata = dict(known.metadata) if known else {}
     metadata |= guard_data({"path": told.name, "cwd": transcript.cwd}, name="metadata")
@@ -314,10 +304,9 @@ def _mark_as_read(
     *,
     at: Micros,
 ) -> None:
-    """Records that conversations need learn nothing more from a session.
+    """Mark a session as read for conversational extraction.
 
-    What is worth knowing of it is extracted as records; learning facts from it besides would say
-    everything twice.
+    Its knowledge is extracted as records; extracting facts too would store everything twice.
     """
     known = tx.progress.get(session.scope, session.id, SUMMARY)
     outcome = (known.detail.get("outcome") if known else "") or INDEXED

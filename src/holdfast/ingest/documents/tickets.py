@@ -1,8 +1,7 @@
-"""Tickets and notes as pieces that can be found: Markdown with frontmatter or a heading, JSON,
-plain text.
+"""Tickets and notes as searchable pieces: Markdown with frontmatter or a heading, JSON, plain text.
 
-Of a ticket, every piece carries its title, so that it is found by it, and its status, type and
-priority as tags.
+Every piece of a ticket carries the ticket's title, so that search finds it, and its status, type
+and priority as tags.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ _FACET_LINES = 12
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One stretch of a ticket or note, with all by which it is found."""
+    """One piece of a ticket or note, with everything it can be found by."""
 
     text: str
     title: str
@@ -70,7 +69,7 @@ class Piece:
 
 
 def markdown(text: str, *, name: str) -> list[Piece]:
-    """The pieces of a Markdown or plain text; `name` is its title where it has none of its own."""
+    """Pieces of a Markdown or plain text; `name` is the title if the text has none."""
     fields, body, first = _frontmatter(guard_lines(text))
     facets = _facets(fields) | _written_facets(body)
     heading = _TOP_HEADING.search(body)
@@ -89,8 +88,9 @@ def markdown(text: str, *, name: str) -> list[Piece]:
 
 
 def tickets(text: str) -> list[Piece]:
-    """The pieces of the tickets in a JSON text: one, or a list. InvalidInput when it holds none, or
-    is not JSON.
+    """Pieces of the ticket or list of tickets in a JSON text.
+
+    Raises InvalidInput if it holds none or is not JSON.
     """
     pieces: list[Piece] = []
     for fields, lines in _objects(text):
@@ -109,9 +109,7 @@ def tickets(text: str) -> list[Piece]:
 
 
 def _frontmatter(text: str) -> tuple[Mapping[str, Any], str, int]:
-    """What stands between the two lines of dashes at the top, the text behind it, and how many
-    lines those were.
-    """
+    """The frontmatter between two dashed lines, the text after it, and its number of lines."""
     try:
         document = frontmatter.split(text)
         fields = frontmatter.read(document)
@@ -122,9 +120,7 @@ def _frontmatter(text: str) -> tuple[Mapping[str, Any], str, int]:
 
 
 def _written_facets(body: str) -> dict[str, str]:
-    """Facets that are written as lines of the text, such as `**Status:** done` under the
-    heading.
-    """
+    """Facets written as lines of the text, such as `**Status:** done` under the heading."""
     lines = (line for line in body.split("\n", _FACET_LINES)[:_FACET_LINES])
     found = filter(None, map(_FACET_LINE.match, lines))
     return {match[1].lower(): match[2].strip() for match in found}
@@ -153,7 +149,7 @@ def _piece(
 
 
 def _objects(text: str) -> Iterator[tuple[Mapping[str, Any], tuple[int, int]]]:
-    """The objects that may be tickets, each with its first and last line."""
+    """Objects that may be tickets, each with its first and last line."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -169,7 +165,7 @@ def _objects(text: str) -> Iterator[tuple[Mapping[str, Any], tuple[int, int]]]:
 
 
 def _elements(text: str) -> Iterator[tuple[Mapping[str, Any], tuple[int, int]]]:
-    """The objects of a list, which is valid JSON, with their lines."""
+    """Objects of a valid JSON list, with their lines."""
     decoder = json.JSONDecoder()
     place = text.index("[") + 1
     line = 1
@@ -216,9 +212,7 @@ def _of_ticket(fields: Mapping[str, Any], lines: tuple[int, int]) -> list[Piece]
 
 
 def _section(name: str, remarks: Any) -> str:
-    """Notes or comments as text under a heading: a text, or a list of texts or of objects with a
-    text each.
-    """
+    """Notes or comments under a heading: a text, or a list of texts or of objects with a text."""
     several = remarks if isinstance(remarks, list) else [remarks]
     texts = filter(None, map(_remark, several))
     told = "\n\n".join(texts)
@@ -248,7 +242,7 @@ def _remark(remark: Any) -> str:
 
 
 def _first(fields: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The first of these fields that says something, as text."""
+    """The first non-empty field of these, as text."""
     for name in names:
         value = fields.get(name)
         if isinstance(value, str | int | float) and str(value).strip():
@@ -257,7 +251,7 @@ def _first(fields: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _named(fields: Mapping[str, Any], title: str) -> str:
-    """A ticket's title with what it goes by, for people ask for either."""
+    """A ticket's title with its id, since people search for either."""
     name = _first(fields, _NAME)
     return shorten(f"{name} {title}" if name and name not in title else title, LONGEST_TITLE)
 
@@ -282,7 +276,7 @@ def _tags(fields: Mapping[str, Any], facets: Mapping[str, str]) -> tuple[str, ..
 
 
 def _when(fields: Mapping[str, Any]) -> Micros | None:
-    """When a ticket was last changed, by the first of its times that can be read."""
+    """When a ticket was last changed, from its first readable timestamp."""
     values = (fields.get(name) for name in _WHEN)
     times = (micros(value.isoformat() if isinstance(value, date) else value) for value in values)
     return next((time for time in times if time is not None), None)

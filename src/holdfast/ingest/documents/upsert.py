@@ -1,8 +1,7 @@
-"""The chunks of one file in the store: each under an id that follows from what it is, put in the
-place of older ones.
+"""Store the chunks of one file under content-derived ids, replacing older chunks.
 
-Because of those ids an index can be thrown away and built again, or built on two machines, and
-every link still holds.
+Because ids are deterministic, an index can be rebuilt, or built on two machines, and every link
+still holds.
 """
 
 from __future__ import annotations
@@ -23,9 +22,7 @@ _LONGEST_KEY = 255
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What putting the chunks of a file did: how many came and went, and the sessions that are new
-    or went on.
-    """
+    """What storing a file's chunks did: how many were added and removed, and affected sessions."""
 
     added: int = 0
     removed: int = 0
@@ -37,15 +34,13 @@ class Changed:
 
 
 def fixed_id(kind: Kind, *identity: object) -> str:
-    """An id that anybody who indexes the same thing gives it."""
+    """A deterministic id: the same item gets the same id from every indexer."""
     told = "\0".join(map(str, identity)).encode("utf-8", "replace")
     return f"{ID_PREFIXES[kind]}_{hashlib.blake2b(told, digest_size=9).hexdigest()}"
 
 
 def key_of(name: str) -> str:
-    """What the pieces of a file have as their session: its name, unless that is too long for
-    one.
-    """
+    """The session key of a file's chunks: its name, shortened if it is too long."""
     if len(name) <= _LONGEST_KEY:
         return name
     return f"{hashlib.sha256(name.encode()).hexdigest()[:32]}:{name[-200:]}"
@@ -60,9 +55,7 @@ def replace(
     kind: Kind,
     at: Micros,
 ) -> Changed:
-    """Makes `wanted` all that is indexed of a file or a session; those that are there already keep
-    ids and links.
-    """
+    """Make `wanted` the complete index of a file or session; unchanged chunks keep their ids."""
     there = {one.id: one for one in _indexed(tx, scope, session, kind)}
     ids = {one.id for one in wanted}
     gone = [one for one in there.values() if one.id not in ids]
@@ -81,9 +74,7 @@ def add(
     *,
     at: Micros,
 ) -> Memories:
-    """Adds memories that are nowhere yet: a session that was resumed brings along turns of the one
-    before it.
-    """
+    """Add memories that are not stored yet: a resumed session repeats the turns before it."""
     stored = tx.add_many([one for one in new if tx.memory(one.scope, one.id) is None])
     entity_linking.note(tx, stored, at=at)
     return stored
@@ -96,7 +87,7 @@ def drop(
     *,
     kind: Kind,
 ) -> Changed:
-    """Takes out all that is indexed of a file or a session."""
+    """Remove everything indexed of a file or session."""
     gone = _indexed(tx, scope, session, kind)
     for one in gone:
         tx.remove(one)
@@ -120,7 +111,7 @@ def _refresh(
     *,
     at: Micros,
 ) -> None:
-    """Tells a chunk whose words are the same where it stands now, and under which title."""
+    """Update position and title of a chunk whose words did not change."""
     metadata = {key: value for key, value in old.metadata.items() if key != BRANCH}
     metadata |= {key: value for key, value in new.metadata.items() if key in ("at", BRANCH)}
     if (old.title, old.tags, old.category) != (new.title, new.tags, new.category):

@@ -95,6 +95,7 @@ def item_of(memory: Memory) -> dict[str, Any]:
     item = {
         "id": memory.id,
         "memory": memory.content,
+        # mem0 publishes the MD5 of the text; it is a checksum, not a protection.
         "hash": hashlib.md5(memory.content.encode(), usedforsecurity=False).hexdigest(),
         "metadata": own or None,
         "created_at": iso(memory.created_at),
@@ -151,6 +152,7 @@ def until(day: Any) -> Micros | None:
 
 
 def _last_day(valid_until: Micros) -> str:
+    # The end is exclusive: the last valid microsecond names the day.
     return to_datetime(valid_until - 1).date().isoformat()
 
 

@@ -287,6 +287,7 @@ class Mem0:
     def _find(self, memory_id: str) -> Memory | None:
         """Find a memory by id alone, in any status: mem0's ids do not name their owner."""
         scopes = self._every_scope()
+        # In slices, because a statement takes a limited number of parameters.
         for start in range(0, len(scopes), TOGETHER):
             if found := self._hf.store.get(scopes[start : start + TOGETHER], [memory_id]):
                 return found[0]
@@ -323,6 +324,7 @@ class Mem0:
         view = self._hf.scoped(given.owner.scope)
         at = self._hf.clock()
         scope = given.owner.scope
+        # A run of mem0 is a conversation, so all its additions share one session.
         session = given.owner.run_id or new_id("ses", at)
         turns: Memories = []
         for said in given.said:
@@ -361,6 +363,7 @@ class Mem0:
     ) -> None:
         view = self._hf.scoped(old.scope)
         at = self._hf.clock()
+        # The text of a record lives in its file, which must change with it.
         if is_record(old):
             view.records.update(old.id, body=text)
             return

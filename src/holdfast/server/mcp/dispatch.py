@@ -114,6 +114,7 @@ class Methods:
     def view(self, hf: Holdfast | None, client: str) -> Holdfast:
         """Return the memory for one request, under the client's name, with current records."""
         whole = hf or self._opened()
+        # A view per request: clients share the memory but not the actor.
         view = whole.scoped(*whole.scopes)
         view.actor = f"mcp:{client_name(client)}"
         if view.records.places:

@@ -77,6 +77,7 @@ class Door:
         state = scope.setdefault("state", {})
         needed = self._keys.needed
         key = self._keys.find(_shown(Headers(scope=scope))) if needed else None
+        # Before the key is refused, so that guessing keys is limited as well.
         if wait := self._buckets.take(key.id if key else (scope.get("client") or ("-",))[0]):
             message = f"Too many requests. Try again in {counted(wait, 'second')}."
             await _refused(

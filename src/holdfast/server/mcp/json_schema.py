@@ -86,6 +86,7 @@ def check(
 ) -> None:
     """Raise InvalidInput with the first violation of a schema."""
     wanted = TYPES[schema["type"]]
+    # In Python True is an integer; in JSON it is not.
     if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
         raise InvalidInput(
             f"{name or 'The arguments'} must be {_called(schema)}. Nothing was done."
@@ -148,6 +149,7 @@ def time_argument(
         return None
     try:
         written = datetime.fromisoformat(value)
+        # Only a day without a time has this length.
         if end and len(value) == len("2026-03-31"):
             # A day ends when the next begins.
             written += timedelta(days=1)

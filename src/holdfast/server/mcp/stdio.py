@@ -48,6 +48,7 @@ class Conversation:
         if message is UNREADABLE:
             return _failed(None, Rejected(PARSE_ERROR, "This line is not JSON."))
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+            # A response to a request of ours needs no answer; anything else is an invalid request.
             wants = not isinstance(message, dict) or not {"result", "error"} & message.keys()
             return (
                 _failed(None, Rejected(INVALID_REQUEST, "This is not a JSON-RPC request."))
@@ -86,6 +87,7 @@ class Conversation:
         info = params.get("clientInfo")
         self._client = _name(info)
         return {
+            # The protocol wants the server's latest version if it does not know the client's.
             "protocolVersion": wanted if wanted in HANDSHAKES else HANDSHAKES[-1],
             "capabilities": CAPABILITIES,
             "serverInfo": SERVER,
@@ -183,6 +185,7 @@ def own_pipes() -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """Reserve stdin and stdout for the protocol; everything else that is printed goes to stderr."""
     source = os.dup(0)
     sink = os.dup(1)
+    # On file descriptors, not on sys.stdout: libraries and child processes print there too.
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
