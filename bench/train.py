@@ -29,7 +29,7 @@ from holdfast.models.embeddings.base import Embedder, embedder_for
 from holdfast.retrieval.features import ENCODER, NAMES, STATIC, Passage, features
 from holdfast.retrieval.fusion import LEXICAL, Weights, linear
 from holdfast.retrieval.query import Query, analyse
-from holdfast.storage.protocol import Corpus
+from holdfast.storage.store_types import Corpus
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope, from_datetime
 

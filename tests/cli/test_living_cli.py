@@ -7,7 +7,7 @@ import json
 import pytest
 
 from holdfast import Holdfast, Settings
-from holdfast.storage.protocol import Spent
+from holdfast.storage.store_types import Spent
 from holdfast.types import DAY, system_clock
 
 

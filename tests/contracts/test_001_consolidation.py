@@ -20,7 +20,7 @@ from holdfast.extraction.session_extraction import LEARN
 from holdfast.integrations.agent_tools import Keeper
 from holdfast.maintenance.job_runner import once
 from holdfast.models.embeddings.tiers import Tiers
-from holdfast.storage.protocol import Author
+from holdfast.storage.store_types import Author
 
 OFFLINE = Settings(embedding_models="none")
 SAID = (

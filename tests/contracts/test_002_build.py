@@ -17,7 +17,7 @@ from holdfast.extraction.coding.project_settings import Building, ProjectSetting
 from holdfast.extraction.job_types import Worker
 from holdfast.maintenance import project_jobs
 from holdfast.projects import artifacts
-from holdfast.storage.protocol import Author
+from holdfast.storage.store_types import Author
 from holdfast.types import Scope, new_id
 
 PROJECT, OTHER = Scope("project", "shop-1a2b3c4d"), Scope("project", "blog-5e6f7a8b")

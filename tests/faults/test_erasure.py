@@ -26,7 +26,8 @@ from holdfast.extraction.job_types import Worker
 from holdfast.maintenance.job_runner import drain
 from holdfast.records.roots import RecordRoot
 from holdfast.storage import protocol
-from holdfast.storage.protocol import KnownFile, Transaction
+from holdfast.storage.protocol import Transaction
+from holdfast.storage.store_types import KnownFile
 from holdfast.types import STATUSES, Edge, Entity, Scope, Triple
 from patience import PATIENCE
 from verbs import every_verb, verbs_of

@@ -17,7 +17,7 @@ from holdfast.config import Settings
 from holdfast.errors import Refused, StoreReadOnly
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.storage import SQLiteStore
-from holdfast.storage.protocol import Author
+from holdfast.storage.store_types import Author
 from holdfast.types import STATUSES, Edge
 
 

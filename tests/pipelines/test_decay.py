@@ -24,7 +24,7 @@ from holdfast.maintenance.decay import (
     retention,
 )
 from holdfast.models.embeddings.tiers import Tiers
-from holdfast.storage.protocol import Author
+from holdfast.storage.store_types import Author
 from holdfast.types import Job, Memory, Scope
 
 OFFLINE = Settings(embedding_models="none")

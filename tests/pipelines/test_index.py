@@ -24,7 +24,7 @@ from holdfast.records import source_indexing
 from holdfast.records.roots import init_project
 from holdfast.records.source_lists import sources_of
 from holdfast.storage import Filter, open_store
-from holdfast.storage.protocol import Author
+from holdfast.storage.store_types import Author
 from holdfast.text.fences import fence
 from holdfast.types import STATUSES, Edge, new_id
 

@@ -20,7 +20,7 @@ from holdfast.errors import StoreClosed
 from holdfast.extraction.runner import turns_of
 from holdfast.ingest.documents import Indexer, Source
 from holdfast.ingest.documents.upsert import fixed_id
-from holdfast.storage.protocol import Author
+from holdfast.storage.store_types import Author
 from holdfast.text.reference import read_in
 from holdfast.transcripts import reader_for
 from holdfast.types import Scope, new_id

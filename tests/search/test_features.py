@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from holdfast.retrieval.features import ENCODER, NAMES, STATIC, Passage, features, tiers
 from holdfast.retrieval.fusion import linear, weights
 from holdfast.retrieval.query import analyse
-from holdfast.storage.protocol import Corpus
+from holdfast.storage.store_types import Corpus
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope
 

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.errors import StoreError
 from holdfast.storage.postgres import PostgresStore, hnsw
-from holdfast.storage.protocol import Filter
+from holdfast.storage.store_types import Filter
 from holdfast.testing.scene import ANN, BOB, MODEL, brute_force, fact, put, set_status, unit
 
 SIZE = 400

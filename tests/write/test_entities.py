@@ -12,7 +12,7 @@ from holdfast.ingest import entity_linking
 from holdfast.ingest.commit import Draft, build
 from holdfast.models.entities import EntityMatch
 from holdfast.models.entities.select import standard
-from holdfast.storage.protocol import Author
+from holdfast.storage.store_types import Author
 from holdfast.types import Scope
 
 ANN = Scope("user", "ann")

@@ -14,7 +14,7 @@ from holdfast.integrations.mem0 import Memory as Mem0Memory
 from holdfast.server.mcp.dispatch import Methods
 from holdfast.storage import SQLiteStore
 from holdfast.storage.postgres import PostgresStore
-from holdfast.storage.protocol import Author
+from holdfast.storage.store_types import Author
 from holdfast.types import STATUSES
 
 NAMES = {

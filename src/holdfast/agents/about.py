@@ -5,8 +5,8 @@ meaning.
 from __future__ import annotations
 
 from ..client import Holdfast
-from ..storage.protocol import Filter
 from ..storage.schema import fold, indexed_text
+from ..storage.store_types import Filter
 from ..text.tokens import index_terms, query_terms
 from ..types import Kind, Memories, Status
 

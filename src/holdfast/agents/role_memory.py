@@ -25,8 +25,8 @@ from ..models.llm.chat import Complete
 from ..scopes import owner_scope
 from ..storage import InMemoryStore, Store, open_store
 from ..storage.connect import check_place, is_server, shown
-from ..storage.protocol import Filter
 from ..storage.sqlite.store import IN_MEMORY
+from ..storage.store_types import Filter
 from ..types import (
     KINDS,
     LAYERS,

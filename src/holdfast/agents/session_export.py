@@ -21,7 +21,7 @@ from pydantic_ai.messages import (
 
 from ..base_client import BaseClient
 from ..ingest.documents import session_documents
-from ..storage.protocol import Author
+from ..storage.store_types import Author
 from ..transcripts.assemble import Talk
 from ..transcripts.base import Entry, Transcript
 from ..types import Scope, new_id

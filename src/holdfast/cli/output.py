@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from ..storage.protocol import Spent
+    from ..storage.store_types import Spent
 
 LONG = ("text", "why")
 """Columns that contain whole sentences."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..storage.protocol import Filter, Store
+from ..storage.protocol import Store
+from ..storage.store_types import Filter
 from ..types import Memory
 from ..values import replace
 from .blocks import (

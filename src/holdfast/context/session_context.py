@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..retrieval.recall import Engine, Question, recall
-from ..storage.protocol import Filter, Store
+from ..storage.protocol import Store
+from ..storage.store_types import Filter
 from ..text.budget import count_tokens
 from ..types import MOST_HITS, MOST_RULES, STATUSES, Hit, Memory, Micros, Scope
 from .blocks import (

@@ -10,7 +10,8 @@ from contextlib import suppress
 
 from ..errors import HoldfastError, StoreBusy, StoreError
 from ..extraction.job_types import LEASE, Kind, Output, Task, worker_name
-from ..storage.protocol import WAIT, Author, ErasureTarget, Places, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import WAIT, Author, ErasureTarget, Places
 from ..types import Micros, Scope
 
 KIND = "scrub"

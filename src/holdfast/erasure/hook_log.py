@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import config
 from ..storage.connect import location_of
-from ..storage.protocol import ErasureTarget
+from ..storage.store_types import ErasureTarget
 from ..text.terminal import counted
 from ..types import Scope
 from .receipt import Receipt

@@ -7,7 +7,8 @@ from ..extraction.coding.project_settings import Building
 from ..extraction.progress import PROJECTS
 from ..projects import build, stage1, stage1_outputs
 from ..projects.artifacts import remove_files, replace_files
-from ..storage.protocol import Author, ErasureTarget, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author, ErasureTarget
 from ..types import Scope
 from .target import Target
 

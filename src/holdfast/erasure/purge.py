@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from ..records.atomic_files import Changes
 from ..records.file_backed_store import FileBackedStore
-from ..storage.protocol import Author, ErasureTarget, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author, ErasureTarget
 from ..types import Scope, new_id
 from . import rows
 from .cleanup import finish

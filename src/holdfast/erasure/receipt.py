@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..storage.protocol import ErasureTarget
+from ..storage.store_types import ErasureTarget
 from ..types import Micros, from_iso, iso
 
 

@@ -9,7 +9,7 @@ from ..records import atomic_files
 from ..records.atomic_files import Changes
 from ..records.roots import RecordRoot
 from ..records.scan import Listing
-from ..storage.protocol import ErasureTarget
+from ..storage.store_types import ErasureTarget
 from ..types import Scope
 
 

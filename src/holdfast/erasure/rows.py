@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import NotFound
-from ..storage.protocol import Author, Transaction
+from ..storage.protocol import Transaction
 from ..storage.schema import entity_names, fold_text
+from ..storage.store_types import Author
 from ..types import SUMMARY, Entity, Memories, Memory, Scope, Session
 from .cleanup import enqueue_cleanup
 from .derived import Fallout

@@ -16,7 +16,8 @@ from ..ingest import commit, entity_linking
 from ..ingest.commit import Draft
 from ..models.entities.select import Recognition, standard
 from ..models.llm.chat import Complete
-from ..storage.protocol import Filter, Store, Transaction, rests_on
+from ..storage.protocol import Store, Transaction, rests_on
+from ..storage.store_types import Filter
 from ..types import Edge, Memories, Memory, Micros, Scope, Session
 from . import approval, permission_checks
 from .candidate import Candidate, Extractor, grounded

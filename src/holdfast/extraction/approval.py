@@ -16,8 +16,9 @@ from ..ingest import commit
 from ..ingest.sanitize import without_secrets
 from ..retrieval import recall as recall_
 from ..storage.duplicates import same_content
-from ..storage.protocol import Author, Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
 from ..storage.schema import claim
+from ..storage.store_types import Author, Filter
 from ..text.terminal import counted
 from ..text.tokens import dedup_tokens
 from ..types import DAY, PROPOSAL_DAYS, Edge, Memories, Memory, Micros, Scope, iso

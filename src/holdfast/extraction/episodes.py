@@ -18,7 +18,8 @@ from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
 from ..storage.duplicates import same_content
-from ..storage.protocol import Author, Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author, Filter
 from ..types import Clock, Edge, Job, Memories, Memory, Scope, iso, new_id, system_clock
 from .job_types import LEASE, worker_name
 from .prompts import prompt

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import StoreError
 from ..models.embeddings.tiers import Tiers
-from ..storage.protocol import Author, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author
 from ..types import Clock, Job, Micros, Scope, new_id, system_clock
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from ..errors import Conflict
-from ..storage.protocol import Author, Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author, Filter
 from ..text.reference import BRANCH
 from ..types import Memories, Micros, Progress, Session
 from .progress import Marks, marks_of

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from ..ingest import owner_profile
 from ..ingest.session_log import end
-from ..storage.protocol import Author, Filter, Store, Transaction, rests_on
+from ..storage.protocol import Store, Transaction, rests_on
+from ..storage.store_types import Author, Filter
 from ..types import IDLE_MINUTES, MINUTE, Memories, Memory, Micros, Scope, Session, new_id
 from . import runner
 from . import summaries as arc_

@@ -14,7 +14,8 @@ from functools import cache
 from ..errors import Conflict, ModelFailed
 from ..ingest import owner_profile
 from ..models.llm.chat import Complete
-from ..storage.protocol import Author, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author
 from ..text.tokens import query_terms
 from ..types import Memories, Memory, Micros, Progress, Scope, Session
 from . import runner

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import InvalidInput
 from ..ingest.commit import Draft
 from ..ingest.sanitize import guard_data
-from ..storage.protocol import ITEMS as SOURCE
+from ..storage.store_types import ITEMS as SOURCE
 from ..types import Micros
 
 Namespace = tuple[str, ...]

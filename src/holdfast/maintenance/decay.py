@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from ..extraction import approval
 from ..extraction.job_types import Due, Kind, Task, Worker
 from ..ingest import commit
-from ..storage.protocol import Author, Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author, Filter
 from ..types import DAY, Memories, Memory, Micros, Scope, new_id
 
 # Facts below this confidence fade.

@@ -14,7 +14,8 @@ from ..ingest import entity_linking
 from ..models.entities.base import EntityMatch
 from ..models.entities.select import Recognition, standard
 from ..models.llm.chat import Complete
-from ..storage.protocol import Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Filter
 from ..types import Kind as MemoryKind
 from ..types import Memories, Memory, Micros, Scope, iso
 

@@ -16,7 +16,8 @@ from ..extraction.session_extraction import LEARN, end_silent
 from ..models.embeddings.tiers import Tiers
 from ..projects.build import BUILD
 from ..projects.stage1 import EXTRACT
-from ..storage.protocol import Author, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author
 from ..types import DAY, Clock, Job, Micros, Scope, new_id, system_clock
 from .decay import DECAY
 from .embedding_jobs import EMBED

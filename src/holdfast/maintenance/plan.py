@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..extraction.job_types import Due, Output, Task, Worker
 from ..models.llm.budget import Estimate
-from ..storage.protocol import Spent
+from ..storage.store_types import Spent
 from ..types import Job
 from .job_runner import KINDS, TASKS
 

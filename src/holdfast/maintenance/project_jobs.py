@@ -14,7 +14,8 @@ from ..extraction.runner import turns_of
 from ..models.llm.budget import ANSWER, Estimate
 from ..projects import build, stage1, stage1_outputs
 from ..projects.stage1 import Passed, candidates
-from ..storage.protocol import Spent, Store
+from ..storage.protocol import Store
+from ..storage.store_types import Spent
 from ..text.terminal import counted
 from ..types import Job, Micros, Scope, Session
 from . import job_runner

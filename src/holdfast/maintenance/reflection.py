@@ -18,7 +18,8 @@ from ..extraction.third_person import NOBODY
 from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
-from ..storage.protocol import Author, Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author, Filter
 from ..text.terminal import counted, shorten
 from ..text.tokens import query_terms
 from ..types import DAY, Edge, Memories, Memory, Micros, Scope, new_id

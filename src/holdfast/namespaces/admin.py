@@ -21,7 +21,7 @@ from ..base_client import (
 from ..errors import InvalidInput
 from ..model_access import meter_of, metered, worker_of
 from ..storage import Filter, Findings, Transaction
-from ..storage.protocol import WAIT, Jobs, Places
+from ..storage.store_types import WAIT, Jobs, Places
 from ..telemetry import traced
 from ..types import STATUSES, Edges, Events, Memories, Memory, Names, Scope, check_kind
 from ..validation import Ref, ScopeLike, check_limit, most_of, ref_of, str_tuple

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from .. import ingest
 from ..base_client import Namespace, write
 from ..errors import NotFound
-from ..storage.protocol import Entities as EntityList
 from ..storage.schema import entity_names, fold
+from ..storage.store_types import Entities as EntityList
 from ..types import About, Entity
 from ..validation import most_of, str_tuple, text_of
 

@@ -13,7 +13,8 @@ from ..context.blocks import cut_middle_within
 from ..errors import ModelFailed, NotFound
 from ..extraction.coding.project_settings import SECOND, Building
 from ..extraction.job_types import Due, Kind, Output, Task, Terms, Worker
-from ..storage.protocol import Author, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author
 from ..types import Micros, Scope, iso
 from . import stage1_outputs
 from .artifacts import (

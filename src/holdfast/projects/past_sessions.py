@@ -12,7 +12,8 @@ from pathlib import Path
 from ..ingest.documents import Indexed, Indexer, Source
 from ..records.roots import RecordRoot, place_around
 from ..records.source_lists import sources_of
-from ..storage.protocol import Author, Store
+from ..storage.protocol import Store
+from ..storage.store_types import Author
 from ..transcripts import READERS, Transcript, reader_for
 from ..transcripts.discovery import DiscoveredSessions, found_sessions, sessions_in
 from ..types import Micros, Scope

@@ -11,7 +11,8 @@ from ..errors import Conflict
 from ..extraction.coding import Note
 from ..ingest import commit
 from ..ingest.commit import Draft
-from ..storage.protocol import Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Filter
 from ..types import Edge, Memory, Micros, Scope, Session
 
 CATEGORY = "session_memory"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ..errors import Conflict, InvalidInput
 from ..storage.mtime import sure
-from ..storage.protocol import BEHIND, KnownFile, Store
+from ..storage.protocol import Store
+from ..storage.store_types import BEHIND, KnownFile
 from ..types import Micros
 from ..values import dataclass, field
 

@@ -17,27 +17,29 @@ from .. import records
 from ..errors import Conflict
 from ..floats import Vector
 from ..storage.protocol import (
-    WAIT,
-    Author,
-    Corpus,
-    Entities,
     EntityReads,
-    EventOrder,
     FileReads,
-    Filter,
-    Finding,
     JobTable,
-    KnownFiles,
-    Order,
-    Places,
     ProfileReads,
     ProgressReads,
-    Ranked,
     SpendTable,
     Store,
     StoreSessions,
     Transaction,
     VectorTable,
+)
+from ..storage.store_types import (
+    WAIT,
+    Author,
+    Corpus,
+    Entities,
+    EventOrder,
+    Filter,
+    Finding,
+    KnownFiles,
+    Order,
+    Places,
+    Ranked,
 )
 from ..types import Edges, Entity, Events, Memories, Memory, Micros, Names, Scope, Scopes, Status
 from ..values import replace

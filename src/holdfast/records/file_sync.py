@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from .. import records
 from ..errors import InvalidInput, StoreBusy, StoreFull, StoreReadOnly
-from ..storage.protocol import BEHIND, Author, KnownFile, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import BEHIND, Author, KnownFile
 from ..text.frontmatter import Broken
 from ..values import dataclass, field, replace
 from . import atomic_files

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..ingest import commit, entity_linking
-from ..storage.protocol import KnownFile, Transaction
+from ..storage.protocol import Transaction
+from ..storage.store_types import KnownFile
 from ..types import Memory, Micros
 from .markdown import OWN_METADATA, SECOND, Record
 from .roots import RecordRoot, is_record

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import InvalidInput
 from ..ingest.documents import Indexed, Indexer, Source, can_be_indexed
-from ..storage.protocol import KnownFile
+from ..storage.store_types import KnownFile
 from ..transcripts.base import Transcript
 from .roots import FOLDER, RecordRoot, project_place
 from .source_lists import FOLLOWED, LIST, Sources, covers

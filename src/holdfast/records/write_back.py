@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from ..errors import Conflict, InvalidInput
-from ..storage.protocol import KnownFile, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import KnownFile
 from ..text import frontmatter
 from ..text.frontmatter import Broken, Document
 from ..text.secrets import find_secrets

@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInput, StoreError
-from ..storage.protocol import Author, Store, Transaction
+from ..storage.protocol import Store, Transaction
 from ..storage.schema import TABLES, promised, to_json
+from ..storage.store_types import Author
 from ..types import Scope
 
 # Format version; a reader refuses newer ones.

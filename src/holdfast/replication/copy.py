@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import Conflict, NotFound, StoreError
-from ..storage.protocol import Author, Store
+from ..storage.protocol import Store
 from ..storage.schema import TABLES, Table, promised, to_json
+from ..storage.store_types import Author
 from ..text.terminal import counted
 from ..types import Scope, Scopes
 

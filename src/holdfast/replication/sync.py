@@ -35,9 +35,10 @@ from ..storage.duplicates import same_content
 from ..storage.merge import Lineage
 from ..storage.mtime import UNSURE
 from ..storage.peer import SYNC, WHOLE_SCOPE, referents
-from ..storage.protocol import BEHIND, Adopted, Author, Filter, Met, Store, T, Transaction
+from ..storage.protocol import Store, T, Transaction
 from ..storage.schema import to_json
 from ..storage.sqlite.connection import status
+from ..storage.store_types import BEHIND, Adopted, Author, Filter, Met
 from ..types import DAY, Clock, Edge, Memory, Message, Micros, Scope, new_id
 
 log = logging.getLogger(__name__)

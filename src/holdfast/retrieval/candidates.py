@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..models.embeddings.tiers import Tiers
-from ..storage.protocol import ITEMS, Corpus, Filter, Ranked, Store
+from ..storage.protocol import Store
 from ..storage.schema import fold
+from ..storage.store_types import ITEMS, Corpus, Filter, Ranked
 from ..text.tokens import query_terms
 from ..types import Memory
 from ..values import replace

@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ..storage.protocol import Corpus
+from ..storage.store_types import Corpus
 from ..types import DAY, Memory
 from .query import Query
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from .. import text
 from ..models.embeddings.tiers import Tiers
-from ..storage.protocol import Corpus, Filter, Store
+from ..storage.protocol import Store
 from ..storage.schema import indexed_text
+from ..storage.store_types import Corpus, Filter
 from ..text.budget import count_tokens
 from ..text.tokens import index_terms
 from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .connect import open_store
-from .protocol import Author, Filter, Findings, Store, Transaction
+from .protocol import Store, Transaction
 from .sqlite.store import InMemoryStore, SQLiteStore
+from .store_types import Author, Filter, Findings
 
 __all__ = [
     "Author",

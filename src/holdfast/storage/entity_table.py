@@ -10,7 +10,6 @@ from ..types import Entity, Memories, Names, Scope, Status
 from .damage import GarbledRow
 from .filters import Clause, marks, where_clause
 from .journal import JournalledRows
-from .protocol import Entities, Filter, Ranked
 from .schema import (
     ENTITIES,
     ENTITY_NAMES,
@@ -22,6 +21,7 @@ from .schema import (
     entity_names,
     fold,
 )
+from .store_types import Entities, Filter, Ranked
 from .table_access import Access
 
 # Ids per statement, well below SQLite's limit on bound parameters.

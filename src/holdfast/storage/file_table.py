@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from ..types import Scope
 from .filters import marks
 from .journal import PAGE, JournalledRows
-from .protocol import KnownFile, KnownFiles
 from .schema import Rows
+from .store_types import KnownFile, KnownFiles
 from .table_access import Access
 
 _COLUMNS = "root, path, memory, size, mtime, hash"

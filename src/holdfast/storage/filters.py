@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .protocol import ITEMS, Filter
 from .schema import to_json
+from .store_types import ITEMS, Filter
 
 Clause = tuple[str, list[Any]]
 

@@ -10,9 +10,9 @@ from ..floats import Vector
 from ..text.terminal import counted
 from ..types import Micros, new_id
 from .damage import NOT_TEXT, QUARANTINED, GarbledRow
-from .protocol import BEHIND, Finding
 from .repair import SELECT_ALL, mend, read_as, unreadable, wrong_columns
 from .schema import EVENTS, MEMORIES, TABLES, Row, Statements, damaged, terms_of
+from .store_types import BEHIND, Finding
 
 Look = Callable[[str], Iterable[Row]]
 """Runs one SELECT over all scopes and yields its rows."""

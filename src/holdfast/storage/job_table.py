@@ -9,8 +9,8 @@ from ..errors import Conflict, NotFound
 from ..types import Job, Micros, Scope, new_id
 from .filters import Clause, Dialect, marks
 from .journal import JournalledRows
-from .protocol import Jobs
 from .schema import JOB_COLUMNS, Rows, Statements, job_from
+from .store_types import Jobs
 from .table_access import StoreAccess, existing_number
 
 LOST = "'Its worker ' || worker || ' was lost.'"

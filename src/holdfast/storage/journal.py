@@ -16,7 +16,6 @@ from ..errors import NotFound
 from ..types import Memories, Memory, Scope
 from .damage import Damages
 from .filters import Dialect, marks
-from .protocol import Author
 from .schema import (
     EVENTS,
     MEMORIES,
@@ -32,6 +31,7 @@ from .schema import (
     terms_of,
     to_json,
 )
+from .store_types import Author
 from .table_access import Reach
 
 INSERT_MEMORY = (

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..types import Events, Scope
 from .filters import marks
-from .protocol import EventOrder
 from .schema import EVENTS, event_from
+from .store_types import EventOrder
 from .table_access import Access
 
 SELECT_EVENT = f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events"

@@ -23,7 +23,6 @@ from .journal import PAGE, PURGED, JournalledRows
 from .journal_reads import SELECT_EVENT
 from .memory_table import SQLMemoryTable
 from .merge import Lineage, ends_owner, has_news, joined
-from .protocol import Adopted, Met
 from .schema import (
     EDGES,
     ENTITIES,
@@ -44,6 +43,7 @@ from .schema import (
 )
 from .scrub import SQLErasure, hidden_session
 from .session_table import SQLSessionTable
+from .store_types import Adopted, Met
 
 SYNC = "sync"
 WHOLE_SCOPE = (PROFILES.noun, "[]")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..types import Scope
 from .filters import marks
-from .protocol import Spent
+from .store_types import Spent
 from .table_access import StoreAccess, existing_number
 
 _BOOK = (

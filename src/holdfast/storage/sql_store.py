@@ -15,16 +15,11 @@ from .damage import NOT_TEXT, Damage, Damages, GarbledRow
 from .filters import Dialect, marks, where_clause
 from .journal_reads import read_events
 from .protocol import (
-    Author,
     EntityReads,
-    EventOrder,
     FileReads,
-    Filter,
     JobTable,
-    Order,
     ProfileReads,
     ProgressReads,
-    Ranked,
     SpendTable,
     StoreSessions,
     T,
@@ -46,6 +41,7 @@ from .schema import (
     key_of,
     memory_from,
 )
+from .store_types import Author, EventOrder, Filter, Order, Ranked
 from .table_access import Reach
 from .vector_index import SQLVectors
 

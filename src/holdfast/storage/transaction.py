@@ -16,7 +16,6 @@ from .memory_table import SQLMemoryTable
 from .protocol import (
     EntityTable,
     Erasure,
-    EventOrder,
     FileTable,
     JobWrites,
     ProfileTable,
@@ -25,6 +24,7 @@ from .protocol import (
     SessionTable,
 )
 from .session_table import SQLSessionTable
+from .store_types import EventOrder
 
 if TYPE_CHECKING:
     from .entity_table import SQLEntityTable

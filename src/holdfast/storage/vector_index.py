@@ -12,8 +12,8 @@ from ..floats import Vector, packed, unit, unpacked
 from ..types import Memories, Memory, Scope
 from .filters import invalid_now, marks
 from .matrix_pool import Matrices
-from .protocol import Filter, Ranked
 from .schema import SELECT_MEMORY, Rows, Statements
+from .store_types import Filter, Ranked
 from .table_access import Numbers, Reach, Read, StoreAccess
 
 # In which order memories get their vectors: what was learned before what was only said or read, the

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from ..errors import Conflict, NotFound, Refused
-from ..storage.protocol import Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Filter
 from ..types import Entity, Memory, Scope
 from .scene import (
     ANN,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ..errors import NotFound, Refused
-from ..storage.protocol import Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Filter
 from ..types import Edge, Entity, Session
 from .scene import (
     ALL,

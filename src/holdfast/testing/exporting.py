@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ..errors import Conflict, InvalidInput
-from ..storage.protocol import Filter, Store
+from ..storage.protocol import Store
+from ..storage.store_types import Filter
 from ..types import Memory, Scope
 from .scene import (
     ALL,

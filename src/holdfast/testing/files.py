@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..storage.protocol import KnownFile, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import KnownFile
 from ..types import Scope
 from .scene import ANN, BOB, NOUNS, Again, fact, purge, put, put_one, run_id, truth, undo, write
 

@@ -9,7 +9,8 @@ from operator import methodcaller
 import pytest
 
 from ..errors import Conflict, HoldfastError, NotFound, Refused
-from ..storage.protocol import Author, Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Author, Filter
 from ..types import Entity, Event, Memory, Scope, Session
 from .scene import (
     ANN,

@@ -10,7 +10,8 @@ import pytest
 
 from ..errors import NotFound, ScopeError
 from ..storage.duplicates import same_content
-from ..storage.protocol import Filter, KnownFile, Spent, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Filter, KnownFile, Spent
 from ..types import Edge, Entity, Memory, Scope, Session
 from .scene import (
     ALL,

@@ -8,7 +8,8 @@ import pytest
 
 from ..storage import InMemoryStore
 from ..storage.merge import Lineage
-from ..storage.protocol import Adopted, Met, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Adopted, Met
 from ..types import Entity, Session
 from .scene import (
     ANN,

@@ -10,7 +10,8 @@ import pytest
 
 from ..errors import HoldfastError, InvalidInput, NotFound
 from ..storage.duplicates import same_content
-from ..storage.protocol import Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Filter
 from ..types import Kind, Memory, Triple
 from .scene import (
     ALL,

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..floats import Vector
-from ..storage.protocol import ITEMS, Author, Filter, Store, Transaction
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import ITEMS, Author, Filter
 from ..text.tokens import index_terms, query_terms
 from ..types import ID_PREFIXES, Edge, Entity, Kind, Memory, Micros, Scope, Session
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..errors import DimensionMismatchError
 from ..floats import Vector
-from ..storage.protocol import Filter, Store
+from ..storage.protocol import Store
+from ..storage.store_types import Filter
 from ..types import Memory
 from .scene import (
     ALL,

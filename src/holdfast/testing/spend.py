@@ -4,7 +4,8 @@ its owner.
 
 from __future__ import annotations
 
-from ..storage.protocol import Spent, Store
+from ..storage.protocol import Store
+from ..storage.store_types import Spent
 from .scene import ANN, BOB, Again, truth, write
 
 MONDAY = 20_500

@@ -30,7 +30,7 @@ from ..app import (
 if TYPE_CHECKING:
     from ...erasure.purge import Plan
     from ...erasure.receipt import Receipt
-    from ...storage.protocol import ErasureTarget
+    from ...storage.store_types import ErasureTarget
 
 # Number of memories that a plan shows with their text.
 SHOWN = 20

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...client import Holdfast
     from ...extraction.job_types import Worker
     from ...maintenance.plan import Foreseen
-    from ...storage.protocol import Spent
+    from ...storage.store_types import Spent
 
 WHAT_IS_DONE = {
     "enrich": "Look again for people, places and projects in memories that name few.",
@@ -152,7 +152,7 @@ def _show_outlook(
     as_json: bool,
 ) -> None:
     from ...maintenance.plan import outlook
-    from ...storage.protocol import Spent
+    from ...storage.store_types import Spent
 
     found = list(outlook(worker, tasks))
     if as_json:

@@ -14,7 +14,8 @@ from pathlib import Path
 from ...errors import InvalidInput
 from ...records.atomic_files import read, root_of
 from ...records.roots import CATEGORIES, RecordRoot
-from ...storage.protocol import KnownFile, Store
+from ...storage.protocol import Store
+from ...storage.store_types import KnownFile
 from ...types import Memory, Micros, Scope
 from .after_session import last_turn
 

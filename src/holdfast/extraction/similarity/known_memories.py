@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...storage.protocol import Filter, Store
+from ...storage.protocol import Store
+from ...storage.store_types import Filter
 from ...text.tokens import query_terms
 from ...types import Memories
 

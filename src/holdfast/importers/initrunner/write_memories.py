@@ -13,9 +13,10 @@ from ...agents.message_history import INTERACTIVE
 from ...agents.role_memory import RoleMemory
 from ...errors import Conflict, HoldfastError
 from ...floats import Vector
-from ...storage.protocol import Author, KnownFile, Store, Transaction
+from ...storage.protocol import Store, Transaction
 from ...storage.restore import HIGHEST_SEQ
 from ...storage.schema import MEMORIES, exported, memory_values
+from ...storage.store_types import Author, KnownFile
 from ...types import Scope, Session, new_id
 from .histories import OldConversation, other_name
 from .read_rows import Database, OldMemory

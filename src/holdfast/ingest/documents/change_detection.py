@@ -10,7 +10,7 @@ from pathlib import Path
 from ... import transcripts
 from ...errors import InvalidInput
 from ...storage.mtime import sure
-from ...storage.protocol import KnownFile
+from ...storage.store_types import KnownFile
 from ...types import Micros
 from ..sanitize import clean
 from . import markdown_documents

@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from ... import transcripts
 from ...errors import InvalidInput, StoreError, reason
-from ...storage.protocol import Author, KnownFile, Store, Transaction
+from ...storage.protocol import Store, Transaction
+from ...storage.store_types import Author, KnownFile
 from ...transcripts.base import Cursor, Reader, Transcript
 from ...types import Scope, Session
 from . import markdown_documents, session_documents, upsert

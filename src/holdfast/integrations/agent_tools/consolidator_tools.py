@@ -10,7 +10,8 @@ from ...client import Holdfast
 from ...extraction.apply import PAGE, demote
 from ...extraction.episodes import EXTRACTED, NO_OUTPUT
 from ...extraction.progress import SUMMARY, covers, marks_of, read_to_end
-from ...storage.protocol import Filter, Transaction
+from ...storage.protocol import Transaction
+from ...storage.store_types import Filter
 from ...types import Memories, Memory, Micros
 from . import facts as facts_
 from .labels import active, learned_from, preview

@@ -18,7 +18,7 @@ from ...model_access import metered
 from ...models.entities.base import EntityMatch
 from ...models.entities.select import Recognition, standard
 from ...models.llm.chat import Complete
-from ...storage.protocol import Filter
+from ...storage.store_types import Filter
 from ...types import Memories, Memory
 from .labels import Functions, kinds_of, learned_from
 from .toolset import consolidating, talking

@@ -12,8 +12,8 @@ from ...text.terminal import counted
 from ...types import Micros
 from .. import health, migrations_runner
 from ..health import Look, Unpack
-from ..protocol import Finding
 from ..schema import Statements, terms_of
+from ..store_types import Finding
 from .scoped_session import APP, WORKER
 from .transaction import marked
 

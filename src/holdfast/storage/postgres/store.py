@@ -17,9 +17,10 @@ from ...types import Micros, Names, Scope, system_clock
 from ..damage import AFRESH
 from ..filters import POSTGRES, Clause, invalid_now, marks
 from ..migrations_runner import pending
-from ..protocol import Author, Corpus, Filter, Finding, Places, Ranked, T, Transaction
+from ..protocol import T, Transaction
 from ..schema import EVENTS, MEMORIES, Row, Rows, Statements, faults
 from ..sql_store import SQLStore
+from ..store_types import Author, Corpus, Filter, Finding, Places, Ranked
 from ..table_access import Reach
 from ..transaction import SQLTransaction
 from . import health, hnsw, schema

@@ -14,8 +14,8 @@ from ...errors import InvalidInput
 from ...types import Scope
 from ..filters import POSTGRES, marks
 from ..journal import Indexed, JournalledRows
-from ..protocol import Author
 from ..schema import Statements
+from ..store_types import Author
 from .connections import Trace
 from .scoped_session import PostgresStatements, Sight
 

@@ -12,7 +12,7 @@ import re
 
 from psycopg import errors
 
-from ..protocol import ErasureTarget, Places
+from ..store_types import ErasureTarget, Places
 from .scoped_session import Connection
 
 TABLES = (

@@ -11,8 +11,8 @@ import numpy as np
 from ...floats import Vector
 from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
 from ..matrix_cache import top, unpack
-from ..protocol import Filter, Ranked
 from ..schema import Rows, Statements
+from ..store_types import Filter, Ranked
 from ..table_access import Reach, Read, StoreAccess
 from ..vector_index import SQLVectors
 from .hnsw import NearIndexes

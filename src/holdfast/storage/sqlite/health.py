@@ -14,8 +14,8 @@ import apsw
 from ...text.terminal import counted
 from ...types import Micros
 from .. import health, migrations_runner
-from ..protocol import Finding
 from ..schema import Statements, terms_of
+from ..store_types import Finding
 from .connection import each_row
 
 

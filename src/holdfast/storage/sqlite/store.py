@@ -23,20 +23,10 @@ from ...types import Micros, Names, Scope, system_clock
 from .. import migrations_runner
 from ..damage import AFRESH
 from ..filters import SQLITE, invalid_now, marks, where_clause
-from ..protocol import (
-    WAIT,
-    Author,
-    Corpus,
-    ErasureTarget,
-    Filter,
-    Finding,
-    Places,
-    Ranked,
-    T,
-    Transaction,
-)
+from ..protocol import T, Transaction
 from ..schema import TABLES, Row, Rows, Statements
 from ..sql_store import SQLStore
+from ..store_types import WAIT, Author, Corpus, ErasureTarget, Filter, Finding, Places, Ranked
 from ..table_access import Reach
 from .connection import (
     APPLICATION_ID,

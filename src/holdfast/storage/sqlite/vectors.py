@@ -7,8 +7,8 @@ from typing import Any
 
 from ...floats import Vector, packed
 from ..filters import SQLITE, where_clause
-from ..protocol import Filter, Ranked
 from ..schema import Rows, Statements
+from ..store_types import Filter, Ranked
 from ..table_access import Reach, Read
 from ..vector_index import PAGE, SQLVectors
 from .fts import ADD_TO_META

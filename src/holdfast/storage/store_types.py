@@ -1,0 +1,187 @@
+"""Values that cross the storage protocol: filters in, candidates and reports out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from ..errors import ScopeError
+from ..types import Entity, Job, Kind, Memory, Micros, Scope, Status
+from ..values import dataclass, field
+
+Ranked = list[tuple[int, float]]
+"""Pairs of a memory's `seq` and a similarity in [0, 1], best first, ties in insertion order."""
+Order = Literal["newest", "oldest", "latest", "earliest"]
+EventOrder = Literal["newest", "oldest"]
+ITEMS = "langgraph"
+"""Source of memories that are items of LangGraph's store; their metadata holds the namespace."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which memories a query may return. A backend applies it before any limit.
+
+    Raises ScopeError when no scope is given: there is no query over all scopes.
+    """
+
+    scopes: tuple[Scope, ...]
+    kinds: tuple[Kind, ...] = ()
+    categories: tuple[str, ...] = ()
+    statuses: tuple[Status, ...] = ("active",)
+    tags: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    excluded_sessions: tuple[str, ...] = ()
+    """Exclude the turns of these sessions and the memories whose metadata names one of them."""
+    authors: tuple[str, ...] = ()
+    since: Micros | None = None
+    until: Micros | None = None
+    valid_at: Micros | None = None
+    as_of: Micros | None = None
+    consolidated: bool | None = None
+    """Whether consolidation has processed the memory; None for either."""
+    unenriched: bool = False
+    """Only memories that the second entity pass has not processed yet."""
+    namespace: tuple[str, ...] | None = None
+    """Only LangGraph items in this namespace or below it; an empty tuple matches all items."""
+    ended_by: Micros | None = None
+    """Only active memories whose validity ended at or before this time."""
+
+    def __post_init__(self) -> None:
+        if not self.scopes:
+            raise ScopeError()
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the filter asks for more than "active in these scopes and valid now"."""
+        return self.statuses != ("active",) or any(
+            (
+                self.kinds,
+                self.categories,
+                self.tags,
+                self.sessions,
+                self.excluded_sessions,
+                self.authors,
+                self.since is not None,
+                self.until is not None,
+                self.as_of is not None,
+                self.consolidated is not None,
+                self.unenriched,
+                self.namespace is not None,
+                self.ended_by is not None,
+            )
+        )
+
+
+class Corpus(NamedTuple):
+    """Term statistics over the active memories of the queried scopes, for inverse document
+    frequency.
+    """
+
+    size: int
+    mean_length: float
+    frequency: Mapping[str, int] = MappingProxyType({})
+
+
+class Author(NamedTuple):
+    """Who writes, in which run and when. All changes of one transaction share it."""
+
+    actor: str
+    run: str
+    at: Micros
+    verb: str
+
+
+class Spent(NamedTuple):
+    """Use of a language model: number of calls, and tokens of prompts and answers together."""
+
+    calls: int = 0
+    tokens: int = 0
+
+
+class Finding(NamedTuple):
+    """One problem found by the health check: where, what, and whether a repair can fix it."""
+
+    check: str
+    detail: str
+    repairable: bool = True
+
+
+class Met(NamedTuple):
+    """Sync position in another store's journal: number and run of the last entry read, and when."""
+
+    seq: int = 0
+    run: str = ""
+    at: Micros | None = None
+
+
+@dataclass
+class Adopted:
+    """Result of applying another store's changes: counts by noun, and rows that need follow-up."""
+
+    count: Counter[str] = field(default_factory=Counter)
+    things: set[tuple[str, str]] = field(default_factory=set)
+    """Noun and target of each applied row; this store's journal now covers them."""
+    memories: list[str] = field(default_factory=list)
+    """Ids of memories that are new here."""
+    edges: list[tuple[Any, ...]] = field(default_factory=list)
+    """Source, target and relation of edges that were added or changed."""
+    erased: list[Memory] = field(default_factory=list)
+    """Memories erased here because the other store erased them; other rows may still quote them."""
+    sessions: list[str] = field(default_factory=list)
+    """Ids of sessions erased for the same reason."""
+
+
+Findings = list[Finding]
+Jobs = list[Job]
+Entities = list[Entity]
+
+
+class ErasureTarget(NamedTuple):
+    """A place that may still hold bytes of purged rows, and whether it is clean.
+
+    `pending` means that another try can clean it; `beyond` that the store cannot clean it, or keeps
+    it for a reason, which `detail` gives.
+    """
+
+    name: str
+    state: Literal["clean", "pending", "beyond"]
+    detail: str = ""
+
+
+Places = list[ErasureTarget]
+# Seconds that each cleaning step waits for concurrent readers and writers.
+WAIT = 10.0
+
+
+BEHIND = "!"
+"""Prefix of a file's hash: a sync has changed its memory, and the file has not been rewritten
+yet.
+"""
+
+
+class KnownFile(NamedTuple):
+    """A file as it was last read: its path, its memory, and what change detection compares.
+
+    A tuple, because recall compares up to ten thousand of them.
+    """
+
+    root: str
+    """The watched folder."""
+    path: str
+    """Path relative to the root; like all text here, encodable as UTF-8."""
+    memory: str
+    """Id of the memory stored in this file; empty for a source that produced many memories."""
+    size: int
+    mtime: int
+    """Modification time in nanoseconds, as reported by the file system."""
+    hash: str
+    """SHA-256 of the content, in hexadecimal.
+
+    A watched folder has a row of its own, under the root "". Its hash may be a seal that says that
+    nothing in the folder has changed; adding or dropping a file of the folder removes the seal.
+    """
+
+
+KnownFiles = list[KnownFile]
