@@ -52,9 +52,8 @@ SWITCHED = (
 )
 # Damaged rows that a warning names; `Admin.check` lists all.
 MOST_NAMED = 5
-CATCH_UP = (
-    2_000  # texts that a recall may embed on its way with the quick model: well under a second
-)
+# Memories that a recall may embed inline with the fast model: well under a second.
+CATCH_UP = 2_000
 
 
 class BaseClient:
@@ -106,7 +105,7 @@ class BaseClient:
             maintenance.job_runner.Upgrader(store, self.tiers, clock=clock) if background else None
         )
         if self._upgrader is not None:
-            # Whoever forgets to close must not leave a thread inside a model when the program ends.
+            # Without this, a client that is never closed could keep a thread in a model at exit.
             weakref.finalize(self, self._upgrader.stop)
 
     @classmethod
@@ -382,7 +381,7 @@ def write_uses(client: BaseClient, *, hurry: bool = False) -> None:
             with client.store.short_busy_timeout() if hurry else nullcontext():
                 client.store.touch([scope], uses, client.clock())
     except StoreError as error:
-        # Who only asks need not load it.
+        # Deferred import: a caller that only reads does not need it.
         import logging  # noqa: PLC0415
 
         logging.getLogger(__name__).info("what was recalled is not counted: %s", error)
@@ -415,7 +414,7 @@ def command_for(client: BaseClient, *words: str) -> str:
 
     Scopes are added only for `reembed`: no other suggested command depends on them.
     """
-    # Only who is told what to do needs it.
+    # Deferred import: needed only when there is advice to give.
     import shlex  # noqa: PLC0415
 
     said = ["holdfast", *words]
@@ -459,8 +458,7 @@ def _tiers(
     clock: Clock,
     mode: retention_mode.Mode,
 ) -> Tiers:
-    # A guest's words are for nobody else, neither for a server that embeds them nor for a model
-    # that may cache them.
+    # Incognito text must reach neither a remote embedder nor a model that may cache it.
     wanted = "" if mode == "incognito" else settings.embedding_models
     specs = [spec.strip() for spec in wanted.split(",") if spec.strip()]
     return Tiers(

@@ -8,7 +8,7 @@ import sys
 
 def main() -> None:
     """The `holdfast` command."""
-    # Who runs a checkout, or forced an installation, is told too.
+    # pip enforces this already, but not for a checkout or a forced installation.
     if sys.version_info < (3, 11):  # noqa: UP036
         sys.exit(
             f"Holdfast needs Python 3.11 or newer; this is {sys.version.split()[0]}. Nothing "
@@ -16,13 +16,13 @@ def main() -> None:
             "changed."
         )
     if sys.argv[1:] in (["--version"], ["-V"]):
-        # Answered before anything is loaded: scripts and editors ask this often.
+        # Answered before anything is loaded, because scripts and editors ask this often.
         from .. import __version__
 
         print(f"holdfast {__version__}")
         return
     if sys.argv[1:3] == ["hook", "run"] and not {"-h", "--help"} & set(sys.argv):
-        # A host waits for the answer at every prompt.
+        # Without the usual start-up, because a host waits for the answer at every prompt.
         from ..coding_agents.hooks.handler import main as answer
 
         answer(sys.argv[3:])
@@ -33,12 +33,14 @@ def main() -> None:
 
 
 def _settle_streams() -> None:
-    """A stream that was closed before we began is there and empty. A terminal that lacks a
-    character shows its number instead; what is piped in and is no text is refused, even where the
-    locale would let broken characters through."""
+    """Make the standard streams safe.
+
+    Replaces a closed stream by an empty one. Output escapes characters that the terminal lacks.
+    Input that is not valid text raises an error, even if the locale would accept it.
+    """
     for name, mode, errors in (("stdin", "r", "strict"), ("stdout", "w", ""), ("stderr", "w", "")):
         if getattr(sys, name) is None:
-            # For as long as we live.
+            # Stays open until the process ends.
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
         elif hasattr(getattr(sys, name), "reconfigure"):
             getattr(sys, name).reconfigure(errors=errors or "backslashreplace")

@@ -142,7 +142,7 @@ Version = Annotated[
 
 
 @app.callback()
-# Its callback answers.
+# `version` is handled by its own callback.
 def root(context: typer.Context, version: Version = False) -> None:  # noqa: ARG001
     if context.invoked_subcommand is None:
         from .overview import tell
@@ -284,8 +284,7 @@ def _told_by_parser(error: BaseException, words: Sequence[str]) -> tuple[str | N
         return "Aborted. Nothing was changed.", 1
     if hasattr(error, "show") and hasattr(error, "exit_code"):
         if str(error).strip():
-            # Else a group alone, whose help is printed already: an empty line would follow it.
-            # A usage error, with its own hint.
+            # The text is empty for a group without a command, whose help is printed already.
             error.show()
         # Click reports an option before the command as unknown; the hint says where it belongs.
         is_before = hasattr(error, "option_name") and words[0].startswith("-")

@@ -27,7 +27,7 @@ def install(
     after: str,
     yes: bool,
 ) -> bool:
-    """Install a feature into one file; whether that was done now."""
+    """Install a feature into one file; return whether it was installed now."""
     from ..coding_agents import installer
 
     change = installer.plan_install(target, feature)
@@ -49,9 +49,9 @@ def uninstall(
     missing: str,
     yes: bool,
 ) -> None:
-    """Remove a feature from several files; NotFound with `missing` if it is in none.
+    """Remove a feature from several files; raises NotFound with `missing` if it is in none.
 
-    A file that is broken does not stop the others; it is reported at the end.
+    A broken file does not stop the others; it is reported at the end.
     """
     from ..coding_agents import installer
 
@@ -73,7 +73,7 @@ def _agreed(
     *,
     yes: bool,
 ) -> bool:
-    """Show the changes and ask; whether they are to be made."""
+    """Show the changes and ask for confirmation; return the answer."""
     for change in changes:
         print(_difference(change))
     sys.stdout.flush()

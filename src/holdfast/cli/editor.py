@@ -21,7 +21,7 @@ def edit(file: Path, *, untouched: str) -> None:
     try:
         ended = subprocess.run([*shlex.split(editor), str(file)], check=False).returncode
     except (OSError, ValueError) as error:
-        # No such program, or a quote that nobody closed.
+        # The program does not exist, or its command line has an unclosed quote.
         raise InvalidInput(
             f"{editor} could not be used ({error}). {untouched} Set $EDITOR to your editor."
         ) from error

@@ -103,7 +103,7 @@ def _packages(extra: str) -> list[str]:
     try:
         every = requires("holdfast") or []
     except PackageNotFoundError:
-        # Run from its folder, not installed.
+        # Run from a checkout, without package metadata.
         return [extra]
     # Metadata lists all requirements together, each with its extra in a marker.
     of_extra = re.compile(rf"""extra\s*==\s*['"]{re.escape(extra)}['"]""")

@@ -78,7 +78,7 @@ def understood(command: Callable[..., Any], words: Sequence[str]) -> dict[str, A
 
 
 def _split_option(word: str) -> tuple[str, str | None]:
-    """The long name of the option that `word` is, and the value attached to it, if there is one."""
+    """Return the long name of the option in `word` and the value attached to it, if any."""
     if word[:2] in SHORT_OPTIONS:
         return SHORT_OPTIONS[word[:2]], word[2:] or None
     option, equals, value = word.partition("=")
@@ -86,7 +86,7 @@ def _split_option(word: str) -> tuple[str, str | None]:
 
 
 def _value(type_: str, word: str) -> Any:
-    """`word` converted to the type; None if the full parser has to judge it."""
+    """Convert `word` to the type; None if the full parser must decide."""
     if word.startswith("-"):
         return None
     if type_.startswith("int"):

@@ -104,7 +104,7 @@ def open_memory(
             _index_again(hf)
         yield hf
     except RowDamaged:
-        # The error names it.
+        # The error already names the row.
         quiet = True
         raise
     except NotFound as error:
@@ -152,7 +152,7 @@ def _warnings(hf: Holdfast) -> list[str]:
     try:
         return warnings_of(hf)
     except HoldfastError:
-        # What is wrong with the store as a whole is told already.
+        # Problems of the whole store have been reported already.
         return []
 
 
@@ -261,7 +261,7 @@ def parse_time(text: str | None, *, end: bool = False) -> Micros | None:
         for span in found:
             rest = rest.replace(span.text, "")
         if not found or any(map(str.isdigit, rest)):
-            # Of a date that cannot be, the year alone is understood.
+            # For an impossible date only the year is parsed.
             raise InvalidInput(
                 f"{text!r} is not a time. Write it like 2026-03-31, 2026-03-31T18:00 or 'last "
                 "week'."
@@ -276,7 +276,7 @@ def parse_time(text: str | None, *, end: bool = False) -> Micros | None:
         OverflowError,
         ValueError,
     ):
-        # The first and last days there are have no local time everywhere.
+        # The first and last representable days have no local time in some zones.
         return from_datetime(written)
 
 

@@ -83,7 +83,7 @@ def memory_json(memory: Memory, **more: Any) -> dict[str, Any]:
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    """A hit for scripts."""
+    """Return a hit for scripts."""
     why = {
         "summary": str(hit.why),
         "arms": dict(hit.why.arms),
@@ -96,12 +96,12 @@ def hit_json(hit: Hit) -> dict[str, Any]:
 
 
 def event_json(event: Event) -> dict[str, Any]:
-    """A journal entry for scripts."""
+    """Return a journal entry for scripts."""
     return asdict(event) | {"scope": str(event.scope), "at": json_time(event.at)}
 
 
 def edge_json(edge: Edge) -> dict[str, Any]:
-    """A link for scripts."""
+    """Return a link for scripts."""
     return asdict(edge) | {"scope": str(edge.scope), "created_at": json_time(edge.created_at)}
 
 
@@ -180,7 +180,7 @@ def _stacked(
 
 
 def memories(found: Sequence[Memory]) -> None:
-    """A list of memories, one line each."""
+    """Print a list of memories, one line each."""
     wide = sys.stdout.isatty()
     rows = [
         (
@@ -310,7 +310,7 @@ def cost(asked: Spent) -> str:
 
 
 def times(count: int) -> str:
-    """How often something happens, in words."""
+    """Return how often something happens, in words."""
     return "once" if count == 1 else f"{count} times"
 
 

@@ -117,7 +117,7 @@ def tell_waiting(memory: RoleMemory | None) -> None:
     try:
         count = memory.proposals if memory else 0
     except HoldfastError:
-        # The next use of the memory reports what is wrong with it.
+        # The next use of the memory reports the problem.
         return
     if memory and count:
         print(
@@ -131,7 +131,7 @@ def _keeps(conversation: Conversation) -> bool:
     return memory is not None and not memory.incognito
 
 
-# The shape of a signal handler.
+# Signature of a signal handler.
 def _end(number: int, frame: object) -> None:  # noqa: ARG001
     raise _Hangup
 

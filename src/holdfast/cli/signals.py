@@ -28,8 +28,8 @@ def ended_by_signals(stop: threading.Event) -> Iterator[None]:
 
 
 def aside(run: Callable[[], T]) -> T:
-    """Run it in another thread, so that a signal handler in this one can set an event that the
-    other thread waits for.
+    """Call `run` in another thread, so that a signal handler in this thread can set the event it
+    waits for.
     """
     with ThreadPoolExecutor(1, "holdfast-work") as thread:
         result = thread.submit(run)

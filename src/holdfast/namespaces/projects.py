@@ -47,7 +47,7 @@ class Projects(Namespace):
 
         `session_model` reads sessions if neither holdfast.yaml nor the settings name a model.
         """
-        # Who only indexes need not load what builds.
+        # Deferred import: indexing does not need the builder.
         from .project_view import project_at, project_of  # noqa: PLC0415
 
         if folder is None:

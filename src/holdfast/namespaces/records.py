@@ -372,7 +372,8 @@ def _shown(root: Path) -> str:
     """Render a folder relative to the working directory if it is below it."""
     try:
         here = Path.cwd()
-    except OSError:  # it was removed
+    except OSError:
+        # The working directory was deleted.
         return root.as_posix()
     return (root.relative_to(here) if root.is_relative_to(here) else root).as_posix()
 

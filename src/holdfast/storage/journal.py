@@ -47,7 +47,8 @@ Indexed = tuple[int, int, Sequence[str], bool]
 """A memory for the full-text index: its `seq`, its scope number, its terms, whether it is
 active.
 """
-PAGE = 500  # values per statement
+# Bound values per statement.
+PAGE = 500
 
 
 class JournalledRows(ABC):
@@ -76,9 +77,8 @@ class JournalledRows(ABC):
         self._entries: list[tuple[Any, ...]] = []
         # By source, then by scope number and id: the row at the start of the transaction.
         self._touched: dict[str, dict[tuple[int, str], dict[str, Any] | None]] = defaultdict(dict)
-        self._unsaid: tuple[str, str] | None = (
-            None  # the row whose change comes with entries of its own
-        )
+        # The row whose journal entries the caller supplies; see `silent`.
+        self._unsaid: tuple[str, str] | None = None
 
     @abstractmethod
     def new_seqs(self, count: int) -> Sequence[int]:

@@ -18,9 +18,8 @@ from .table_access import Newest, Read
 if TYPE_CHECKING:
     from .matrix_cache import Matrix
 
-CACHE_BYTES = (
-    1_600_000_000  # one million vectors of 384 floats, the largest scope we promise to hold
-)
+# One million vectors of 384 floats, the largest scope that we promise to support.
+CACHE_BYTES = 1_600_000_000
 
 
 class Matrices:

@@ -1,4 +1,4 @@
-"""Memories inside one transaction, in SQL: found, added, changed, removed and linked."""
+"""Memories inside one transaction, in SQL: find, add, change, remove and link."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SQLMemoryTable:
 
     def __init__(self, rows: JournalledRows) -> None:
         self._rows = rows
-        # Sessions that lost a turn, and when it was said.
+        # Sessions that lost a turn, with the time of the latest removed one; see `calm`.
         self._quieter: dict[tuple[Scope, str], int] = {}
 
     def memory(self, scope: Scope, ref: str | int) -> Memory | None:
@@ -43,7 +43,7 @@ class SQLMemoryTable:
         return memory_from(rows[0], self._rows.scope_of) if rows else None
 
     def _readable(self, scope: Scope, ref: str | int) -> Memory | None:
-        """The memory with this id or number, or None where there is none that can be read."""
+        """Return the memory with this id or number; None if there is none or its row is damaged."""
         try:
             return self.memory(scope, ref)
         except RowDamaged as error:
@@ -72,7 +72,7 @@ class SQLMemoryTable:
             f"AND content_hash IN ({marks(hashes)}) AND kind <> 'turn'",
             (*numbers, *hashes),
         )
-        # Nearly always there is none, and the index alone says so.
+        # Rows are decoded one by one because twins are rare: usually the index finds none.
         twins: dict[tuple[int, bytes], Memories] = defaultdict(list)
         for number, hash_, seq in sorted(rows, key=lambda row: row[2]):
             twin = self._readable(self._rows.scope_of(number), seq)
@@ -108,7 +108,8 @@ class SQLMemoryTable:
             )
         wanted = {name: encode(name, value) for name, value in fields.items()}
         if memory.status_reason.startswith(QUARANTINED) and "status" in fields:
-            # Somebody decided about a damaged memory: from now on its text is what it says.
+            # A person has decided about a quarantined memory, so its current text becomes the
+            # stored one.
             self._rows.execute(
                 "UPDATE memories SET content_hash = ? WHERE scope = ? AND id = ?",
                 (content_hash(memory.content), self._rows.number(memory.scope), memory.id),
@@ -141,11 +142,10 @@ class SQLMemoryTable:
         self._rows.delete_row(MEMORIES, memory.scope, (memory.id,))
 
     def calm(self) -> None:
-        """Sets back when sessions were last active whose latest turn was taken out: to the latest
-        that is left.
+        """Reset the last activity of sessions that lost their latest turn.
 
-        That is not journalled, so it is told by what is there: turns, messages, and when the
-        session began.
+        Activity is not journalled, so it is computed from what remains: turns, messages and the
+        start of the session.
         """
         for (scope, session), at in self._quieter.items():
             number = self._rows.known(scope)

@@ -1,15 +1,13 @@
-"""What two stores know of one row, put together: pure judgement, the same on whichever side it is
-made.
+"""Merge two stores' versions of one row. Pure functions: both sides compute the same result.
 
-A journal is a set of entries that only grows, and every store has its entries in an order that
-respects cause and effect. So what a row is can be told from the entries alone: it is there if the
-latest entry that adds or removes it adds it, and each of its columns has the value that the latest
-change of it gave. Latest means by the time of the entry, then by its run, whose ids rise; never by
-the order of arrival, which differs from store to store.
+A journal only grows, and each store keeps its entries in causal order, so the entries alone
+determine a row. The row exists if the latest entry that adds or removes it adds it. Each column has
+the value of its latest change. Latest means by time, then by run id (run ids ascend); never by
+order of arrival, which differs between stores.
 
-    only one side has news       its row is taken as it is, whatever the clocks say
-    both sides have news         column by column, the later change stands
-    one side has purged it       it is purged; no word of the other side's row is written anywhere
+    only one side has news       its row is used as it is, whatever the clocks say
+    both sides have news         merged per column, the later change wins
+    one side has purged it       it is purged; nothing of the other side's row is written
 """
 
 from __future__ import annotations
@@ -25,15 +23,15 @@ from .schema import PROFILES, TABLES, key_of
 
 Row = Mapping[str, Any]
 Name = tuple[str, int]
-"""What an entry about a row is called in every store: its run, and its place among the entries of
-that run.
+"""Name of an entry about a row, equal in every store: its run, and its index among that run's
+entries about the row.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """One row, as its columns hold it, or None where there is none, and all that the journal tells
-    of it in order.
+    """One row with its column values, or None if it does not exist, and its journal entries in
+    order.
     """
 
     noun: str
@@ -48,8 +46,8 @@ class Lineage:
 
     @property
     def aside(self) -> bool:
-        """Whether it is a memory that was damaged and put aside: other columns than the journal
-        tells may be wrong.
+        """Whether it is a quarantined memory: columns that the journal does not prove may be
+        wrong.
         """
         return (
             self.noun == "memory"
@@ -59,24 +57,24 @@ class Lineage:
 
     @property
     def purged(self) -> bool:
-        """Whether it was erased for good. A memory stays so; under another noun's key something new
-        may begin.
+        """Whether it was erased permanently. A memory id is never reused; the key of another noun
+        may be.
         """
         return (self.noun == "memory" or self.row is None) and any(map(is_purged, self.events))
 
 
 def is_purged(event: Event) -> bool:
-    """Whether the words of an entry were erased."""
+    """Whether the content of an entry was erased."""
     return PURGED in (event.before or ())
 
 
 def ends_owner(event: Event) -> bool:
-    """Whether an entry says that its whole scope was erased; see `purge_scope`."""
+    """Whether an entry records the erasure of its whole scope; see `Erasure.scope`."""
     return event.noun == PROFILES.noun and event.before == {PURGED: True}
 
 
 def named(events: Iterable[Event]) -> dict[Name, Event]:
-    """The entries about one row by name, in order."""
+    """Return the entries about one row by name, in order."""
     count: dict[str, int] = {}
     found = {}
     for event in events:
@@ -87,15 +85,14 @@ def named(events: Iterable[Event]) -> dict[Name, Event]:
 
 
 def joined(ours: Lineage, theirs: Lineage) -> Lineage:
-    """What both know together. The entries are ours, then those of theirs that are new."""
+    """Return the merged lineage: our entries, then the new ones of the other side."""
     mine = named(ours.events)
     others = named(theirs.events)
     events = {name: _the_emptier(event, others.get(name)) for name, event in mine.items()}
     events |= {name: event for name, event in others.items() if name not in mine}
     row = ours.row
     if ours.aside != theirs.aside and ours.row is not None and theirs.row is not None:
-        # One of them is damaged and was put aside. The other is what was stored, with what was
-        # changed since.
+        # One side is quarantined. The other still has the stored row; add the changes made since.
         sound = theirs if ours.aside else ours
         row = (
             {**(sound.row or {}), **_changes(events)} if _present((ours, theirs), events) else None
@@ -109,7 +106,7 @@ def joined(ours: Lineage, theirs: Lineage) -> Lineage:
 
 
 def has_news(ours: Lineage, together: Lineage) -> bool:
-    """Whether what both know together is more than what we knew."""
+    """Whether the merged lineage has more than ours."""
     return ours.events != together.events or ours.row != together.row
 
 
@@ -120,7 +117,8 @@ def _the_emptier(event: Event, theirs: Event | None) -> Event:
 def _without_words(event: Event) -> Event:
     if event.before is None or is_purged(event):
         return event
-    # Of a profile only its words go; that they went must not look like the end of everything.
+    # A profile keeps a different mark, because {PURGED: True} on it would mean that the whole scope
+    # was erased.
     return replace(
         event, before={PURGED: "words" if event.noun == PROFILES.noun else True}, after=None
     )
@@ -134,7 +132,8 @@ def _present(sides: Iterable[Lineage], events: Mapping[Name, Event]) -> bool:
     if not of_presence:
         return False
     latest = _latest(of_presence)
-    # A change, or a removal? Who has it knows.
+    # A purged entry has no images, so it may have been a change or a removal. A side that has the
+    # entry shows which one by having the row.
     if is_purged(events[latest]):
         return any(side.row is not None for side in sides if latest in named(side.events))
     return events[latest].before is None
@@ -158,7 +157,7 @@ def _merged(
     first, second = _by_age(ours, theirs)
     if first.row is None or second.row is None:
         base = first.row or second.row
-        # A journal of an older version may tell of columns that are no longer there.
+        # The journal of an older version may name columns that no longer exist.
         changed = _changes(events)
         return None if base is None else {**base, **{c: changed[c] for c in base if c in changed}}
     later = _changes(events)
@@ -174,8 +173,8 @@ def _merged(
 
 
 def _by_age(*sides: Lineage) -> list[Lineage]:
-    """The two sides, the one first whose row was added first: what no change touched is as it has
-    it.
+    """Order the sides by when their row was added. The first decides columns that no change
+    touched.
     """
 
     def added(side: Lineage) -> tuple[Any, ...]:
@@ -189,7 +188,7 @@ def _by_age(*sides: Lineage) -> list[Lineage]:
 
 
 def _changes(events: Mapping[Name, Event]) -> dict[str, Any]:
-    """The value that the latest change gave to each column that was changed."""
+    """Return each changed column with the value of its latest change."""
     values: dict[str, Any] = {}
     for name in sorted(events, key=lambda name: _moment(name, events[name])):
         values |= events[name].after or {}

@@ -1,4 +1,4 @@
-"""Numbered SQL files, applied once each, in order, all or nothing."""
+"""Numbered SQL migrations, each applied once, in order and atomically."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import StoreTooNew
 
 
 class Migration(NamedTuple):
-    """One step of the schema."""
+    """One migration step of the schema."""
 
     version: int
     name: str
@@ -19,7 +19,7 @@ class Migration(NamedTuple):
 
 @cache
 def migrations(backend: str) -> tuple[Migration, ...]:
-    """The steps for a backend, oldest first. They are numbered from 1 without gaps."""
+    """Return the migrations of a backend, oldest first, numbered from 1 without gaps."""
     folder = Path(__file__).parent / "sql" / backend
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return tuple(
@@ -33,7 +33,9 @@ def pending(
     version: int,
     location: str,
 ) -> tuple[Migration, ...]:
-    """The steps a store at `version` still needs; raises StoreTooNew when it is ahead of us."""
+    """Return the migrations that a store at `version` still needs; raises StoreTooNew if it is
+    newer than this program.
+    """
     steps = migrations(backend)
     if version > len(steps):
         raise StoreTooNew(

@@ -1,21 +1,20 @@
-"""When files were changed, as far as that tells one change from the next."""
+"""Modification times that distinguish two successive changes of a file."""
 
 from __future__ import annotations
 
 import time
 
-# A file system may give two changes that follow each other the same time, and such a change must
-# not pass unseen. Most tell times apart that are some milliseconds apart; some know only whole
-# seconds, or every second one.
+# A file system may give two quick changes the same time, and the second must not be missed. Most
+# have a resolution of milliseconds; some only of one or two seconds.
 FINE = 20_000_000
 COARSE = 2_000_000_000
-# Instead of such a time, which is then looked at again.
+# Stands for a time that is too recent to trust; the file is read again next time.
 UNSURE = -1
 
 
 def sure(mtime: int) -> int:
-    """When a file was changed, in nanoseconds; UNSURE if so short ago that another change could
-    look the same.
+    """Return a modification time in nanoseconds; UNSURE if it is so recent that another change
+    could get the same time.
     """
     unsure = COARSE if mtime % 1_000_000_000 == 0 else FINE
     return mtime if mtime < time.time_ns() - unsure else UNSURE

@@ -1,10 +1,8 @@
-"""What a transaction takes in from another store that is kept equal to this one, and how far it has
-read there.
+"""Apply rows from a synced store inside a transaction, and store how far its journal was read.
 
-Rows come with their lineage, so the entries of both journals become one set, and nothing is
-journalled here that another store has said already. How far the journal of another store was read
-is kept as a job of kind `sync`: it belongs to the scope, is written with what was read, and is no
-part of an export.
+Rows arrive with their lineage, so both journals become one set of entries, and entries of the other
+store are not journalled again. The read position is a job of kind `sync`: it belongs to the scope,
+is written in the same transaction as the rows, and is not exported.
 """
 
 from __future__ import annotations
@@ -47,11 +45,11 @@ from .store_types import Adopted, Met
 
 SYNC = "sync"
 WHOLE_SCOPE = (PROFILES.noun, "[]")
-"""The row whose erasure says that everything of a scope was erased."""
-# What goes, goes before what it points to; names go with their entity. Marks of progress go after
-# their session, whose erasure hides its name in them.
+"""The row whose purge means that the whole scope was erased."""
+# Removal order: a row goes before the row it points to; names go with their entity. Progress marks
+# go after their session, because erasing the session hides its name in them.
 _GOING = ("mention", "edge", "memory", "entity", "entity_name", "session", "progress", "profile")
-# What comes, comes after what it points to.
+# Insertion order: a row comes after the row it points to.
 _COMING = tuple(TABLES)
 
 
@@ -71,7 +69,7 @@ class SQLReplication:
         self._entities = entities
         self._sessions = sessions
         self._erasure = erasure
-        # Entities that are not in the store whose rows are being taken in.
+        # Entities that the other store does not have; set while its rows are applied.
         self._gone_there: Collection[str] = ()
 
     # Reading
@@ -118,9 +116,8 @@ class SQLReplication:
         ):
             try:
                 told[row[7]].append(event_from(row, self._rows.scope_of))
-            except (
-                RowDamaged
-            ) as error:  # what the journal tells of it is not whole, and half of it would mislead
+            except RowDamaged as error:
+                # The history of this row is incomplete, and half of it would mislead.
                 self._rows.damages.learn_of(error)
                 left_out.add(row[7])
         for target in targets:
@@ -139,8 +136,9 @@ class SQLReplication:
         scope: Scope,
         key: tuple[Any, ...],
     ) -> dict[str, Any] | None:
-        """A row that may travel. RowDamaged for one that cannot be read, or whose text is not what
-        was stored.
+        """Return a row that may be sent to another store, or None if it does not exist.
+
+        Raises RowDamaged if the row cannot be read or its text does not match its hash.
         """
         row = self._rows.row(table, scope, key)
         if row is None:
@@ -175,7 +173,7 @@ class SQLReplication:
             elif together.purged and together.noun != PROFILES.noun:
                 self._erase(scope, together, done)
                 erasing = True
-            # What is erased takes others with it, and leaves entries under other names.
+            # Erasing one row also removes others and adds journal entries, so compare again.
             if erasing:
                 pairs = self._news(scope, [together])
             for pair in pairs:
@@ -192,7 +190,7 @@ class SQLReplication:
             (one.noun, one.target): one
             for one in self.lineages(scope, [(t.noun, t.target) for t in theirs])
         }
-        # What is damaged here is not among them: it stays as it is until it is repaired.
+        # Rows damaged here are not in `known`: they stay as they are until they are repaired.
         there = [
             (known[one.noun, one.target], one) for one in theirs if (one.noun, one.target) in known
         ]
@@ -205,8 +203,8 @@ class SQLReplication:
         ours: Lineage,
         together: Lineage,
     ) -> None:
-        """Adds the entries that are new here, word for word; the number in a removed row's image is
-        a store's own.
+        """Add the new entries verbatim, except `seq` in the image of a removed row: each store has
+        its own numbers.
         """
         memory = self._memories.memory(scope, ours.target) if ours.noun == MEMORIES.noun else None
         for old, new in zip(ours.events, together.events, strict=False):
@@ -249,8 +247,9 @@ class SQLReplication:
             done.edges.append(together.key)
 
     def _stir(self, scope: Scope, turn: Mapping[str, Any]) -> None:
-        """Notes that a session was active when a turn of it was captured elsewhere; that leaves no
-        entry anywhere.
+        """Update a session's last activity for a turn captured in another store.
+
+        Activity has no journal entry, so the sync would not carry it over.
         """
         if turn["kind"] == "turn" and turn["session"] is not None:
             at = turn["created_at"]
@@ -268,7 +267,7 @@ class SQLReplication:
         ours: Lineage,
     ) -> None:
         if self._rows.row(table, scope, ours.key) is None:
-            # It went with what it points to.
+            # It was already removed together with the row it points to.
             return
         if self._still_spoken_of(table, scope, ours):
             self._rows.journal_change(self._rows.number(scope), ours.noun, ours.target, None, None)
@@ -289,8 +288,8 @@ class SQLReplication:
         scope: Scope,
         ours: Lineage,
     ) -> bool:
-        """Whether memories here mention an entity that went, or whose name went, where nobody knew
-        of them.
+        """Whether memories here still mention an entity that the other store removed without
+        knowing of them.
         """
         if table not in (ENTITIES, ENTITY_NAMES):
             return False
@@ -305,8 +304,8 @@ class SQLReplication:
         scope: Scope,
         together: Lineage,
     ) -> None:
-        """Leaves out a row whose end is gone here, and says so, or a store that still has it would
-        keep it.
+        """Skip a row that points to one missing here, and journal its removal; otherwise the other
+        store would keep it.
         """
         row = dict(together.row or {})
         if self._rows.row(table, scope, together.key) is not None:
@@ -324,7 +323,7 @@ class SQLReplication:
         together: Lineage,
         done: Adopted,
     ) -> None:
-        """Erases here what was erased in another store."""
+        """Erase here what was erased in another store."""
         table = TABLES[together.noun]
         key = together.key
         if table is MEMORIES:
@@ -351,7 +350,7 @@ class SQLReplication:
             self._erasure.whole_entity(scope, id_)
             return
         self._erasure.blank(ENTITIES, scope, together.target, {PURGED: True})
-        # Said again, name by name, for whoever has erased it.
+        # The entity stays here, so add it and its names again for the store that erased it.
         self._rows.journal_change(
             self._rows.number(scope), together.noun, together.target, None, None
         )
@@ -372,9 +371,7 @@ class SQLReplication:
         at: int,
         done: Adopted,
     ) -> None:
-        """Erases everything of a scope that is not newer than the moment when it was erased
-        elsewhere.
-        """
+        """Erase everything in a scope that is not newer than the time of its erasure elsewhere."""
         number = self._rows.number(scope)
         self._rows.write_journal()
         ((newest,),) = self._rows.execute(
@@ -414,7 +411,7 @@ class SQLReplication:
         )
         ours = self._rows.damages.sound(rows, lambda row: message_from(row, self._rows.scope_of))
         if len(ours) < len(rows):
-            # To put them together anew would drop what cannot be read.
+            # Rewriting the messages would lose those that cannot be read.
             return False
         known = self._rows.row(SESSIONS, scope, (session,))
         together = merged_messages(ours, theirs)
@@ -503,17 +500,18 @@ class SQLReplication:
 
 
 def referents(lineage: Lineage) -> Iterator[tuple[str, str]]:
-    """What a row points to, by noun and target."""
+    """Yield noun and target of each row that a row points to."""
     values: Mapping[str, Any] = dict(zip(TABLES[lineage.noun].key, lineage.key, strict=True))
     for column, table in POINTS_TO.get(lineage.noun, ()):
         yield table.noun, values[column] if table is MEMORIES else to_json([values[column]])
 
 
 def merged_messages(ours: Sequence[Message], theirs: Sequence[Message]) -> list[tuple[int, str]]:
-    """Time and body of all messages of two records of one session, in one order whoever asks.
+    """Merge the messages of two copies of a session; return time and body of each.
 
-    Where one is the beginning of the other, the longer one. Where both went on by themselves, what
-    was said at one time stays together, and the times decide.
+    The result does not depend on which copy comes first. If one copy is a prefix of the other, the
+    longer one wins. If both have diverged, messages are ordered by time, and those with the same
+    time in one copy stay together.
     """
     mine = _said(ours)
     others = _said(theirs)
@@ -539,7 +537,7 @@ def _by_time(said: Sequence[tuple[int, str]]) -> dict[int, tuple[str, ...]]:
 
 
 def _longest(blocks: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
-    """Without those that are the beginning of another."""
+    """Drop blocks that are a prefix of another block."""
     return {
         one
         for one in blocks
@@ -548,12 +546,12 @@ def _longest(blocks: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
 
 
 def _owner_erased(ours: Lineage, together: Lineage) -> bool:
-    """Whether it is news that everything of a scope was erased."""
+    """Whether the erasure of the whole scope is new here."""
     return any(ends_owner(event) for event in together.events[len(ours.events) :])
 
 
 def _turn(pair: tuple[Lineage, Lineage]) -> tuple[int, int]:
-    """When a row's turn comes: first the end of a whole owner, then what goes, then what comes."""
+    """Sort key of a change: erasure of the whole scope first, then removals, then additions."""
     ours, together = pair
     if _owner_erased(ours, together):
         return 0, 0

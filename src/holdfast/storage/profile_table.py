@@ -1,4 +1,4 @@
-"""Settings of scopes, in SQL: one JSON object each."""
+"""Profiles of scopes in SQL: one JSON object each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SQLProfileTable(SQLProfileReads):
         self._rows = rows
 
     def get(self, scope: Scope) -> Mapping[str, Any]:
-        # A damaged one is an error here: the next `put` would overwrite what it said.
+        # Damage is an error here, because the next `put` would overwrite the damaged profile.
         row = self._rows.row(PROFILES, scope, ())
         return profile_from((row["settings"],) if row else None, scope)
 

@@ -1,4 +1,4 @@
-"""Marks of progress as rows: how far each sink of the extraction has read a session."""
+"""Progress marks in SQL: how far each sink of the extraction has read a session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIELDS = ("scope", *PROGRESS.columns)
 
 
 def progress_from(row: Row, scope_of: ScopeOf) -> Progress:
-    """The progress of a row read as scope and PROGRESS.columns."""
+    """Decode a row read as scope and PROGRESS.columns; raises RowDamaged."""
     number, session, sink, position, at, detail = row
     scope = scope_of(number)
     check_row(PROGRESS, _FIELDS, row, scope)
@@ -32,12 +32,12 @@ def progress_from(row: Row, scope_of: ScopeOf) -> Progress:
 
 
 def progress_values(progress: Progress) -> dict[str, Any]:
-    """A progress mark as its columns."""
+    """Encode a progress mark as its column values."""
     return {column: encode(column, getattr(progress, column)) for column in PROGRESS.columns}
 
 
 class SQLProgressReads:
-    """The marks of progress of a store; see `ProgressReads` in protocol.py."""
+    """The progress marks of a store; see `ProgressReads` in protocol.py."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -65,7 +65,7 @@ class SQLProgressReads:
 
 
 class SQLProgressTable(SQLProgressReads):
-    """The marks of progress of a transaction; see `ProgressTable` in protocol.py."""
+    """The progress marks of a transaction; see `ProgressTable` in protocol.py."""
 
     def __init__(self, rows: JournalledRows) -> None:
         super().__init__(rows)
@@ -85,7 +85,7 @@ class SQLProgressTable(SQLProgressReads):
     def put(self, progress: Progress) -> None:
         values = progress_values(progress)
         known = self._rows.row(PROGRESS, progress.scope, (progress.session, progress.sink))
-        # A sink that came no further leaves no entry in the journal.
+        # Without progress only the time would change, which is not worth a journal entry.
         if known is not None and values == {**known, "at": progress.at}:
             return
         with self._unless_local(progress.session, progress.sink):
@@ -103,7 +103,7 @@ class SQLProgressTable(SQLProgressReads):
 
     @contextmanager
     def _unless_local(self, session: str, sink: str) -> Iterator[None]:
-        """Inside, nothing is journalled about the mark of a sink that belongs to this store."""
+        """Suppress journalling for sinks that are local to this store."""
         if sink not in LOCAL_SINKS:
             yield
             return

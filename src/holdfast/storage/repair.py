@@ -1,9 +1,8 @@
-"""What `holdfast doctor --repair` does about damaged rows: what the journal proves comes back, the
-rest is put aside.
+"""Repair of damaged rows for `holdfast doctor --repair`: restores what the journal proves and
+quarantines the rest.
 
-Nothing here takes a damaged text for a good one. The hash of a text that does not fit it stays as
-it is, so that the damage can be told from then on, and a sound copy, from a sync or a person, is
-known when it is seen.
+A damaged text is never accepted as good. Its stored hash stays, so that the damage remains
+detectable and a sound copy, from a sync or a person, is recognised.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ from .schema import (
 Values = dict[str, Any]
 _FIELDS = ("seq", "scope", "content_hash", *MEMORY_COLUMNS)
 SELECT_ALL = f"SELECT {', '.join(_FIELDS)} FROM memories ORDER BY seq"
-# Stands where bytes could not be read.
+# Replacement for bytes that could not be decoded.
 UNREADABLE = "\ufffd"
 
 
 def mend(execute: Statements, *, at: Micros) -> None:
-    """Restores what the journal proves, puts aside the memories of which that cannot be said, and
-    journals both.
+    """Restore what the journal proves, quarantine memories that it cannot restore, and journal
+    both.
     """
     run = new_id("run", at)
     for row in execute(SELECT_ALL):
@@ -53,8 +52,8 @@ def mend(execute: Statements, *, at: Micros) -> None:
 
 
 def wrong_columns(row: Row) -> dict[str, str]:
-    """What is wrong with a memory read as SELECT_ALL, by column; nothing for one that was put aside
-    and is readable.
+    """Return the faults of a memory read as SELECT_ALL, by column; none for a quarantined memory
+    that is readable.
     """
     found = faults(MEMORIES, _FIELDS, row)
     values = dict(zip(_FIELDS, row, strict=True))
@@ -91,15 +90,14 @@ def _mend_memory(
         elif lost[column] != NOT_AS_STORED:
             mended[column] = _stand_in(MEMORIES, column, row)
     if lost.keys() == {"content"} and row["content"] == _last(images, "content"):
-        # The journal has these very words: they are what was stored, and the hash is what was
-        # damaged.
+        # The journal has the same text, so the text is right and the hash was damaged.
         mended["content_hash"], lost = content_hash(row["content"]), {}
     told = {
         name: value
         for name, value in mended.items()
         if name not in ("id", "content_hash") and name not in lost
     }
-    # What it was cannot be written down, and whoever takes the repair back wants no damage.
+    # The damaged value cannot be stored as JSON, and undoing the repair must not bring it back.
     before = dict(told)
     if lost:
         aside = _aside(lost, at)
@@ -107,7 +105,7 @@ def _mend_memory(
         mended = mended | aside
         told = told | aside
     _set(execute, MEMORIES, mended, {"scope": scope, "seq": seq})
-    # They may be of the damaged text.
+    # The vectors may have been computed from the damaged text.
     execute("DELETE FROM vectors WHERE scope = ? AND seq = ?", (scope, seq))
     entry = (
         scope,
@@ -124,7 +122,7 @@ def _mend_memory(
 
 
 def _aside(lost: Mapping[str, str], at: Micros) -> Values:
-    """What makes a memory one that is not found until a person has decided about it."""
+    """Return the columns that quarantine a memory: it is not recalled until a person decides."""
     why = "; ".join(f"its {column} {fault}" for column, fault in lost.items())
     return {"status": "archived", "status_at": at, "status_reason": f"{QUARANTINED}{why}"}
 
@@ -135,8 +133,8 @@ def _images(
     noun: str,
     target: str,
 ) -> list[Values]:
-    """What the journal says that a row was, the latest first: what a change made of it, or what was
-    removed.
+    """Return the images of a row in the journal, latest first: after each change, or before its
+    removal.
     """
     rows = execute(
         (
@@ -158,8 +156,8 @@ def _told(
     images: Iterable[Values],
     stored: bytes,
 ) -> Any:
-    """The last good value that the journal has of a column, or None. Of a text, its hash says
-    whether it is good.
+    """Return the last good value of a column in the journal, or None. A text is good if it matches
+    the stored hash.
     """
     for image in images:
         value = image.get(column)
@@ -180,7 +178,7 @@ def _stand_in(
     column: str,
     row: Values,
 ) -> Any:
-    """A value that can be read, in the place of one that is lost."""
+    """Return a readable placeholder for a lost value."""
     if column == "kind":
         return {
             "fact": "fact",
@@ -192,7 +190,7 @@ def _stand_in(
     if column == "status":
         return "archived"
     if column not in table.json:
-        # With a mark in the place of what could not be read.
+        # It already has UNREADABLE in place of the lost bytes.
         return row[column]
     if table is MESSAGES:
         return to_json({"damaged": row[column]})
@@ -204,8 +202,8 @@ def _former_id(
     scope: int,
     id_: str,
 ) -> str | None:
-    """The id that a memory had, if the journal knows exactly one that is like it and belongs to no
-    memory.
+    """Return the former id of a memory whose id is damaged: the only id in the journal that matches
+    and has no memory. None if there is no such id or several.
     """
     rows = execute(
         "SELECT DISTINCT target FROM events e WHERE scope = ? AND noun = 'memory' AND NOT EXISTS "
@@ -225,7 +223,7 @@ def _mend_table(execute: Statements, table: Table) -> None:
         number = row[0]
         values = dict(zip(read_as(table), row, strict=True))
         if any(column in table.key for column in wrong):
-            # Nobody can tell what it belongs to.
+            # With a damaged key the row cannot be matched to the journal.
             continue
         target = to_json([values[column] for column in table.key])
         images = _images(execute, number, table.noun, target)
@@ -253,9 +251,7 @@ def _fits(
 def unreadable(
     look: Callable[[str], Iterable[Row]], table: Table
 ) -> Iterator[tuple[Row, dict[str, str]]]:
-    """The rows of a table, read as `read_as` says, that cannot be read; each with what is wrong by
-    column.
-    """
+    """Yield the unreadable rows of a table, read as `read_as`, each with its faults by column."""
     columns = read_as(table)
     for row in look(f"SELECT {', '.join(columns)} FROM {table.name}"):
         if wrong := faults(table, columns, row):
@@ -263,12 +259,12 @@ def unreadable(
 
 
 def read_as(table: Table) -> tuple[str, ...]:
-    """The columns by which damaged rows of a table are looked for."""
+    """Return the columns to read when looking for damaged rows of a table."""
     return ("scope", *(("seq",) if table in (EVENTS, MEMORIES) else ()), *table.columns)
 
 
 def _drop_unreadable_jobs(execute: Statements) -> None:
-    """Takes out jobs that cannot be read: planning finds out again what is to be done."""
+    """Delete jobs that cannot be read; planning creates them again."""
     for row in execute(
         "SELECT scope, lease_until, watermark, done_watermark, kind, key, error, worker FROM jobs"
     ):

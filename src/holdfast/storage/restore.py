@@ -1,4 +1,4 @@
-"""Rows that come back from an export, inside one transaction."""
+"""Restore rows from an export inside one transaction."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from .schema import (
     to_json,
 )
 
-# What time alone does to a memory.
+# Columns that decay changes without anybody using the memory.
 _FADING = ("confidence", "strength", "decayed_at")
-# Every reader of JSON has it exactly, and there is room for more numbers behind it.
+# The largest integer that every JSON reader keeps exact; higher numbers stay free for new memories.
 HIGHEST_SEQ = 2**53 - 1
 
 
@@ -69,7 +69,7 @@ class SQLRestore:
                 return False
         elif known := self._rows.row(table, scope, tuple(values[column] for column in table.key)):
             return self._same_or_conflict(table, known, values)
-        # A message without its session would stay for ever: only purging the session removes it.
+        # A message without its session could never be removed: only purging the session does that.
         if table is MESSAGES and (missing := self._rows.missing_end(table, scope, values)):
             raise InvalidInput(f"This {noun} cannot be stored: there is no session {missing!r}.")
         if table is MEMORIES and seq is not None and self._rows.keeps_seqs:
@@ -89,7 +89,7 @@ class SQLRestore:
         *,
         journal: bool,
     ) -> None:
-        """Stores the marks of progress that version 0.1.0 exported in the row of a session."""
+        """Store the progress marks that version 0.1.0 exported inside a session row."""
         number = self._rows.number(scope)
         for mark in legacy_marks(row, scope, row["id"], at=row["last_activity"]).values():
             if journal:
@@ -126,8 +126,8 @@ class SQLRestore:
         return seq
 
     def _has_event(self, number: int, values: dict[str, Any]) -> bool:
-        """Whether the journal has this entry already; the numbers of a store are no part of what it
-        says.
+        """Whether the journal already has this entry. Numbers are local to a store and not
+        compared.
         """
         rows = self._rows.execute(
             (
@@ -152,8 +152,8 @@ class SQLRestore:
         if table is MEMORIES and _unfaded(known) == _unfaded(values):
             differing = [c for c in differing if c not in _FADING]
         if table is ENTITIES:
-            # The id follows from name and type, so this is the same entity: the spelling that is
-            # here stays, and so does the time at which this store first met it.
+            # The id is derived from name and type, so this is the same entity. Keep the local
+            # spelling and creation time.
             differing = [c for c in differing if c not in ("name", "created_at")]
         if differing:
             name = " ".join((table.noun, *(str(values[column]) for column in table.key)))
@@ -170,5 +170,5 @@ def has_seq(rows: JournalledRows, seq: int) -> bool:
 
 
 def _unfaded(row: Mapping[str, Any]) -> Any:
-    """How sure a memory was when it was last said: what does not change while nobody uses it."""
+    """Return the confidence before decay, which stays the same while nobody uses the memory."""
     return row["confidence"] if row["strength"] is None else row["strength"]

@@ -1,6 +1,4 @@
-"""How a store stands: its schema, what is in it, how large it is. Looked up without opening or
-changing it.
-"""
+"""Status of a store: schema, row counts and size. Read without opening or changing the store."""
 
 from __future__ import annotations
 
@@ -13,27 +11,25 @@ from .schema import TABLES, Statements
 
 
 class Status(NamedTuple):
-    """How a store stands."""
+    """Status of a store."""
 
     kind: Literal["sqlite", "postgres"]
     location: str
     version: int
-    """Of the schema; 0 when there are no tables yet."""
+    """Version of the schema; 0 without tables."""
     pending: tuple[str, ...]
-    """What a migration would do, step by step."""
+    """Migration steps that are due."""
     size: int
     """Bytes on disk."""
     rows: Mapping[str, int] | None = None
-    """Rows by noun, `vector` among them; None when there are no tables, or the login may not
-    count.
-    """
+    """Rows by noun, including `vector`; None without tables or if the login may not count."""
     scopes: int = 0
     jobs: Mapping[str, int] = MappingProxyType({})
     """Jobs by status."""
     extension: str | None = None
-    """Version of pgvector, None without it."""
+    """Version of pgvector; None without it."""
     vectors: str = ""
-    """Type of the column of vectors on a server: vector or bytea."""
+    """Type of the vector column on a server: vector or bytea."""
     citus: bool = False
 
 
@@ -42,8 +38,8 @@ def rows_by_noun(
     tables: Container[str],
     scopes: Sequence[Scope] = (),
 ) -> dict[str, int]:
-    """How many rows there are of each noun that has a table here, in these scopes or, when none is
-    named, in all.
+    """Count the rows of each noun that has a table here, in these scopes or, if none is named, in
+    all.
     """
     here = " OR ".join(["(kind = ? AND key = ?)"] * len(scopes))
     within = f" WHERE scope IN (SELECT number FROM scopes WHERE {here})" if scopes else ""
@@ -57,5 +53,5 @@ def rows_by_noun(
 
 
 def jobs_by_status(execute: Statements) -> dict[str, int]:
-    """How many jobs there are in each status."""
+    """Count the jobs in each status."""
     return dict(execute("SELECT status, count(*) FROM jobs GROUP BY status ORDER BY status"))

@@ -1,9 +1,7 @@
-"""What leaves a store for good inside one transaction: the rows, and every word of them that the
-journal keeps.
+"""Permanent erasure inside one transaction: rows, and their content in the journal.
 
-The journal's entries stay, without a word in them, so that none is missing and nothing that was
-erased comes back by an undo. Only when a whole scope goes do they go with it. What the erased bytes
-leave behind in files is `Store.scrub`'s business, after the commit.
+Journal entries stay, but empty, so that none is missing and no undo brings the content back. Only
+erasing a whole scope deletes its entries. `Store.scrub` cleans the files after the commit.
 """
 
 from __future__ import annotations
@@ -37,8 +35,7 @@ from .schema import (
 )
 from .session_table import SQLSessionTable
 
-# Tables with rows of a scope, in an order in which they can be emptied; what the journal holds is
-# counted apart.
+# Tables with rows of a scope, in deletion order; the journal is counted separately.
 _OWNED = (
     "vectors",
     "embedded",
@@ -55,8 +52,8 @@ _OWNED = (
     "files",
     "spend",
 )
-# Where words of a memory may be quoted outside of it: the key of a row, and its columns, of JSON
-# and of plain text.
+# Places outside a memory that may quote its text: the row's key, its JSON columns, its text
+# columns.
 _QUOTING: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "messages": (("session", "position"), ("body",), ()),
     "memories": (("id",), ("metadata",), ("status_reason",)),
@@ -67,12 +64,12 @@ _QUOTING: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
     "jobs": (("kind", "key"), (), ("error",)),
     "events": (("seq",), ("before", "after"), ()),
 }
-# Texts that the database itself looks for; with more it is quicker to read every row once.
+# Up to this many texts the database searches; with more, reading every row once is faster.
 FEW = 20
 
 
 class SQLErasure:
-    """The erasing part of a transaction; see `Erasure` in protocol.py."""
+    """Erasure inside a transaction; see `Erasure` in protocol.py."""
 
     def __init__(
         self,
@@ -97,8 +94,8 @@ class SQLErasure:
         return [entity for entity in found if entity is not None]
 
     def _mentioned_by(self, scope: Scope, memory: str) -> set[str]:
-        """The entities that a memory mentions, and those that it mentioned before they were merged
-        or split.
+        """Return the entities that a memory mentions, or mentioned before they were merged or
+        split.
         """
         rows = self._rows.execute(
             "SELECT entity FROM mentions WHERE scope = ? AND memory = ?",
@@ -206,8 +203,8 @@ class SQLErasure:
         number = self._rows.number(scope)
         target = self._rows.target_of(SESSIONS, {"id": session})
         self.blank(SESSIONS, scope, target, {PURGED: True})
-        # Its id is a caller's word: the entries get another name, by which a store that has it too
-        # can tell it.
+        # The caller chose the session id, so it may be personal: entries get a hash instead, which
+        # a synced store can match with its own session.
         self._rows.execute(
             "UPDATE events SET target = ? WHERE scope = ? AND noun = 'session' AND target = ?",
             (self._rows.target_of(SESSIONS, {"id": hidden_session(session)}), number, target),
@@ -226,21 +223,21 @@ class SQLErasure:
         return int(count)
 
     def _purge_progress(self, scope: Scope, session: str) -> None:
-        """Erases how far a session was read, and hides its name in what the journal says of it."""
+        """Erase the progress marks of a session and hide its name in their journal entries."""
         number = self._rows.number(scope)
         gone = self._rows.execute(
             "DELETE FROM progress WHERE scope = ? AND session = ? RETURNING sink", (number, session)
         )
         self.erased["progress"] += len(gone)
         self._rows.write_journal()
-        # Every mark that the session ever had begins like this.
+        # Targets are JSON lists that start with the session, so this prefix finds all its marks.
         begins = to_json([session])[:-1] + ","
         targets = self._rows.execute(
             "SELECT DISTINCT target FROM events WHERE scope = ? AND noun = 'progress' "
             "AND target LIKE ? ESCAPE '!'",
             (number, f"{like_escaped(begins)}%"),
         )
-        # LIKE takes capital letters for small ones in SQLite.
+        # LIKE ignores case in SQLite, so check again.
         for target in [target for (target,) in targets if target.startswith(begins)]:
             self.blank(PROGRESS, scope, target, {PURGED: True})
             hidden = to_json([hidden_session(session), json.loads(target)[1]])
@@ -250,8 +247,8 @@ class SQLErasure:
             )
 
     def entity(self, entity: Entity, names: Sequence[str]) -> None:
-        """Erases these folded names of an entity, with all that the journal says of it; without
-        names left, itself.
+        """Erase these folded names of an entity and its content in the journal; the whole entity if
+        no name is left.
         """
         kept = {
             folded: name
@@ -284,8 +281,9 @@ class SQLErasure:
             self.erased["names"] += len(names)
 
     def whole_entity(self, scope: Scope, entity: str) -> None:
-        """Removes an entity that nobody mentions any more; its names, a memory's words, leave the
-        journal as well.
+        """Remove an entity that no memory mentions any more.
+
+        Its names come from memories, so they are erased from the journal too.
         """
         known = self._entities.get(scope, entity)
         names = {folded for folded, _ in self._entities.names_of(scope, entity)}
@@ -296,9 +294,7 @@ class SQLErasure:
         self._forget_names(scope, entity, names)
 
     def _forget_former_names(self, scope: Scope, entity: str) -> None:
-        """Takes names out of the journal that an entity no longer has: they may be words of what is
-        erased.
-        """
+        """Erase former names of an entity from the journal: they may come from erased memories."""
         current = {folded for folded, _ in self._entities.names_of(scope, entity)}
         told = self._told_of(scope, "entity_name").get(entity, set())
         if any(json.loads(target)[0] not in current for target in told):
@@ -313,9 +309,7 @@ class SQLErasure:
         *,
         keep: Container[str] = (),
     ) -> None:
-        """Takes these names of an entity out of the journal, and those it once had, but for those
-        to keep.
-        """
+        """Erase these and all former names of an entity from the journal, except those to keep."""
         number = self._rows.number(scope)
         targets = self._told_of(scope, "entity_name").get(entity, set()) | {
             to_json([name, entity]) for name in names
@@ -354,7 +348,7 @@ class SQLErasure:
             self._rows.execute(f"DELETE FROM {table} WHERE scope = ?", (number,))
             self.erased[_PLACES.get(table, table)] += count
         self._rows.count_totals(number, -int(active), -int(terms), -int(entries))
-        # One entry says that there was something, and makes every undo refuse.
+        # A single entry records the erasure and makes every undo refuse.
         self._rows.journal_change(number, "profile", "[]", {PURGED: True}, None)
 
     def redact(self, scope: Scope, instead: Mapping[str, str]) -> int:
@@ -399,7 +393,7 @@ class SQLErasure:
         return changed
 
     def forget_told(self) -> None:
-        """Drops what was read of the journal: it has other entries now."""
+        """Drop cached journal data after the journal has changed."""
         self._told.clear()
 
     # The journal
@@ -411,7 +405,7 @@ class SQLErasure:
         target: str,
         image: Mapping[str, Any],
     ) -> None:
-        """Replaces all that the journal tells of a row. Its entries stay, so that none is
+        """Replace the content of all journal entries about a row. The entries stay, so that none is
         missing.
         """
         self._rows.write_journal()
@@ -424,10 +418,9 @@ class SQLErasure:
         self.erased["journal"] += len(rows)
 
     def _told_of(self, scope: Scope, noun: str) -> dict[str, set[str]]:
-        """What the journal says of links, mentions or names, by the memory or entity it is about;
-        read once.
+        """Return what the journal says about edges, mentions or names, by memory or entity; cached.
 
-        For a mention that is the entities, for the others how the journal names the row.
+        For mentions the values are entity ids, otherwise journal targets.
         """
         if (scope, noun) not in self._told:
             told: dict[str, set[str]] = defaultdict(set)
@@ -437,7 +430,8 @@ class SQLErasure:
             ):
                 try:
                     first, second, *_ = json.loads(target)
-                except (ValueError, TypeError):  # a damaged entry tells nothing of anything
+                except (ValueError, TypeError):
+                    # A damaged entry names no row.
                     continue
                 if noun == "mention":
                     told[second].add(first)
@@ -454,12 +448,12 @@ _PLACES = {"edges": "links", "events": "journal", "entity_names": "names"}
 
 
 class _Needles:
-    """Texts to be found in others, however many: each of those is read once, whatever the number of
-    needles.
+    """Texts to replace in other texts. Each text is scanned once, however many needles there
+    are.
     """
 
     def __init__(self, instead: Mapping[str, str]) -> None:
-        # The longest first: one may be the beginning of another.
+        # Longest first, because one needle may be a prefix of another.
         self.texts = sorted(instead, key=len, reverse=True)
         self._length = min(map(len, instead), default=0)
         self._by_beginning: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -467,7 +461,7 @@ class _Needles:
             self._by_beginning[text[: self._length]].append((text, instead[text]))
 
     def replaced(self, text: str) -> str:
-        """The text with something else in the place of each needle."""
+        """Return the text with every needle replaced."""
         length = self._length
         known = self._by_beginning
         here = {text[start : start + length] for start in range(len(text) - length + 1)}
@@ -478,7 +472,7 @@ class _Needles:
 
 
 def _quoting(needles: Sequence[tuple[str, _Needles]]) -> tuple[str, list[str]]:
-    """The condition for rows that may quote something, and its values."""
+    """Return the condition for rows that may contain a needle, with its parameters."""
     if any(len(known.texts) > FEW for _, known in needles):
         return " OR ".join(f"{column} <> ''" for column, _ in needles), []
     parts = [
@@ -490,8 +484,8 @@ def _quoting(needles: Sequence[tuple[str, _Needles]]) -> tuple[str, list[str]]:
 
 
 def _in_json(instead: Mapping[str, str]) -> dict[str, str]:
-    """Texts as JSON writes them, and as JSON inside JSON does; with and without letters beyond
-    ASCII escaped.
+    """Return the texts as they appear in JSON, and in JSON nested in JSON; with and without
+    non-ASCII escaped.
     """
     forms: dict[str, str] = {}
     for pair in instead.items():
@@ -502,7 +496,7 @@ def _in_json(instead: Mapping[str, str]) -> dict[str, str]:
 
 
 def _in_text(instead: Mapping[str, str]) -> dict[str, str]:
-    """The same texts as people write them, where they are whole strings without their quotes."""
+    """Return the same texts without JSON escapes, for plain text columns."""
     forms = dict(instead)
     for text, new in instead.items():
         with suppress(ValueError):
@@ -515,7 +509,5 @@ def _ascii(text: str) -> str:
 
 
 def hidden_session(session: str) -> str:
-    """What the journal calls a session that was purged: the same in every store, and not its
-    name.
-    """
+    """Return the name of a purged session in the journal: a hash, equal in every store."""
     return f"({hashlib.sha256(session.encode('utf-8', 'surrogatepass')).hexdigest()[:32]})"

@@ -1,4 +1,4 @@
-"""Sessions and their messages, in SQL."""
+"""Sessions and their messages in SQL."""
 
 from __future__ import annotations
 
@@ -135,11 +135,11 @@ class SQLSessionTable(SQLSessionReads):
     def __init__(self, rows: JournalledRows) -> None:
         super().__init__(rows)
         self._rows = rows
-        # A turn is placed by its session, which is asked for more than once on the way.
+        # Cache: storing one turn looks up its session several times.
         self._seen: dict[tuple[Scope, str], Session] = {}
 
     def next_position(self, scope: Scope, session: str) -> int:
-        # Not max(): SQLite would walk all turns of the session.
+        # Not max(), for which SQLite would scan all turns of the session.
         rows = self._rows.execute(
             "SELECT position FROM memories WHERE scope = ? AND session = ? AND position IS NOT "
             "NULL "
@@ -155,8 +155,8 @@ class SQLSessionTable(SQLSessionReads):
         *,
         at: Micros,
     ) -> int | None:
-        # Nearly every turn finds its place here, so it is one look and one note, and no Session is
-        # made.
+        # Runs for nearly every turn, so it takes one read and at most one write, and builds no
+        # Session.
         rows = self._rows.execute(
             "SELECT s.last_activity, (SELECT m.position FROM memories m WHERE m.scope = s.scope "
             "AND m.session = s.id "
@@ -235,17 +235,17 @@ class SQLSessionTable(SQLSessionReads):
             f"{select} (m.session = ? OR m.metadata LIKE ? ESCAPE '!') ORDER BY m.seq",
             (number, session, f"%{like_escaped(session_entry(session))}%"),
         )
-        # LIKE also finds the same words elsewhere in the metadata.
+        # LIKE also matches the same text elsewhere in the metadata.
         return [one for one in self._rows.memories(rows) if session in _sessions_named(one)]
 
     def forget(self) -> None:
-        """Drops the sessions that this transaction has read: their rows were changed."""
+        """Drop the cached sessions after their rows have changed."""
         self._seen.clear()
 
 
 def message_body(body: Mapping[str, Any]) -> str:
-    """A message as its column holds it; InvalidInput if that, or an export of it, could not be read
-    again.
+    """Encode a message for its column; raises InvalidInput if it could not be read back or
+    exported.
     """
     if not isinstance(body, Mapping):
         raise InvalidInput(
@@ -262,12 +262,12 @@ def message_body(body: Mapping[str, Any]) -> str:
 
 
 def session_entry(session: str) -> str:
-    """How metadata that names a session is written."""
+    """Return the JSON fragment with which metadata names a session."""
     return to_json({"session": session})[1:-1]
 
 
 def _sessions_named(memory: Memory) -> tuple[object, ...]:
-    """The session in which a memory was said, and those that its metadata and its source name."""
+    """Return the session of a memory, and those that its metadata and its source name."""
     source = memory.metadata.get("source")
     taught_by = source.get("session") if isinstance(source, Mapping) else None
     return memory.session, memory.metadata.get("session"), taught_by

@@ -1,5 +1,5 @@
-"""What language models were asked, in SQL: calls and tokens of an owner, day by day, booked before
-a model is asked.
+"""Usage of language models in SQL: calls and tokens per owner and day, reserved before each
+call.
 """
 
 from __future__ import annotations

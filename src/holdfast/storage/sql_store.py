@@ -1,4 +1,6 @@
-"""What every SQL store does alike: scopes, memories, the journal; other nouns are its tables."""
+"""Backend-independent part of an SQL store: scopes, memories and the journal; other nouns have
+their own tables.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,9 @@ Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]
 
 
 class SQLStore(ABC):
-    """The portable half of a store; see `Store` in protocol.py for what each method promises.
+    """The portable part of a store; see `Store` in protocol.py.
 
-    A backend gives the statements, the words and the vectors.
+    A backend implements statements, full-text search and vectors.
     """
 
     location: str
@@ -69,7 +71,7 @@ class SQLStore(ABC):
         self.vector_index = vectors
         self.vectors: VectorTable = vectors
 
-    # Tables, each loaded when it is first asked for: a recall needs few of them.
+    # Tables, each imported on first use: a recall needs few of them.
 
     @cached_property
     def entities(self) -> EntityReads:
@@ -117,7 +119,7 @@ class SQLStore(ABC):
 
         return SQLSpend(self)
 
-    # Statements, which a backend gives
+    # Statements, implemented by a backend
 
     @abstractmethod
     def read(
@@ -126,7 +128,7 @@ class SQLStore(ABC):
         sql: str,
         values: Sequence[Any] = (),
     ) -> Rows:
-        """Runs one SELECT that may see these scopes only, and returns its rows."""
+        """Run one SELECT that may see only these scopes; return its rows."""
 
     @abstractmethod
     def stream(
@@ -139,7 +141,9 @@ class SQLStore(ABC):
 
     @abstractmethod
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
-        """Runs `work` in one write transaction that is not journalled: bookkeeping, not memory."""
+        """Run `work` in one write transaction without journal: for bookkeeping, not for
+        memories.
+        """
 
     @abstractmethod
     def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
@@ -149,26 +153,26 @@ class SQLStore(ABC):
 
     @abstractmethod
     def find_scopes(self, scopes: Sequence[Scope]) -> Rows:
-        """Number, kind and key of those of these scopes that exist."""
+        """Return number, kind and key of those of these scopes that exist."""
 
     @abstractmethod
     def make_scope(self, scope: Scope) -> None:
-        """Adds a scope, unless it is there."""
+        """Create a scope if it does not exist."""
 
     def scopes(self) -> Scopes:
         rows = self.read(None, "SELECT number, kind, key FROM scopes ORDER BY number")
         return self.damages.sound(rows, self._named)
 
     def _named(self, row: Row) -> Scope:
-        """The scope of a row of number, kind and key; RowDamaged for one whose name cannot be
-        read.
+        """Return the scope of a row of number, kind and key; raises RowDamaged if its name cannot
+        be read.
         """
         if type(row) is GarbledRow or row[1] not in SCOPE_KINDS:
             raise Damage(None, "scope", f"number {row[0]}", f"its name {NOT_TEXT}").error()
         return self._learn(*row)
 
     def numbers(self, scopes: Sequence[Scope]) -> list[int]:
-        """The numbers of the scopes that exist here. Reading from a scope never creates it."""
+        """Return the numbers of the scopes that exist. Reading from a scope never creates it."""
         new = [scope for scope in scopes if scope not in self._numbers]
         for row in self.find_scopes(new) if new else ():
             self._learn(*row)
@@ -186,9 +190,7 @@ class SQLStore(ABC):
         return scope
 
     def learn_scopes(self, numbers: Iterable[int]) -> None:
-        """Makes sure that these scopes are known by name, of which one asks that may see all of
-        them.
-        """
+        """Load the names of these scopes if necessary. Needs a caller that may see all scopes."""
         if any(number not in self._names for number in numbers):
             self.scopes()
 
@@ -198,7 +200,7 @@ class SQLStore(ABC):
         return self._names[number]
 
     def memories(self, rows: Rows) -> Memories:
-        """The memories of rows read as SELECT_MEMORY; damaged ones are left out and noted."""
+        """Decode rows read as SELECT_MEMORY; damaged ones are skipped and recorded."""
         return self.damages.sound(rows, lambda row: memory_from(row, self.scope_of))
 
     def _select(
@@ -249,8 +251,8 @@ class SQLStore(ABC):
         condition, values = where_clause(where, numbers, self.dialect)
         direction, beyond = ("DESC", "<") if order in ("newest", "latest") else ("ASC", ">")
         if after is not None:
-            # The plus keeps a planner from reading all that comes behind instead of the few in a
-            # namespace.
+            # Unary plus disables the index on `seq`: the planner would scan everything after it
+            # instead of using the index of the namespace.
             seq = "+m.seq" if where.namespace else "m.seq"
             condition = f"{condition} AND {seq} {beyond} ?"
             values = [*values, after]
@@ -265,8 +267,8 @@ class SQLStore(ABC):
             found = self.memories(rows)
             if len(rows) < wanted or len(found) >= limit:
                 return found[:limit]
-            # Damaged ones were left out: as many more, or who reads page by page would take this
-            # one for the last.
+            # Damaged rows were skipped. Read as many more, because a short page would look like the
+            # last.
             wanted += limit - len(found)
 
     def by_vector(
@@ -312,7 +314,9 @@ class SQLStore(ABC):
         return around
 
     def _spot(self, memory: Memory) -> Spot | None:
-        """Where a memory stands: its scope's number, its session and its position there."""
+        """Return the location of a turn: scope number, session and position; None if it has
+        none.
+        """
         if memory.session is None or memory.position is None or memory.scope not in self._numbers:
             return None
         return self._numbers[memory.scope], memory.session, memory.position
@@ -325,8 +329,8 @@ class SQLStore(ABC):
             rows = self.read(
                 sorted({number for number, _, _ in page}),
                 f"WITH spot (scope, session, position) AS ({table}) "
-                # A cross join keeps the planner from reading the whole scope and looking each row
-                # up among the spots.
+                # A cross join keeps the planner from scanning the whole scope and looking up each
+                # row among the spots.
                 f"SELECT {SELECT_MEMORY} FROM spot s CROSS JOIN memories m WHERE m.scope = s.scope "
                 "AND m.session = s.session AND m.position = s.position AND m.status = 'active'",
                 values,
@@ -337,7 +341,8 @@ class SQLStore(ABC):
         return found
 
     def authors(self, scopes: Sequence[Scope]) -> Names:
-        # Jumps from one author to the next along the index instead of reading every row.
+        # A recursive query jumps from author to author along the index instead of reading every
+        # row.
         names: set[str] = set()
         for number in self.numbers(scopes):
             rows = self.read(
@@ -374,15 +379,14 @@ class SQLStore(ABC):
         at: Micros,
     ) -> None:
         numbers = self.numbers(scopes)
-        # In order, so that two processes that touch the same memories never wait for each other in
-        # a circle.
+        # Sorted, so that two processes touching the same memories cannot deadlock.
         rows = [(uses[seq], at, number, seq) for number in sorted(numbers) for seq in sorted(uses)]
         if rows:
             self.transact(
                 numbers,
                 lambda execute: execute.many(
                     "UPDATE memories SET access_count = access_count + ?, last_accessed = ? "
-                    # What was retired since, or recalled as it was known once, is not in use.
+                    # A memory that has been retired, or was recalled with `as_of`, is not in use.
                     "WHERE scope = ? AND seq = ? AND status = 'active'",
                     rows,
                 ),
@@ -447,7 +451,7 @@ class SQLStore(ABC):
         noun: str,
         scope: Scope,
     ) -> Iterator[dict[str, Any]]:
-        """`rows` read through a connection of the caller's choice."""
+        """`rows`, read through the given stream."""
         if noun == "vector":
             yield from self._vector_rows(stream, scope)
             return
@@ -487,9 +491,7 @@ def _is_about(
     row: Mapping[str, Any],
     gone: set[tuple[str, str]],
 ) -> bool:
-    """Whether a row points to, or tells of, one that was left out: without it, it would say
-    nothing.
-    """
+    """Whether a row refers to a damaged row that was skipped: without it, it is useless."""
     if table is EVENTS:
         target = " ".join(map(str, key_of(row["noun"], row["target"])))
         return (row["noun"], target) in gone

@@ -1,7 +1,7 @@
-"""How a table reads and writes its rows: through a store, or inside a transaction.
+"""Access of a table to its rows: through a store, or inside a transaction.
 
-A table of a store takes a `StoreAccess`; what it only reads also works inside a transaction, whose
-rows (`journal.py`) are an `Access` as well.
+A table of a store takes a `StoreAccess`. Tables that only read also work inside a transaction,
+whose rows (`journal.py`) implement `Access` too.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ from .schema import Rows, Statements
 
 Numbers = Sequence[int]
 Reach = Numbers | None
-"""The scopes a statement may see, by number; None for all of them, which only upkeep asks for."""
+"""Scopes that a statement may see, by number; None for all, used only by maintenance."""
 Read = Callable[[str, Sequence[Any]], Rows]
 """Runs one SELECT."""
 Newest = Callable[[Read, int], tuple[Any, ...]]
-"""How far a scope's journal and vectors have come, and how often its vectors were dropped."""
+"""Returns the newest journal entry and vector of a scope, and how often its vectors were
+dropped.
+"""
 
 
 class Access(Protocol):
-    """What a table needs in order to read."""
+    """Read access of a table."""
 
     @property
     def dialect(self) -> Dialect:
-        """How the database spells what differs between databases."""
+        """SQL spellings of the database."""
 
     @property
     def damages(self) -> Damages:
-        """The damaged rows that were met and left out."""
+        """Damaged rows that were found and skipped."""
 
     def numbers(self, scopes: Sequence[Scope]) -> list[int]:
-        """The numbers of the scopes that exist. Reading from a scope never creates it."""
+        """Return the numbers of the scopes that exist. Reading from a scope never creates it."""
 
     def read(
         self,
@@ -44,33 +46,35 @@ class Access(Protocol):
         sql: str,
         values: Sequence[Any] = (),
     ) -> Rows:
-        """Runs one SELECT that may see these scopes only, and returns its rows."""
+        """Run one SELECT that may see only these scopes; return its rows."""
 
     def scope_of(self, number: int) -> Scope:
-        """The scope with a number that was met."""
+        """Return the scope with a number that was read before."""
 
     def memories(self, rows: Rows) -> Memories:
-        """The memories of rows read as SELECT_MEMORY; damaged ones are left out and noted."""
+        """Decode rows read as SELECT_MEMORY; damaged ones are skipped and recorded."""
 
 
 class StoreAccess(Access, Protocol):
-    """What a table of a store needs besides: bookkeeping that is not journalled."""
+    """Access of a table of a store: adds bookkeeping that is not journalled."""
 
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
-        """Runs `work` in one write transaction that is not journalled: bookkeeping, not memory."""
+        """Run `work` in one write transaction without journal: for bookkeeping, not for
+        memories.
+        """
 
     def scopes(self) -> Scopes:
-        """All scopes, in the order they were first used."""
+        """Return all scopes in order of first use."""
 
     def make_scope(self, scope: Scope) -> None:
-        """Adds a scope, unless it is there."""
+        """Create a scope if it does not exist."""
 
     def learn_scopes(self, numbers: Iterable[int]) -> None:
-        """Makes sure that these scopes are known by name."""
+        """Load the names of these scopes if necessary."""
 
 
 def existing_number(access: StoreAccess, scope: Scope) -> int:
-    """The number of a scope, which is made if it is not there."""
+    """Return the number of a scope; creates the scope if necessary."""
     if not access.numbers((scope,)):
         access.make_scope(scope)
     (number,) = access.numbers((scope,))

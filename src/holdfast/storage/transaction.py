@@ -1,6 +1,6 @@
 """A transaction on an SQL store: memories, and a table for each other noun.
 
-What differs between backends is in the rows that it is given (`journal.py`).
+Backend differences are in the rows it wraps (`journal.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class SQLTransaction:
-    """One transaction's changes; see `Transaction` in protocol.py for what each promises."""
+    """One transaction; see `Transaction` in protocol.py."""
 
     def __init__(self, rows: JournalledRows) -> None:
         self._rows = rows
@@ -42,7 +42,7 @@ class SQLTransaction:
         self._sessions = SQLSessionTable(rows)
         self.sessions: SessionTable = self._sessions
 
-    # Tables that not every transaction needs, each loaded when it is first asked for
+    # Tables that not every transaction needs, each imported on first use
 
     @cached_property
     def entities(self) -> EntityTable:

@@ -1,6 +1,6 @@
-"""Undo: takes back the changes of a run by the journal, newest first.
+"""Undo: reverts the changes of a run by its journal entries, newest first.
 
-It knows nothing of what rows mean but what would be left pointing to nothing, and who is still
+Works on rows of any noun. It only checks references that would dangle and entities that are still
 mentioned.
 """
 
@@ -34,8 +34,7 @@ from .schema import (
 from .session_table import SQLSessionTable
 
 _FIRST = "Undo the runs that did so first."
-# What keeps an added thing from being taken back: later rows that would point to nothing. And what
-# to do about it.
+# Later rows that would dangle if an added row were removed, with the advice for the error.
 _STANDING_ON: Mapping[str, tuple[tuple[str, str], ...]] = {
     "memory": (
         (
@@ -76,7 +75,7 @@ class SQLUndo:
         self._entities = entities
         self._sessions = sessions
         self._progress = progress
-        # Entities that stay although the run that added them is taken back.
+        # Entities that stay although their run is undone, because other runs mention them.
         self._staying: set[tuple[Scope, str]] = set()
 
     def undo(self, scopes: Sequence[Scope], run: str) -> Events:
@@ -118,7 +117,7 @@ class SQLUndo:
                 )
             row = dict(event.before)
             if self._rows.keeps_seqs and row.get("seq") and has_seq(self._rows, row["seq"]):
-                # Since then a memory was restored under this number.
+                # Another memory has taken this number since.
                 del row["seq"]
             self._rows.insert_row(table, event.scope, row)
             self._take_back_marks(event)
@@ -126,17 +125,17 @@ class SQLUndo:
             now = self._rows.row(table, event.scope, key)
             back = dict(event.before)
             if now is not None and now.get("updated_at") != event.after.get("updated_at"):
-                # A later change of other columns stands, and so does its time.
+                # A later change of other columns stays, and so does its time.
                 back.pop("updated_at", None)
-            # A journal of an older version may tell of columns that are no longer there.
+            # The journal of an older version may name columns that no longer exist.
             known = {column: value for column, value in back.items() if column in table.columns}
             self._rows.update_row(table, event.scope, key, known)
             self._take_back_marks(event)
 
     def _take_back_marks(self, event: Event) -> None:
-        """Undoes what version 0.1.0 changed of the marks of progress in a session's row.
+        """Revert progress marks that version 0.1.0 stored in the session row.
 
-        A mark that was changed since stays: what was read later stays read.
+        A mark that has changed since stays: what was read later stays read.
         """
         if event.noun != SESSIONS.noun:
             return
@@ -155,8 +154,8 @@ class SQLUndo:
                 self._progress.drop(event.scope, session, sink)
 
     def _mentioned_by_others(self, events: Events) -> set[tuple[Scope, str]]:
-        """The entities that a run was the first to mention, and that what other runs stored
-        mentions by now.
+        """Return the entities that this run created and that memories of other runs mention by
+        now.
         """
         own = {
             (event.scope, *_key(event))
@@ -178,9 +177,7 @@ class SQLUndo:
         }
 
     def _stays(self, event: Event) -> bool:
-        """Whether an event is about an entity that stays although the run that added it is taken
-        back.
-        """
+        """Whether an event added an entity, or a name of one, that stays."""
         if event.noun not in ("entity", "entity_name") or event.before is not None:
             return False
         return (event.scope, _key(event)[-1]) in self._staying
@@ -206,7 +203,7 @@ class SQLUndo:
             self._rows.delete_row(table, scope, key)
 
     def _drop_marks(self, scope: Scope, session: str) -> None:
-        """Takes out how far a session was read that is about to go."""
+        """Drop the progress marks of a session that is about to be removed."""
         for (sink,) in self._rows.execute(
             "SELECT sink FROM progress WHERE scope = ? AND session = ?",
             (self._rows.known(scope), session),
@@ -214,12 +211,14 @@ class SQLUndo:
             self._progress.drop(scope, session, sink)
 
     def _refuse_if_changed_since(self, changes: Events) -> None:
-        """Raises Conflict unless what other runs did to the same thing cancels out, as after they
-        were undone.
+        """Raise Conflict if other runs changed the same row since, unless their changes cancel out
+        (after an undo).
+
+        Raises Refused if the row was purged.
         """
         later = self._later(changes)
         if any(PURGED in (event.before or ()) for event in (*changes, *later)):
-            # Of a session that was purged, the journal has no name any more.
+            # The journal no longer has the name of a purged session.
             what = (
                 changes[0].target if changes[0].noun == "memory" else f"A {changes[0].noun} of it"
             )
@@ -254,7 +253,7 @@ class SQLUndo:
             )
 
     def _later(self, changes: Events) -> Events:
-        """What other runs did to a thing after the first of these changes, oldest first."""
+        """Return later changes of a row by other runs, oldest first."""
         first = changes[-1]
         rows = self._rows.execute(
             f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events "
@@ -265,14 +264,14 @@ class SQLUndo:
 
 
 def _same_mark(one: Progress | None, other: Progress | None) -> bool:
-    """Whether two marks say the same, whenever they were made."""
+    """Whether two marks have the same position and detail, whatever their time."""
     if one is None or other is None:
         return one is other
     return (one.position, one.detail) == (other.position, other.detail)
 
 
 def _begins_session(event: Event) -> bool:
-    """Whether an event added a session: that goes last, for its turns may have been written before
+    """Whether an event added a session. Undone last, because turns of it may be journalled before
     it.
     """
     return event.noun == "session" and event.before is None
@@ -283,7 +282,7 @@ def _key(event: Event) -> tuple[Any, ...]:
 
 
 def _by_target(events: Events) -> list[Events]:
-    """The events of one run in groups that are about one thing each, order kept."""
+    """Group the events of a run by row, in order."""
     groups: dict[tuple[Scope, str, str], Events] = defaultdict(list)
     for event in events:
         groups[event.scope, event.noun, event.target].append(event)

@@ -1,4 +1,6 @@
-"""Vectors in SQL: stored, compared, counted, and how far each model has come in each scope."""
+"""Vectors in SQL: storage, comparison, coverage, and the embedding watermark of each model and
+scope.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,16 @@ from .schema import SELECT_MEMORY, Rows, Statements
 from .store_types import Filter, Ranked
 from .table_access import Numbers, Reach, Read, StoreAccess
 
-# In which order memories get their vectors: what was learned before what was only said or read, the
-# newest first.
+# Order of embedding: extracted memories before raw turns and documents, newest first.
 SAID = ("turn", "document")
 PARTS = (f"m.kind NOT IN {SAID}", f"m.kind IN {SAID}")
 PAGE = 500
 
 
 class SQLVectors(ABC):
-    """The vectors of a store; see `VectorTable` in protocol.py. A backend compares them."""
+    """The vectors of a store; see `VectorTable` in protocol.py. A backend implements the
+    comparison.
+    """
 
     def __init__(self, store: StoreAccess) -> None:
         self.store = store
@@ -37,13 +40,11 @@ class SQLVectors(ABC):
         scope: int,
         identity: str,
     ) -> Rows:
-        """Number and dimensions of a model in a scope, or nothing."""
+        """Return number and dimensions of a model in a scope; empty if it is unknown."""
 
     @abstractmethod
     def scope_models(self, scope: int) -> Rows:
-        """Identity and number of the models in a scope, and the number up to which it is wholly
-        embedded.
-        """
+        """Return identity, number and embedding watermark of each model in a scope."""
 
     @abstractmethod
     def make_model(
@@ -53,7 +54,7 @@ class SQLVectors(ABC):
         identity: str,
         dimensions: int,
     ) -> int:
-        """Adds a model and returns its number."""
+        """Add a model and return its number."""
 
     @abstractmethod
     def drop_models(
@@ -62,21 +63,19 @@ class SQLVectors(ABC):
         identity: str,
         numbers: Reach,
     ) -> None:
-        """Forgets a model that has no vectors any more, so that it may come back with another
-        length.
-        """
+        """Delete a model without vectors, so that it may return with other dimensions."""
 
     def pack(self, vector: Vector) -> Any:
-        """A vector as its column takes it."""
+        """Encode a vector for its column."""
         return packed(vector)
 
     def unpack(self, value: Any) -> Vector:
-        """A vector as its column gives it."""
+        """Decode a vector from its column."""
         return unpacked(value)
 
     @abstractmethod
     def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
-        """How far a scope's journal and vectors have come, and how often its vectors were
+        """Return the newest journal entry and vector of a scope, and how often its vectors were
         dropped.
         """
 
@@ -89,7 +88,7 @@ class SQLVectors(ABC):
         vector: Vector,
         limit: int,
     ) -> Ranked:
-        """The memories of one scope that are nearest to a vector of length one."""
+        """Return the memories of one scope that are nearest to a unit vector."""
 
     @abstractmethod
     def scan(
@@ -100,7 +99,7 @@ class SQLVectors(ABC):
         vector: Vector,
         limit: int,
     ) -> Ranked:
-        """Like `nearest_of`, from what is stored, without anything kept in this process."""
+        """Like `nearest_of`, directly from the database without a cache."""
 
     @abstractmethod
     def compare(
@@ -110,10 +109,12 @@ class SQLVectors(ABC):
         vector: Vector,
         seqs: Sequence[int],
     ) -> dict[int, float]:
-        """How near memories of one scope are to a vector of length one, from what is stored."""
+        """Return the similarity of memories of one scope to a unit vector, directly from the
+        database.
+        """
 
     def forget_cache(self) -> None:
-        """Drops the vectors that this process keeps in memory."""
+        """Drop the vectors cached in this process."""
         self._matrices = Matrices(self.newest, self.store.dialect)
 
     def nearest(
@@ -140,7 +141,9 @@ class SQLVectors(ABC):
         vector: Vector,
         limit: int,
     ) -> Ranked:
-        """`nearest_of` by the vectors kept in this process, where they are worth keeping."""
+        """Like `nearest_of`, from the vectors cached in this process if the scope is worth
+        caching.
+        """
         matrix = (
             None
             if where.narrow
@@ -157,7 +160,7 @@ class SQLVectors(ABC):
         return {row[0] for row in self.store.read((number,), invalid_now((number,)), values)}
 
     def model(self, scope: int, identity: str) -> tuple[int, int] | None:
-        """Number and dimensions of a model in the scope with this number, or None."""
+        """Return number and dimensions of a model in the scope with this number, or None."""
         for number, dimensions in self.model_row(
             partial(self.store.read, (scope,)), scope, identity
         ):
@@ -271,7 +274,7 @@ class SQLVectors(ABC):
                 there.setdefault(scope, []).append(seq)
         for scope, found in sorted(there.items()):
             model = self._model_number(execute, scope, identity, dimensions)
-            # Replaced, not changed: a new row has a new number, by which caches see that it is new.
+            # Replaced instead of updated: a new row has a new number, by which caches notice it.
             for start in range(0, len(found), PAGE):
                 page = found[start : start + PAGE]
                 execute(
@@ -320,8 +323,8 @@ class SQLVectors(ABC):
     def _pieces(
         self, scopes: Sequence[Scope], after: Memory | None
     ) -> Iterator[tuple[int, int, int | None]]:
-        """What is looked through behind a memory, in order: a scope's number, a part of it, and
-        below which `seq`.
+        """Yield the ranges to search after a memory, in order: scope number, part, and upper bound
+        of `seq`.
         """
         numbers = self.store.numbers(scopes)
         first = 0
@@ -344,8 +347,8 @@ class SQLVectors(ABC):
         below: int | None,
         limit: int,
     ) -> Memories:
-        """Walks down from a `seq`, so that whoever goes on behind the last one found reads no
-        memory twice.
+        """Return memories without a vector in descending `seq`, so that a caller that continues
+        after the last one reads none twice.
         """
         model_number, start = self._mark(model, number)
         beyond, values = ("", []) if below is None else (" AND m.seq < ?", [below])
@@ -360,8 +363,8 @@ class SQLVectors(ABC):
         return self.store.memories(rows)
 
     def _mark(self, model: str, number: int) -> tuple[int, int]:
-        """The number of a model in a scope, and the `seq` up to which the scope is wholly embedded
-        by it.
+        """Return the number of a model in a scope, and the `seq` up to which everything is
+        embedded.
         """
         model_number = (self.model(number, model) or (0, 0))[0]
         done = self.store.read(
@@ -372,8 +375,8 @@ class SQLVectors(ABC):
         return model_number, done[0][0] if done else 0
 
     def _lacks(self, model: str, number: int) -> bool:
-        """Whether a scope has a memory without a vector of a model; usually it is right behind the
-        mark.
+        """Whether a scope has a memory without a vector of this model. The first one is usually
+        just after the watermark.
         """
         model_number, start = self._mark(model, number)
         return bool(
@@ -393,8 +396,8 @@ class SQLVectors(ABC):
         for start in range(0, len(numbers), PAGE):
             page = numbers[start : start + PAGE]
             newest |= self._beyond_marks(None if scopes is None else page, model, page)
-        # A mark may lag behind when a memory without a vector was removed, so those it accuses are
-        # looked at.
+        # The watermark may lag after a memory without a vector was removed, so verify each scope
+        # that it reports.
         return {
             self.store.scope_of(number): newest[number]
             for number in numbers
@@ -407,7 +410,7 @@ class SQLVectors(ABC):
         model: str,
         numbers: Numbers,
     ) -> dict[int, int]:
-        """The highest `seq` of each scope that is not marked as wholly embedded."""
+        """Return the highest `seq` of each scope whose watermark is below it."""
         marked = self.store.read(
             reach,
             "SELECT e.scope, e.seq, (SELECT max(m.seq) FROM memories m WHERE m.scope = e.scope) "
@@ -447,8 +450,8 @@ class SQLVectors(ABC):
         for scope in self.store.numbers(scopes):
             for identity, *_ in self.scope_models(scope):
                 known = self.model(scope, identity)
-                # In a file a model is known to all scopes, so that it has vectors here is another
-                # question.
+                # In SQLite a model is shared by all scopes, so check that this scope has vectors of
+                # it.
                 sql = "SELECT 1 FROM vectors WHERE model = ? AND scope = ? LIMIT 1"
                 if known is not None and self.store.read((scope,), sql, (known[0], scope)):
                     lengths[identity] = known[1]
@@ -494,12 +497,12 @@ def _advance(
     model: int,
     scope: int,
 ) -> None:
-    """Moves the mark up to which the scope is wholly embedded."""
+    """Advance the watermark up to which everything in the scope is embedded."""
     known = execute("SELECT seq FROM embedded WHERE model = ? AND scope = ?", (model, scope))
     start = mark = known[0][0] if known else 0
     while True:
-        # Side by side in small steps: usually the first one shows what is missing, and no plan can
-        # go wrong.
+        # Compared in small pages: usually the first page shows what is missing, and the queries are
+        # too simple to get a bad plan.
         memories = execute(
             f"SELECT seq FROM memories WHERE scope = ? AND seq > ? ORDER BY seq LIMIT {PAGE}",
             (scope, mark),

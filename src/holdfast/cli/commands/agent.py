@@ -145,7 +145,7 @@ def init(
         )
 
 
-# As above.
+# InitRunner's own name for it, which its users type.
 @app.command(hidden=True)
 @agent_app.command()
 def run(

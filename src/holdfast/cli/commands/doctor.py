@@ -75,7 +75,7 @@ def _model_problems() -> list[str]:
 
 
 def _tell_around(around: Sequence[Note]) -> None:
-    """Print what works, one line each, then what is missing or wrong, with its fix."""
+    """Print what works, one line each, then what is missing or wrong with the fix."""
     for note in around:
         if note.state == "fine" and not note.topic.startswith("extra "):
             print(f"  {note.topic}: {plain(note.detail)}")

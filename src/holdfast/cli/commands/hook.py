@@ -161,7 +161,7 @@ def finish(
     from ...coding_agents.hooks.after_session import finish_here
 
     if hasattr(os, "nice"):
-        # Nobody waits for it.
+        # A background job: nobody waits for its output.
         os.nice(10)
     finish_here(Path.cwd(), transcript, event=event)
 

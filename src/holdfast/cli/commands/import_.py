@@ -96,7 +96,7 @@ def import_(
         if isinstance(importer, MemoryFile):
             _import_memories(hf, importer, file or "-", into=into, as_json=as_json)
         elif importer is None or importer is BUNDLE:
-            # An unknown file is refused as no bundle.
+            # A file that no importer recognises is treated as a bundle, and refused as such.
             _import_bundle(hf, file or "-", into=into, as_json=as_json)
         else:
             target = into or (str(hf.scopes[0]) if scope else None)

@@ -173,13 +173,13 @@ def _walk(hf: Holdfast, waiting: Sequence[Memory]) -> None:
     decided = 0
     for number, proposed in enumerate(waiting, start=1):
         if hf.get(proposed.id).status != "proposed":
-            # Decided elsewhere meanwhile.
+            # Somebody else has decided it meanwhile.
             continue
         try:
             screen.proposal(hf, proposed, f"{number} of {len(waiting)}")
             done = _decided(hf, screen, proposed)
         except KeyboardInterrupt:
-            # Between two keys, when nobody listens for one.
+            # Ctrl-C while no key is read; otherwise it arrives as a key.
             break
         if done is None:
             break
@@ -200,7 +200,7 @@ def _decided(
             case "s":
                 return False
             case "q" | "\x04" | "\x03" | "\0" | "":
-                # A Ctrl-D that came too early for us arrives as NUL.
+                # Ctrl-D before the terminal is in raw mode arrives as NUL.
                 return None
             case "a" | "e" | "r" as key:
                 if _carried_out(hf, screen, proposed, key):
@@ -233,7 +233,8 @@ def _pressed() -> str:
     try:
         key = os.read(stdin, 1)
         while key == b"\x1b" and select.select([stdin], [], [], 0)[0]:
-            # The rest of an arrow or a function key, which mean nothing here.
+            # The rest of the escape sequence of an arrow or function key, which has no meaning
+            # here.
             os.read(stdin, 1)
         return key.decode("utf-8", "replace")
     finally:

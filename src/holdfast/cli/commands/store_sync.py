@@ -41,7 +41,7 @@ def sync(
 
     Example: holdfast store sync /media/usb/memory.db --plan
     """
-    # Here, for the database loads with it.
+    # Deferred import, because it loads the database.
     from ...storage.connect import is_server
 
     with open_memory(store, scope, quiet=True) as hf:

@@ -1,9 +1,9 @@
-"""Spreading the tables over many machines with Citus: by scope, so that an owner's rows stay
+"""Distribute the tables over several machines with Citus, by scope, so that an owner's rows stay
 together.
 
-Every statement of the engine names its scopes, so each goes to the machine that has them. Three
-tables are not spread: `scopes` and `meta` are small and copied everywhere; `jobs` stays where
-workers claim them, for Citus cannot skip locked rows across machines.
+Every statement names its scopes, so Citus routes it to the machine that has them. Three tables are
+not distributed: `scopes` and `meta` are small and replicated to every machine; `jobs` stays on the
+coordinator, because Citus cannot skip locked rows across machines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .scoped_session import APP, WORKER
 
 REFERENCE = ("meta", "scopes")
 LOCAL = ("jobs",)
-# Whatever a foreign key points to comes first.
+# Ordered so that a table comes after those its foreign keys point to.
 DISTRIBUTED = (
     "totals",
     "sessions",
@@ -44,10 +44,10 @@ DISTRIBUTED = (
 
 
 def statements(database: str, spread: Container[str] = ()) -> list[str]:
-    """What has to run on the coordinator, in order, once. All of it can be read before any of it is
-    done.
+    """Return the statements to run once on the coordinator, in order.
 
-    Where these tables are spread already, it is what those that a later version brought still need.
+    `spread` are the tables that are distributed already; the result then covers only the tables
+    that a later version added.
     """
     first, *others = DISTRIBUTED
     together = [
@@ -61,12 +61,12 @@ def statements(database: str, spread: Container[str] = ()) -> list[str]:
     if first in spread:
         return together
     return [
-        # A setting of a transaction has to reach the machines that check it against the rows.
+        # SET LOCAL must reach the workers, where row-level security checks it against the rows.
         (
             f"ALTER DATABASE {sql.Identifier(database).as_string(None)} SET "
             "citus.propagate_set_commands = 'local'"
         ),
-        # Machines talk to each other in the name of the role that a transaction has taken.
+        # Citus connects to the workers as the role that the transaction has assumed.
         f"ALTER ROLE {APP} LOGIN",
         f"ALTER ROLE {WORKER} LOGIN",
         *(f"SELECT create_reference_table('holdfast.{table}')" for table in REFERENCE),
@@ -77,18 +77,18 @@ def statements(database: str, spread: Container[str] = ()) -> list[str]:
 
 
 def plan(url: str) -> list[str]:
-    """What `distribute` would run on a database that has not been spread; nothing is asked of the
-    server.
+    """Return what `distribute` would run on a database that is not distributed yet, without
+    connecting to it.
     """
     return statements(str(conninfo_to_dict(url).get("dbname") or "postgres"))
 
 
 def distribute(url: str) -> list[str]:
-    """Spreads the tables of a database that has Citus, all or nothing, and says what ran; nothing,
-    if they are spread.
+    """Distribute the tables of a database with Citus atomically; return the statements that ran,
+    none if all tables are distributed already.
 
-    Raises StoreError when Citus or the tables are missing. Needs the login that owns the tables, as
-    a superuser.
+    Needs the login that owns the tables, as a superuser. Raises StoreError without Citus,
+    InvalidInput without tables.
     """
     connections = Connections(url, without_password(url))
     with connections.connect() as connection, explained(connections.location):
@@ -105,9 +105,9 @@ def distribute(url: str) -> list[str]:
             raise InvalidInput(
                 f"{connections.location} has no tables yet. Make them with `holdfast store init`."
             )
-        # A table that a later version brought belongs to one machine until it is spread as well.
-        # Until then Citus may know it, for it points to one that is everywhere; such a table has no
-        # column by which it is spread.
+        # Only hash-distributed tables ('h') count. Citus may list a table that a later version
+        # added, because it refers to a reference table, but that table has no distribution column
+        # yet.
         rows = connection.execute(
             "SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
             "WHERE c.relnamespace = 'holdfast'::regnamespace AND p.partmethod = 'h'"

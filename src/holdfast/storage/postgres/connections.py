@@ -1,9 +1,9 @@
-"""Connections to one Postgres: a pool, transactions that name their scopes, and what happens when
-one breaks.
+"""Connections to one Postgres server: a pool, transactions bound to scopes, and recovery from lost
+connections.
 
-Every statement runs in a transaction that first gives up the login's own rights for those of a role
-that owns nothing, and says which scopes it is for. Nothing of that outlives the transaction, so a
-pooler in between, or the next user of the connection, finds none of it.
+Every transaction first switches from the login to a role that owns nothing and sets the scopes it
+may see. Both settings end with the transaction, so neither a pooler nor the next user of the
+connection inherits them.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ from .scoped_session import (
     translated,
 )
 
-CONNECTIONS = 10  # per process
-# Seconds that a call goes on trying when the server is away or busy.
+# Maximum pool size per process.
+CONNECTIONS = 10
+# Seconds for which a call retries while the server is down or busy.
 PATIENCE = 30.0
-# Seconds between looks whether a server that was away is back.
+# Seconds between checks whether a lost server is back.
 STEP = 1.0
 STATEMENT_MILLISECONDS = 30_000
 # Rows per round trip of a stream.
@@ -53,10 +54,9 @@ FETCH = 500
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What a transaction leaves behind and no other does: entries in these scopes' journals, under
-    its run.
+    """Proof that a transaction committed: journal entries under its run in these scopes.
 
-    One that only appended messages journals nothing, and is told by the last of them.
+    A transaction that only appended messages has no entries; the last message identifies it.
     """
 
     sight: Sight
@@ -67,17 +67,15 @@ class Trace:
 
 @dataclass(eq=False)
 class Connections:
-    """The pool of one server, made when it is first needed and anew after a fork."""
+    """Connection pool of one server, opened on first use and again after a fork."""
 
     url: str = field(repr=False)
     location: str
     configure: Callable[[Connection], None] = lambda connection: None
     patience: float | None = None
-    """Seconds that a call goes on trying; PATIENCE if it is None."""
+    """Seconds for which a call retries; None means PATIENCE."""
     here: threading.local = field(default_factory=threading.local, repr=False)
-    """What this thread of this process is in the middle of. A forked child is in the middle of
-    nothing.
-    """
+    """State of the current thread. Empty in a forked child."""
     _pool: ConnectionPool[Connection] | None = None
     _closed: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -94,8 +92,8 @@ class Connections:
         _living.add(self)
 
     def connect(self) -> Connection:
-        """One connection outside the pool, with the login's own rights: for making tables and for
-        telling errors.
+        """Open a connection outside the pool with the login's own rights, to create tables or to
+        report why the server is unreachable.
         """
         if self._closed:
             raise StoreClosed()
@@ -107,21 +105,21 @@ class Connections:
         return {"autocommit": True, "connect_timeout": seconds, "client_encoding": "UTF8"}
 
     def close(self) -> None:
-        """Ends all connections."""
+        """Close all connections."""
         self._closed = True
         if self._pool is not None:
             self._pool.close()
 
     @contextmanager
     def lent(self) -> Iterator[Connection]:
-        """A connection from the pool. A transaction that was left open ends without a trace."""
+        """Lend a connection from the pool; an open transaction is rolled back at the end."""
         pool = self._open_pool()
         pid = os.getpid()
         connection = self._borrow(pool)
         try:
             yield connection
         finally:
-            # Or this is a child, and the connection is its parent's.
+            # In a forked child the connection belongs to the parent.
             if pid == os.getpid():
                 _leave(connection)
                 pool.putconn(connection)
@@ -130,13 +128,14 @@ class Connections:
         deadline = self._deadline()
         while True:
             try:
-                # In small steps: each one has the pool try anew whether the server is back.
+                # Short timeouts, because each call makes the pool check again whether the server is
+                # back.
                 return pool.getconn(timeout=max(0.01, min(STEP, deadline - time.monotonic())))
             except PoolTimeout as error:
                 if time.monotonic() < deadline:
                     continue
                 if self.patience is None:
-                    # Says why, if the server cannot be reached at all.
+                    # Raises the actual reason if the server cannot be reached at all.
                     self.connect().close()
                 raise StoreBusy(
                     f"{self.location} has no free connection. Try again in a moment."
@@ -155,44 +154,43 @@ class Connections:
                     min_size=1,
                     max_size=CONNECTIONS,
                     configure=self._prepare,
-                    reconnect_timeout=2
-                    * STEP,  # or it would look for the server more and more seldom
+                    # Otherwise the pool would wait longer and longer between attempts to reconnect.
+                    reconnect_timeout=2 * STEP,
                     kwargs=self._options(),
                     open=True,
                 )
         return self._pool
 
     def begin_anew(self) -> None:
-        """In a child that was forked just now: the parent's connections must not be used, nor
-        closed, here.
+        """Reset the state in a freshly forked child, which must neither use nor close the parent's
+        connections.
         """
         if self._pool is not None:
-            self._pool._closed = (
-                True  # or its end would wait for threads that are not in this process
-            )
+            # Otherwise the finalizer would wait for threads that do not exist in this process.
+            self._pool._closed = True
             self._inherited.append(self._pool)
         self._pool = None
         self._lock = threading.Lock()
         self.here = threading.local()
 
     def _prepare(self, connection: Connection) -> None:
-        # One type for all whole numbers: a list of small and large ones is still one list to the
-        # planner.
+        # One type for all integers: otherwise a list of small and large ones has mixed types, and
+        # the server plans the statement anew.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         connection.adapters.register_loader(UNKNOWN, UnknownType)
         self.configure(connection)
 
     @contextmanager
     def transaction(self, sight: Sight, *, begin: str = WRITING) -> Iterator[Connection]:
-        """A transaction with this sight; it ends without a trace unless the caller commits it."""
+        """Begin a transaction with this sight; it is rolled back unless the caller commits it."""
         with ExitStack() as stack:
             yield self.again(
                 lambda: self._begun(stack, opening(sight, begin, STATEMENT_MILLISECONDS))
             )
 
     def _begun(self, stack: ExitStack, begin: bytes) -> Connection:
-        """A connection that has begun a transaction. One that was lost while nobody used it shows
-        only now.
+        """Return a connection with a transaction begun. A connection lost while idle fails only
+        here.
         """
         with ExitStack() as trial:
             connection = trial.enter_context(self.lent())
@@ -206,7 +204,7 @@ class Connections:
         statement: str,
         values: Sequence[Any],
     ) -> Rows:
-        """The rows of one SELECT."""
+        """Return the rows of one SELECT."""
         with self.transaction(sight, begin=READING) as connection:
             return rows_of(connection, statement, values)
 
@@ -216,16 +214,15 @@ class Connections:
         statement: str,
         values: Sequence[Any],
     ) -> Iterator[Row]:
-        """The rows of one SELECT inside an open transaction, a few at a time."""
+        """Yield the rows of one SELECT inside an open transaction, FETCH rows per round trip."""
         with connection.cursor(name=f"stream_{random.getrandbits(48)}") as cursor:
             cursor.itersize = FETCH
             yield from cursor.execute(translated(statement), findable(values), binary=True)
 
     def again(self, attempt: Callable[[], T]) -> T:
-        """What `attempt` returns; it is made again when others got in its way or the server was
-        lost.
+        """Return the result of `attempt`, retrying after conflicts and lost connections.
 
-        It gives up, with an error that says why, when the server stays away.
+        Raises StoreBusy after repeated conflicts, and the driver's error if the server stays away.
         """
         deadline = self._deadline()
         pause = 0.01
@@ -247,9 +244,9 @@ class Connections:
             pause = min(pause * 2, 1.0)
 
     def outcome(self, transaction: str, trace: Trace | None = None) -> str:
-        """What became of a transaction whose COMMIT was never answered: 'committed' or 'aborted'.
+        """Return 'committed' or 'aborted' for a transaction whose COMMIT got no answer.
 
-        Raises StoreError when the server stays away, or still works on it.
+        Raises StoreError if the server stays away or the transaction is still in progress.
         """
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
@@ -258,9 +255,8 @@ class Connections:
                     row = connection.execute(
                         "SELECT pg_xact_status(%s::xid8)", (transaction,)
                     ).fetchone()
-                except (
-                    errors.InvalidParameterValue
-                ):  # it lies in the future: the server crashed and forgot it
+                except errors.InvalidParameterValue:
+                    # The id lies in the future: the server crashed and lost it.
                     return "aborted"
                 if (
                     row == ("committed",)
@@ -297,10 +293,9 @@ def _left(
     transaction: str,
     trace: Trace,
 ) -> bool:
-    """Whether a transaction that counts as committed was ours.
+    """Whether a transaction that the server reports as committed was this one.
 
-    A server that crashes before a transaction's number is on its disk gives the same number to
-    another one.
+    A server that crashes before a transaction id reaches its disk gives the id to another one.
     """
     connection.execute(opening(trace.sight, READING, STATEMENT_MILLISECONDS))
     look: LiteralString = "SELECT 1 FROM events WHERE scope = ANY (%s::bigint[]) AND run = %s"
@@ -319,8 +314,8 @@ def _left(
 
 
 def _leave(connection: Connection) -> None:
-    """Ends the transaction that is open, if one is, so that the connection can be used again, or
-    drops it.
+    """Roll back the open transaction, if any, so that the connection can be reused; close a broken
+    connection.
     """
     with suppress(psycopg.Error):
         if connection.info.transaction_status != TransactionStatus.IDLE:

@@ -1,6 +1,4 @@
-"""What a server or its driver says, told to people: errors with what to do next, URLs without their
-password.
-"""
+"""Errors of the server and driver as Holdfast errors with advice, and URLs without passwords."""
 
 from __future__ import annotations
 
@@ -15,13 +13,12 @@ from psycopg.conninfo import conninfo_to_dict
 from ...errors import InvalidInput, StoreBusy, StoreError, StoreFull, StoreReadOnly
 from .scoped_session import APP, CHANGED, WORKER
 
-# What the server says when it ends a connection: shut down, crashed, not ready yet, idle for too
-# long.
+# Codes with which the server ends a connection: shutdown, crash, starting up, idle timeout.
 _GONE = ("57P01", "57P02", "57P03", "57P05", "25P03")
 
 
 def lost(error: BaseException) -> bool:
-    """Whether an error means that the connection is gone, rather than that the server said no."""
+    """Whether an error means a lost connection rather than a rejected statement."""
     if not isinstance(error, psycopg.Error):
         return False
     if error.sqlstate is None:
@@ -30,9 +27,7 @@ def lost(error: BaseException) -> bool:
 
 
 def well_formed(url: str) -> bool:
-    """Whether a URL says what it seems to say; one whose password has a bare @ or / in it does
-    not.
-    """
+    """Whether a URL parses as intended; one with an unescaped @ or / in its password does not."""
     try:
         known = {name: str(value) for name, value in conninfo_to_dict(url).items()}
     except psycopg.Error:
@@ -47,9 +42,9 @@ def well_formed(url: str) -> bool:
 
 
 def without_password(url: str) -> str:
-    """A URL for people: no password, nor any other parameter that could hold one."""
+    """Return a URL for display, without the password or any parameter that could hold one."""
     if not well_formed(url):
-        # There is no telling which part of it is the password.
+        # It is unknown which part is the password, so nothing is shown.
         return "postgresql://…"
     known = conninfo_to_dict(url)
     user = f"{known['user']}@" if known.get("user") else ""
@@ -93,8 +88,7 @@ _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
         "does not exist. Create the database first, e.g. with createdb.",
     ),
 )
-# The driver does not say which error kept it from connecting, but the server's words are in its
-# message.
+# A failed connection has no error code; only the server's message tells the reason.
 _REFUSALS: tuple[tuple[str, type[psycopg.Error]], ...] = (
     ("too many clients|remaining connection slots|too many connections", errors.TooManyConnections),
     (r'database "[^"]*" does not exist', errors.InvalidCatalogName),
@@ -105,7 +99,7 @@ _REFUSALS: tuple[tuple[str, type[psycopg.Error]], ...] = (
 
 @contextmanager
 def explained(location: str) -> Iterator[None]:
-    """Turns the server's and the driver's errors into ours, with what to do next."""
+    """Turn errors of the server and the driver into Holdfast errors with advice."""
     try:
         yield
     except (errors.DataError, UnicodeEncodeError) as error:

@@ -1,6 +1,4 @@
-"""What `holdfast doctor` looks at on a server besides the rows: tables, policies, postings,
-totals.
-"""
+"""Checks of `holdfast doctor` on a server: schema, row-level security, full-text index, totals."""
 
 from __future__ import annotations
 
@@ -32,7 +30,9 @@ _TRUE_TOTALS = (
 
 
 def check(look: Look, unpack: Unpack) -> Iterator[Finding]:
-    """Every finding; without the tables the rest would only repeat that they are missing."""
+    """Yield every finding. If the schema is incomplete, only that: other checks would fail on it
+    too.
+    """
     missing = list(_schema(look))
     yield from missing
     if missing:
@@ -50,7 +50,7 @@ def check(look: Look, unpack: Unpack) -> Iterator[Finding]:
 
 
 def _schema(look: Look) -> Iterator[Finding]:
-    """Tables, indexes and policies that the migrations make and that are not there, or not in
+    """Report tables, indexes and policies that the migrations create and that are missing or not in
     force.
     """
     wanted: set[str] = set()
@@ -132,7 +132,7 @@ def _totals(look: Look) -> Iterator[Finding]:
 
 
 def _words(look: Look) -> Iterator[Finding]:
-    """Compares the postings of each memory with what its text says."""
+    """Compare the postings of each memory with its text."""
     for _, _, id_, active, title, content, tags, terms, times, shortest, longest in look(_POSTINGS):
         wanted = terms_of(title, content, tags)
         expected = Counter(marked(term, active=active) for term in wanted)
@@ -158,11 +158,11 @@ def repair(
     *,
     at: Micros,
 ) -> None:
-    """Mends damaged rows; rebuilds words, totals, links and marks; drops unusable vectors. Writers
-    wait meanwhile.
+    """Repair damaged rows, rebuild postings, totals, references and watermarks, and drop unusable
+    vectors. Blocks all writers.
     """
     execute("SET LOCAL statement_timeout = 0")
-    # Nobody takes a turn on any scope.
+    # Writers lock their row in `totals` first, so this lock keeps all of them out.
     execute("LOCK TABLE totals IN EXCLUSIVE MODE")
     health.repair_rows(execute, unpack, at=at)
     execute("DELETE FROM memory_terms")

@@ -1,7 +1,7 @@
-"""Approximate indexes (HNSW) for the few scopes that are too large to compare every vector.
+"""Approximate indexes (HNSW) for the few scopes that are too large for exact search.
 
-Each such scope and model has a partial index of its own, so a search walks one owner's vectors and
-no others', and small scopes, which is nearly all of them, cost nothing and stay exact.
+Each such scope and model gets its own partial index, so a search reads only one owner's vectors.
+Small scopes, nearly all of them, have no index and stay exact.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from ...text.terminal import counted
 from ..schema import Rows
 from .scoped_session import WORKER, Connection
 
-# Vectors of one scope and model that are compared one by one.
+# Vectors of one scope and model up to which the search is exact.
 EXACT_UP_TO = 50_000
-# indexes in a database, the largest scopes first: each costs every plan and insert some ten
-# microseconds
+# Indexes per database, largest scopes first: each one adds about ten microseconds to every plan and
+# insert.
 MOST = 100
-# Share of that below which an index is taken away again.
+# Share of EXACT_UP_TO below which an index is dropped. Lower than 1, so that a scope near the limit
+# does not make its index come and go.
 KEPT_FROM = 0.5
-# Seconds for which what was found about indexes is believed.
+# Seconds for which the list of indexes is cached.
 FRESH = 60.0
-# Dimensions that an HNSW index of pgvector can have.
+# pgvector's limit on the dimensions of an HNSW index.
 WIDEST = 2_000
 
-# `enable_sort` off: the planner takes a scope to be small, and would rather compare everything and
-# sort.
+# The planner underestimates the scope and would prefer to compare everything and sort, so
+# `enable_sort` is off.
 SEARCHING = (
     b"SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 200; SET "
     b"LOCAL enable_sort = off"
@@ -39,7 +40,7 @@ _NAME = re.compile(r"vectors_near_(\d+)")
 
 
 class NearIndexes:
-    """Which models have an index, as of a short while ago."""
+    """Models that have an index; cached for FRESH seconds."""
 
     def __init__(self, read: Callable[[str], Rows]) -> None:
         self._read = read
@@ -58,7 +59,7 @@ class NearIndexes:
             return model in self._models
 
     def forget(self) -> None:
-        """Looks again at the next question."""
+        """Expire the cache."""
         with self._lock:
             self._looked = -FRESH
 
@@ -72,10 +73,10 @@ _ALL = _VALID.replace("AND i.indisvalid ", "")
 
 
 def build(connection: Connection, search_path: str) -> list[str]:
-    """Builds the indexes that are due and removes those that no longer are; says what it did.
+    """Build missing indexes and drop those no longer needed; return what was done.
 
-    It needs the owner of the tables, writes go on meanwhile, and whatever an earlier one left
-    unfinished is redone.
+    Needs the owner of the tables. Writes continue meanwhile. Indexes that an interrupted run left
+    invalid are built again.
     """
     connection.execute(f"SET search_path = {search_path}".encode())
     done = []
@@ -103,9 +104,7 @@ def build(connection: Connection, search_path: str) -> list[str]:
 
 
 def _large(connection: Connection, size: int) -> dict[int, tuple[int, int, int]]:
-    """By model: its scope, its dimensions and how many vectors it has, where that is more than
-    `size`.
-    """
+    """Models with more than `size` vectors: scope, dimensions and count by model number."""
     with connection.transaction():
         connection.execute(f"SET LOCAL ROLE {WORKER}".encode())
         rows = connection.execute(

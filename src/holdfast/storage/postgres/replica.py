@@ -1,4 +1,4 @@
-"""Reads from a streaming replica, as long as it is there and has what this process wrote."""
+"""Reads from a streaming replica while it is up and has replayed this process's own writes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .connections import Connections
 from .driver_errors import without_password
 from .scoped_session import Connection, Sight
 
-# Seconds without asking a replica that failed.
+# Seconds for which a failed replica is not used.
 REST = 5.0
-# Seconds to wait for a connection: the primary has the answer, too.
+# Seconds to wait for a connection. Short, because the primary can answer as well.
 PATIENCE = 1.0
-# A position that no log reaches.
+# A log position beyond any real one: keeps reads on the primary.
 NEVER = 1 << 64
 _NOW_AT = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::text"
 _THERE = (
@@ -29,7 +29,7 @@ _THERE = (
 
 
 class Replica:
-    """A second server that reads may go to."""
+    """A streaming replica that may serve reads."""
 
     def __init__(self, url: str, configure: Callable[[Connection], None]) -> None:
         self._connections = Connections(
@@ -40,15 +40,16 @@ class Replica:
         self._resting_until = 0.0
 
     def must_have(self, connection: Connection, primary: Connections) -> None:
-        """Keeps reads away from the replica until it has all that was committed before this
+        """Keep reads on the primary until the replica has replayed everything committed before this
         call.
         """
         try:
             position = int(connection.execute(_NOW_AT).fetchall()[0][0])
-        except psycopg.Error:  # the connection was lost since; what was committed is committed
+        except psycopg.Error:
+            # The connection was lost after the commit, so ask on another one.
             position = _position(primary)
         with self._lock:
-            # Another thread may have been quicker.
+            # Another thread may have stored a later position meanwhile.
             self._needed = max(self._needed, position)
 
     def read(
@@ -57,7 +58,7 @@ class Replica:
         statement: str,
         values: Sequence[Any],
     ) -> Rows | None:
-        """The rows, or None when they have to be asked of the primary."""
+        """Return the rows, or None if the primary must be asked."""
         if time.monotonic() < self._resting_until:
             return None
         try:
@@ -66,7 +67,8 @@ class Replica:
                 if self._has_caught_up(sight)
                 else None
             )
-        except (psycopg.Error, StoreError):  # lost, or so far behind that it has no tables yet
+        except (psycopg.Error, StoreError):
+            # Lost, or so far behind that it has no tables yet.
             self._resting_until = time.monotonic() + REST
             return None
 
@@ -82,12 +84,12 @@ class Replica:
         return bool(there)
 
     def close(self) -> None:
-        """Ends its connections."""
+        """Close its connections."""
         self._connections.close()
 
 
 def _position(primary: Connections) -> int:
-    """How far the primary's log has come; NEVER when it does not say."""
+    """Return the log position of the primary; NEVER if it does not answer."""
     try:
         return int(primary.again(lambda: primary.read(Sight(), _NOW_AT, ()))[0][0])
     except (psycopg.Error, StoreError):

@@ -1,5 +1,5 @@
-"""The tables on a server: made, brought up to date, looked at. Needs a login that may make roles
-and tables.
+"""Tables on a server: creation, migration and status. Needs a login that may create roles and
+tables.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .connections import Connections
 from .driver_errors import explained, without_password
 from .scoped_session import APP, WORKER, Connection, PostgresStatements, Sight
 
-# The number of the lock that migrators take turns on.
+# Key of the advisory lock that serialises migrations.
 MIGRATING = 0x484C4446
 NO_EXTENSION = (
     "The extension 'vector' (pgvector) is not installed and this login cannot install it. Recall "
@@ -34,25 +34,25 @@ USE_EXTENSION = "vectors become pgvector's type"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How a database stands: the version of its tables (0: none), and what it can do."""
+    """Version of the tables of a database (0 without tables) and its extensions."""
 
     version: int
     extension: str | None
-    """Version of pgvector, None without it."""
+    """Version of pgvector; None without it."""
     extension_schema: str
-    """Where it is, quoted if it has to be."""
+    """Schema of pgvector, quoted if necessary."""
     vectors: str
-    """Type of the vectors' column: vector or bytea; empty before there is one."""
+    """Type of the vector column: vector or bytea; empty if there is none yet."""
     citus: bool
 
     @property
     def search_path(self) -> str:
-        """Where statements look for names: our tables, then pgvector's type and operators."""
+        """Search path of statements: our tables, then pgvector's type and operators."""
         return f"holdfast, {self.extension_schema}"
 
 
 def state(connection: Connection) -> State:
-    """How the database stands now."""
+    """Return the current state of the database."""
     with allowed(connection):
         return _state(connection)
 
@@ -84,7 +84,7 @@ def _state(connection: Connection) -> State:
 
 @contextmanager
 def allowed(connection: Connection) -> Iterator[None]:
-    """Says what a login is missing when it may not even look."""
+    """Raise StoreError with the missing grant if the login may not read the tables."""
     try:
         yield
     except errors.InsufficientPrivilege as error:
@@ -96,9 +96,9 @@ def allowed(connection: Connection) -> Iterator[None]:
 
 
 def status(url: str, scopes: Sequence[Scope] = ()) -> Status:
-    """How the database at `url` stands, whatever version its tables have.
+    """Return the status of the database at `url`, whatever the version of its tables.
 
-    Rows are counted in these scopes or, when none is named, in all.
+    Counts rows in these scopes, or in all if none is named.
     """
     location = without_password(url)
     with Connections(url, location).connect() as connection, explained(location):
@@ -121,7 +121,7 @@ def status(url: str, scopes: Sequence[Scope] = ()) -> Status:
 
 
 def _may_use_extension(connection: Connection) -> bool:
-    """Whether pgvector is there, or this login may install it."""
+    """Whether pgvector is installed, or this login may install it."""
     ((may,),) = connection.execute(
         "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector') OR EXISTS ("
         "SELECT 1 FROM pg_available_extension_versions v JOIN pg_roles r ON r.rolname = "
@@ -138,7 +138,7 @@ def _counted(
     tables: Container[str],
     scopes: Sequence[Scope],
 ) -> Status:
-    """A status with what is in the tables, if the login may see all of it."""
+    """Add row and job counts to a status if the login may see all rows."""
     execute = PostgresStatements(connection, Sight(None))
     with suppress(errors.InsufficientPrivilege), connection.transaction():
         execute(f"SET LOCAL ROLE {WORKER}")
@@ -152,27 +152,25 @@ def _counted(
 
 
 def migrate_tables(url: str) -> None:
-    """Brings the tables at `url` up to date, and makes them where there are none."""
+    """Migrate the tables at `url`; create them if there are none."""
     initialise(Connections(url, without_password(url)))
 
 
 def initialise(connections: Connections) -> State:
-    """Makes whatever is missing and brings the rest up to date, all or nothing; many may call it at
-    once.
-    """
+    """Create or migrate the tables atomically. Safe to call from several processes at once."""
     with connections.connect() as connection, explained(connections.location):
-        # Or we would not see what we waited for.
+        # A stricter level would take its snapshot before the lock and miss what others migrated.
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
         with _permitted(connection), connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
-            # Asked inside the lock: another one may have migrated while we waited.
+            # The version is read inside the lock: another process may have migrated meanwhile.
             _migrate(connection, connections.location)
         return state(connection)
 
 
 @contextmanager
 def _permitted(connection: Connection) -> Iterator[None]:
-    """Says what a login is missing when it may not make tables or roles."""
+    """Raise StoreError with the missing grant if the login may not create tables or roles."""
     try:
         yield
     except errors.InsufficientPrivilege as error:
@@ -190,8 +188,8 @@ def _migrate(connection: Connection, location: str) -> None:
     steps = migrations_runner.pending("postgres", state(connection).version, location)
     if steps:
         _make_roles(connection)
-        # Asked first: IF NOT EXISTS would need the right to make one even when an administrator has
-        # made it.
+        # Checked first, because IF NOT EXISTS requires the right to create a schema even if it
+        # exists.
         if connection.execute("SELECT to_regnamespace('holdfast') IS NULL").fetchall() == [(True,)]:
             connection.execute("CREATE SCHEMA holdfast")
     connection.execute("SET LOCAL search_path = holdfast, public")
@@ -215,15 +213,15 @@ def _make_roles(connection: Connection) -> None:
                         sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(role))
                     )
             except (errors.DuplicateObject, errors.UniqueViolation):
-                # Another database of this server was set up at the same moment.
+                # Roles belong to the whole server: another database was initialised at the same
+                # time.
                 pass
     _join_roles(connection)
 
 
 def _join_roles(connection: Connection) -> None:
-    """Lets the login act as the roles. A superuser may anyway."""
-    # From 16 on, whoever creates a role is a member that may manage it, but not yet one that may
-    # act as it.
+    """Make the login a member of both roles. A superuser needs no membership."""
+    # Since Postgres 16 the creator of a role may grant it, but needs the SET option to assume it.
     acting = "SET" if connection.info.server_version >= 16_00_00 else "MEMBER"
     for role in (APP, WORKER):
         ((member,),) = connection.execute(
@@ -234,8 +232,8 @@ def _join_roles(connection: Connection) -> None:
 
 
 def _use_extension(connection: Connection) -> None:
-    """Turns the column of vectors into pgvector's type where that can be had. What is in it is
-    kept.
+    """Convert the vector column to pgvector's type if the extension is available. Keeps the
+    vectors.
     """
     now = state(connection)
     if now.extension is None:
@@ -243,7 +241,7 @@ def _use_extension(connection: Connection) -> None:
             with connection.transaction():
                 connection.execute("CREATE EXTENSION vector SCHEMA public")
         except psycopg.Error:
-            # Not installed on the server, or not allowed: `holdfast store status` says so.
+            # Not installed or not permitted; `holdfast store status` reports it.
             return
         now = state(connection)
     if now.vectors == "vector" or not _within_reach(connection, now.extension_schema):
@@ -257,8 +255,8 @@ def _use_extension(connection: Connection) -> None:
 
 
 def _within_reach(connection: Connection, schema: str) -> bool:
-    """Whether our roles can use what is in a schema, which an administrator may have chosen for the
-    extension.
+    """Whether our roles may use the schema in which an administrator installed the extension; tries
+    to grant it.
     """
     try:
         with connection.transaction():

@@ -1,6 +1,4 @@
-"""Statements in one transaction, which says first what it may see; our placeholders as the driver
-spells them.
-"""
+"""Statements inside one transaction that is limited to its scopes, with `?` placeholders."""
 
 from __future__ import annotations
 
@@ -22,20 +20,21 @@ from ..schema import Row, Rows
 
 APP = "holdfast_app"
 WORKER = "holdfast_worker"
-# Said each time: the login or the server may have other defaults.
+# Explicit, because the login or the server may have other defaults.
 WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
 READING = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"
-ROWS_TOGETHER = 5_000  # rows of one insert
-BYTES_TOGETHER = (
-    16_000_000  # of one insert, if it has several rows; a server takes at most a gigabyte
-)
+# Rows per INSERT.
+ROWS_TOGETHER = 5_000
+# Bytes per INSERT of several rows; the server accepts at most a gigabyte.
+BYTES_TOGETHER = 16_000_000
 CHANGED = "has other tables than when it was opened. Open it again."
-# The type of a value for which nothing else is registered.
+# The OID for which psycopg looks up a loader when the type has none of its own.
 UNKNOWN = 0
-# No scope's name has a control character.
+# Safe as a separator: scope names have no control characters.
 SEPARATOR = "\x1f"
 
 _INSERT = re.compile(r"INSERT INTO (?P<table>\w+) \((?P<columns>[\w, ]+)\) VALUES \([?, ]+\)")
+# Postgres text holds neither NUL nor lone surrogates.
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _NAMES = [f"c{number}" for number in range(64)]
 _TYPES: dict[str, dict[str, str]] = {}
@@ -45,8 +44,8 @@ Connection = psycopg.Connection[Row]
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a transaction may see: scopes by number, scopes by name (to find or make them), or all
-    there is.
+    """Scopes that a transaction may see: by number, by name (to find or create them), or all
+    (None).
     """
 
     numbers: tuple[int, ...] | None = ()
@@ -54,8 +53,8 @@ class Sight:
     search_path: str = "holdfast, public"
 
     def covers(self, other: Sight) -> bool:
-        """Whether whatever another one sees can be seen with this one, and no role is changed by
-        it.
+        """Whether a statement for the other sight may run with this one. Never if either sees all
+        scopes, because that needs another role.
         """
         return (
             self.numbers is not None
@@ -71,8 +70,8 @@ def opening(
     begin: str,
     milliseconds: int,
 ) -> bytes:
-    """The start of a transaction, with what it may see and how long a statement may take, in one
-    round trip.
+    """Return the start of a transaction: its scopes, role and statement timeout, in one round
+    trip.
     """
     return (
         f"{begin}; SET LOCAL ROLE {WORKER if sight.numbers is None else APP}; "
@@ -83,9 +82,9 @@ def opening(
 
 
 def seen(sight: Sight) -> bytes:
-    """The statements that say which scopes a transaction may see.
+    """Return the statements that set the scopes of a transaction.
 
-    They are SET LOCAL and not set_config: Citus passes those on to the machines that hold the rows.
+    SET LOCAL rather than set_config, because Citus propagates only the former to its workers.
     """
     numbers = ",".join(map(str, sight.numbers or ()))
     names = sql.Literal(SEPARATOR.join(sight.names)).as_bytes(None)
@@ -116,8 +115,8 @@ class PostgresStatements:
             if rows:
                 self._connection.cursor().executemany(translated(sql), rows)
             return
-        # As one JSON value: the driver would spend longer on each value than the server does on the
-        # row. COPY, which is quicker still, is not for tables with row-level security.
+        # Passed as one JSON value: converting each value in the driver takes longer than inserting
+        # the row. COPY would be faster but does not work with row-level security.
         statement = self._inserting(insert["table"], insert["columns"].split(", "))
         for start in range(0, len(rows), ROWS_TOGETHER):
             page = [
@@ -154,7 +153,7 @@ class PostgresStatements:
         ).encode()
 
     def widen(self, *, number: int | None = None, name: str | None = None) -> None:
-        """Lets this transaction see one more scope: by its name to look it up, by its number to use
+        """Add a scope to what this transaction may see: by name to look it up, by number to use
         it.
         """
         sight = self._sight
@@ -167,8 +166,8 @@ class PostgresStatements:
 
 
 class UnknownType(Loader):
-    """A value of a type that the tables did not have when the store was opened: its bytes would be
-    misread.
+    """Loader for a type that did not exist when the store was opened. Raises StoreError, because
+    its bytes would be misread.
     """
 
     format = Format.BINARY
@@ -182,7 +181,7 @@ def rows_of(
     statement: str,
     values: Sequence[Any],
 ) -> Rows:
-    """The rows of one SELECT inside an open transaction."""
+    """Return the rows of one SELECT inside an open transaction."""
     return connection.execute(translated(statement), findable(values), binary=True).fetchall()
 
 
@@ -192,7 +191,9 @@ def passing_over(
     column: str,
     seqs: Sequence[int],
 ) -> str:
-    """A statement that takes a JSON column for empty in the rows with these numbers."""
+    """Rewrite a statement so that it treats a JSON column as NULL in the rows with these
+    numbers.
+    """
     if not seqs:
         return statement
     listed = ",".join(map(str, seqs))
@@ -201,7 +202,9 @@ def passing_over(
 
 
 def findable(values: Sequence[Any]) -> Sequence[Any]:
-    """Values to look for. A text that no table can hold is looked for in vain, and not an error."""
+    """Replace characters that Postgres cannot store, so that a search for them finds nothing
+    instead of failing.
+    """
     return [_findable(value) for value in values]
 
 
@@ -213,10 +216,10 @@ def _findable(value: Any) -> Any:
 
 @lru_cache(maxsize=2048)
 def translated(statement: str) -> bytes:
-    """A statement with our placeholders as the driver spells them."""
+    """Return a statement with `?` translated to the driver's placeholders."""
     return statement.replace("%", "%%").replace("?", "%s").encode()
 
 
 def _hex(value: Any) -> str:
-    """Bytes as the server reads them from text."""
+    """Encode bytes as the text form that the server parses."""
     return "\\x" + bytes(value).hex()

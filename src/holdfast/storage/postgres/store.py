@@ -41,9 +41,9 @@ from .vacuum import scrub
 from .vector_table import PostgresVectors, passing
 from .vectors import teach_vectors
 
-# Where statements look into JSON: the alias, table and column.
+# Places where statements parse JSON: alias, table and column.
 READS_JSON = (("m", MEMORIES, "metadata"), ("m", MEMORIES, "tags"), ("e", EVENTS, "before"))
-# BM25, as SQLite's FTS5 has them
+# BM25 parameters, the same as in SQLite's FTS5.
 K1 = 1.2
 B = 0.75
 
@@ -60,10 +60,10 @@ class PostgresStore(SQLStore):
         replica: str = "",
         clock: Callable[[], Micros] = system_clock,
     ) -> None:
-        """Opens the database at `url`, and makes the tables when it has none.
+        """Open the database at `url`; creates the tables if there are none.
 
-        Reads go to `replica`, the URL of a streaming replica, as soon as it has what this process
-        wrote.
+        `replica` is the URL of a streaming replica. It serves reads once it has replayed what this
+        process wrote. Raises StoreError if the tables need a migration.
         """
         self._near = PostgresVectors(self)
         super().__init__(self._near)
@@ -71,7 +71,7 @@ class PostgresStore(SQLStore):
         self._clock = clock
         self._primary = Connections(url, self.location, configure=self._adapt)
         with explained(self.location):
-            # A server that is not there is told at once, by connect.
+            # `connect` fails immediately if the server does not exist.
             self._state = self._primary.again(self._look)
         if not self._state.version:
             self._state = schema.initialise(self._primary)
@@ -90,16 +90,16 @@ class PostgresStore(SQLStore):
 
     @property
     def state(self) -> schema.State:
-        """How the database stood when it was opened."""
+        """State of the database when it was opened."""
         return self._state
 
     @property
     def has_extension(self) -> bool:
-        """Whether vectors are compared by the server."""
+        """Whether the server compares vectors (pgvector)."""
         return self._state.vectors == "vector"
 
     def _adapt(self, connection: Connection) -> None:
-        """Teaches a connection pgvector's type, if the vectors have it."""
+        """Register pgvector's type on a connection, if the vector column uses it."""
         if self.has_extension:
             teach_vectors(connection, f"{self._state.extension_schema}.vector")
 
@@ -125,7 +125,7 @@ class PostgresStore(SQLStore):
 
     @contextmanager
     def reading(self, scopes: Sequence[Scope]) -> Iterator[None]:
-        # With their names, too: a scope that is not there yet is looked for again and again.
+        # Names are included because a scope that does not exist yet is looked up on every read.
         sight = self._sight(self.numbers(scopes), *map(str, scopes))
         with ExitStack() as stack:
             if self._replica is None and self._shared() is None:
@@ -138,7 +138,7 @@ class PostgresStore(SQLStore):
             yield
 
     def short_busy_timeout(self) -> AbstractContextManager[None]:
-        # What is noted on the way waits for nobody here but for who changes the same row.
+        # Nothing to shorten: on a server such a write waits only for writers of the same row.
         return nullcontext()
 
     @property
@@ -146,7 +146,7 @@ class PostgresStore(SQLStore):
         return self._primary.here
 
     def _shared(self) -> tuple[Sight, Connection] | None:
-        """The transaction that the reads of this thread share, while it is sound."""
+        """Return the transaction that reads of this thread share, unless it has failed."""
         shared: tuple[Sight, Connection] | None = getattr(self._here, "shared", None)
         return (
             shared
@@ -169,7 +169,7 @@ class PostgresStore(SQLStore):
                     another = (psycopg.OperationalError, psycopg.errors.InvalidTextRepresentation)
                     if not (lost(error) or isinstance(error, another)):
                         raise
-                    # Lost, timed out, or met damaged JSON: the statement gets a try of its own.
+                    # Connection lost, timeout or damaged JSON: retry the statement on its own.
             if self._replica is not None:
                 rows = self._replica.read(sight, sql, values)
                 if rows is not None:
@@ -182,9 +182,7 @@ class PostgresStore(SQLStore):
                 return self._primary.again(lambda: self._primary.read(sight, sound, values))
 
     def _passing_damage(self, sight: Sight, sql: str) -> str:
-        """A statement that failed at JSON which does not parse, such that it passes over the rows
-        that have it.
-        """
+        """Rewrite a statement that failed on damaged JSON so that it skips the damaged rows."""
         for alias, table, column in READS_JSON:
             if f"{alias}.{column}::json" in sql:
                 within = f"WHERE {column} IS NOT NULL AND scope = ANY (?)"
@@ -222,12 +220,10 @@ class PostgresStore(SQLStore):
 
     @contextmanager
     def _moment(self, sight: Sight) -> Iterator[Connection]:
-        """A transaction in which everything shows the moment of its first statement, however long
-        it takes.
-        """
+        """Begin a read-only transaction on one snapshot, without a statement timeout."""
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         with explained(self.location), self._primary.transaction(sight, begin=begin) as connection:
-            # The first read fixes the moment.
+            # The snapshot is taken by the first query.
             connection.execute("SET LOCAL statement_timeout = 0; SELECT 1")
             yield connection
 
@@ -238,8 +234,7 @@ class PostgresStore(SQLStore):
         )
 
     def _statements(self, connection: Connection, sight: Sight) -> PostgresStatements:
-        # Citus turns an insert of computed rows into COPY on other machines, which row-level
-        # security forbids.
+        # With Citus, INSERT … SELECT becomes COPY on the workers, which row-level security forbids.
         return PostgresStatements(connection, sight, one_by_one=self._state.citus)
 
     def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
@@ -275,8 +270,8 @@ class PostgresStore(SQLStore):
             try:
                 connection.execute("COMMIT")
             except psycopg.Error as error:
-                # Unless we ask, nobody knows whether the server got as far as committing before it
-                # was lost.
+                # The connection was lost during COMMIT, so only the server knows whether it
+                # succeeded.
                 if not lost(error) or self._primary.outcome(transaction, trace) != "committed":
                     raise
             if self._replica is not None:
@@ -289,7 +284,7 @@ class PostgresStore(SQLStore):
         sql: str,
         values: Sequence[Any],
     ) -> Rows:
-        """Runs one SELECT that searches an approximate index of a scope."""
+        """Run one SELECT that searches the approximate index of a scope."""
 
         def attempt() -> Rows:
             with self._primary.transaction(self._sight((number,)), begin=READING) as connection:
@@ -409,8 +404,9 @@ class PostgresStore(SQLStore):
 
 
 def _passing_words(where: Filter, numbers: Sequence[int]) -> Clause:
-    """What has to hold beside the words. Whether a memory is active is part of them, so usually
-    next to nothing.
+    """Return the condition on a posting besides its term.
+
+    Active memories have their own terms, so usually almost nothing is left to check.
     """
     if where.narrow:
         return passing(where, numbers, "p")

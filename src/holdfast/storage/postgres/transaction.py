@@ -1,4 +1,4 @@
-"""A transaction on a server: it takes its turn on each scope it uses, and sees no other."""
+"""A transaction on a server: locks every scope it uses and sees no other."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PostgresRows(JournalledRows):
             (number, seq, [marked(term, active=active) for term in set(terms)]),
         )
 
-    # Each scope counts its entries itself.
+    # `entries` is not needed: `totals` already counts the journal entries of each scope.
     def clear_index(self, number: int, entries: int) -> None:  # noqa: ARG002
         self.execute("DELETE FROM memory_terms WHERE scope = ?", (number,))
         self.execute("UPDATE totals SET drops = drops + 1 WHERE scope = ?", (number,))
@@ -81,8 +81,8 @@ class PostgresRows(JournalledRows):
         )
 
     def trace(self, sight: Sight) -> Trace | None:
-        """By what this transaction can be told from any other once it is committed; None if it left
-        no such thing.
+        """Return what identifies this transaction once it is committed; None if it wrote nothing of
+        that kind.
         """
         if not self._journalled and self._appended is None:
             return None
@@ -124,8 +124,7 @@ class PostgresRows(JournalledRows):
                 (scope.kind, scope.key, self.author.at),
             )
             if not made:
-                # What this transaction read of the scope so far, nothing, is no longer so: it has
-                # to begin again.
+                # This transaction has read the scope as missing, which is no longer true: retry it.
                 raise psycopg.errors.SerializationFailure(
                     f"another transaction made the scope '{scope}'"
                 )
@@ -148,14 +147,15 @@ class PostgresRows(JournalledRows):
         for (number,) in found:
             self._use(scope, number)
         if not found:
-            # And it stays so for this transaction, whoever makes it meanwhile.
+            # Cached, so that the scope stays missing for this transaction even if another one
+            # creates it.
             self._unfound.add(scope)
 
     def _use(self, scope: Scope, number: int) -> None:
-        """Takes the scope's turn: from here to the end no other transaction writes in it.
+        """Lock the scope for writing until the transaction ends.
 
-        So within a scope numbers rise in the order of commits, and whoever follows the journal
-        misses nothing.
+        Therefore numbers within a scope ascend in commit order, and a reader that follows the
+        journal misses nothing.
         """
         self._statements.widen(number=number)
         self._numbers[scope], self._names[number] = number, scope
@@ -165,9 +165,8 @@ class PostgresRows(JournalledRows):
 
 
 def take_turns(execute: Statements, numbers: Sequence[int]) -> int:
-    """Keeps all other writers out of these scopes until the transaction ends; says how many are
-    there.
-    """
+    """Lock these scopes against other writers until the transaction ends; return how many exist."""
+    # Locked in ascending order, so that two transactions cannot deadlock.
     ordered = (
         f"SELECT scope FROM totals WHERE scope IN ({marks(numbers)}) ORDER BY scope FOR NO "
         "KEY UPDATE"
@@ -176,5 +175,5 @@ def take_turns(execute: Statements, numbers: Sequence[int]) -> int:
 
 
 def marked(term: str, *, active: bool) -> str:
-    """A term as the postings hold it: behind a mark that says whether its memory is active."""
+    """Return a term as stored in the postings, with a prefix for active or inactive memories."""
     return ("~" if active else "_") + term

@@ -1,9 +1,9 @@
-"""What purged rows leave behind on a server, and how far a client can clean it up.
+"""Cleanup of what purged rows leave behind on a server, as far as a client can do it.
 
-VACUUM makes the space of removed rows free while everybody goes on working. It writes nothing over
-the bytes: that does VACUUM FULL, which locks whole tables that many owners share, so when that is
-done is the administrator's decision, as it is how long the server's log and its backups are kept.
-Whatever is not done here is said.
+VACUUM frees the space of removed rows while everybody keeps working, but does not overwrite the
+bytes. VACUUM FULL does, but it locks tables that many owners share, so the administrator decides
+when to run it. The same holds for the retention of the server's log and backups. The result lists
+everything that is not done here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TABLES = (
     "events",
 )
 _EVERY = ", ".join(f"holdfast.{table}" for table in TABLES)
-# As servers from 15 on say it, and as older ones do.
+# The wording since Postgres 15, and the older one.
 _REMAINING = re.compile(
     r"(\d+) (?:are dead but not yet removable|dead row versions cannot be removed yet)"
 )
@@ -55,9 +55,9 @@ LOG = ErasureTarget(
 
 
 def scrub(connection: Connection, wait: float) -> Places:
-    """Has the server free what removed rows took, and says what is left to others."""
+    """VACUUM the tables and return the state of each place, including those left to others."""
     said: list[str] = []
-    # It is gone when the handler ends.
+    # Formatted at once: the notice is no longer valid after the handler returns.
     connection.add_notice_handler(lambda notice: said.append(_told(notice)))
     connection.execute(f"SET lock_timeout = {max(1, int(wait * 1000))}".encode())
     try:
@@ -79,10 +79,9 @@ def _told(notice: errors.Diagnostic) -> str:
 
 
 def _dead_rows(said: list[str]) -> ErasureTarget:
-    """What became of the removed rows, by what the server said of it."""
-    if any(
-        notice.startswith("WARNING") for notice in said
-    ):  # so it refuses who does not own a table
+    """Derive the state of the removed rows from the server's notices."""
+    if any(notice.startswith("WARNING") for notice in said):
+        # The server skips a table that the login does not own with a warning, not an error.
         return ErasureTarget(
             "dead rows",
             "beyond",

@@ -1,4 +1,4 @@
-"""Vectors in a Postgres database, compared by pgvector where the server has it."""
+"""Vectors in a Postgres database, compared by pgvector if the server has it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .transaction import take_turns
 
 
 class VectorAccess(StoreAccess, Protocol):
-    """What the vectors of a server need besides."""
+    """Store access that server-side vectors need in addition."""
 
     @property
     def has_extension(self) -> bool:
-        """Whether vectors are compared by the server."""
+        """Whether the server compares vectors (pgvector)."""
 
     def read_by_index(
         self,
@@ -32,7 +32,7 @@ class VectorAccess(StoreAccess, Protocol):
         sql: str,
         values: Sequence[Any],
     ) -> Rows:
-        """Runs one SELECT that searches an approximate index of a scope."""
+        """Run one SELECT that searches the approximate index of a scope."""
 
 
 class PostgresVectors(SQLVectors):
@@ -125,7 +125,7 @@ class PostgresVectors(SQLVectors):
         beside, values = _passing_vectors(where, number)
         rows = self.store.read(
             (number,),
-            # NaN, the distance to a vector of zeros, counts as at a right angle.
+            # NaN is the distance to a zero vector; count it as orthogonal.
             "SELECT v.seq, coalesce(nullif(v.vector <=> ?, 'NaN'), 1.0) AS distance FROM vectors "
             "v "
             f"WHERE v.scope = ? AND v.model = ? AND {beside} ORDER BY distance, v.seq LIMIT ?",
@@ -145,8 +145,7 @@ class PostgresVectors(SQLVectors):
         near = f"v.vector::vector({len(vector)}) <=> ?"
         rows = self.store.read_by_index(
             number,
-            # Scope and model are written out: the planner must know that the index holds just
-            # those.
+            # Literals, not parameters: the planner must see that the partial index applies.
             f"SELECT v.seq, {near} AS distance FROM vectors v WHERE v.scope = {int(number)} "
             f"AND v.model = {int(model)} AND {beside} ORDER BY {near} LIMIT ?",
             (vector, *values, vector, limit),
@@ -192,8 +191,7 @@ class PostgresVectors(SQLVectors):
         numbers: Sequence[int],
         *rest: Any,
     ) -> None:
-        # Nobody else adds, drops or purges there meanwhile, and numbers rise in the order of
-        # commits.
+        # The lock keeps out other writers, so numbers ascend in commit order.
         take_turns(execute, numbers)
         super().insert(execute, numbers, *rest)
 
@@ -207,7 +205,7 @@ def passing(
     numbers: Sequence[int],
     alias: str,
 ) -> Clause:
-    """What makes a row of a table with scope and seq belong to a memory that passes a narrow
+    """Return the condition that a row with scope and seq belongs to a memory that passes a narrow
     filter.
     """
     condition, values = where_clause(where, numbers, POSTGRES)
@@ -218,7 +216,8 @@ def passing(
 def _passing_vectors(where: Filter, number: int) -> Clause:
     if where.narrow:
         return passing(where, (number,), "v")
-    # Few memories are put away or no longer valid, and indexes hold just those.
+    # Excluding is cheaper: few memories are inactive or invalid, and partial indexes hold exactly
+    # those.
     away = "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.status <> 'active'"
     if where.valid_at is None:
         return f"v.seq NOT IN ({away})", [number]

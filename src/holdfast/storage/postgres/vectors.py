@@ -1,8 +1,7 @@
-"""pgvector's type as numpy arrays, in its binary form: two bytes length, two unused, then
+"""pgvector's type as numpy arrays, in its binary format: two bytes length, two unused, then
 big-endian floats.
 
-The `pgvector` package does the same by way of objects of its own, which takes thirty times as long
-a vector.
+The `pgvector` package does the same through its own objects, thirty times slower per vector.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _HEADER = struct.Struct(">HH")
 
 
 class VectorLoader(Loader):
-    """A stored vector as an array."""
+    """Load a stored vector as an array."""
 
     format = Format.BINARY
 
@@ -32,7 +31,7 @@ class VectorLoader(Loader):
 
 
 class VectorDumper(Dumper):
-    """An array as a vector to store or compare with."""
+    """Dump an array as a vector, to store it or compare with it."""
 
     format = Format.BINARY
 
@@ -41,7 +40,7 @@ class VectorDumper(Dumper):
 
 
 def teach_vectors(connection: Connection, type_name: str) -> None:
-    """Lets a connection read and write the type, if the database has it."""
+    """Register the vector type on a connection, if the database has it."""
     info = TypeInfo.fetch(connection, type_name)
     if info is not None:
         connection.adapters.register_loader(info.oid, VectorLoader)

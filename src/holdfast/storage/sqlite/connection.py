@@ -1,5 +1,5 @@
-"""The file of an embedded store: made private, opened as far as it may be, refused when foreign;
-errors explained.
+"""The file of an SQLite store: created private, opened read-only if necessary, refused if it
+belongs to another program; and error translation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..damage import ADVICE, GarbledRow
 from ..schema import Row, Rows
 from ..schema_status import Status, jobs_by_status, rows_by_noun
 
-# "HLDF": tells our files from other SQLite files.
+# "HLDF": marks the file as ours among SQLite files.
 APPLICATION_ID = 0x484C4446
 BUSY_MILLISECONDS = 30_000
 
@@ -55,8 +55,8 @@ def rows_of(
     sql: str,
     values: Sequence[Any] = (),
 ) -> Rows:
-    """The rows of one statement. One with a text that is not UTF-8 comes as a GarbledRow, and stops
-    no others.
+    """Return the rows of one statement. A row with text that is not UTF-8 becomes a GarbledRow; the
+    other rows are not affected.
     """
     cursor = connection.execute(sql, values)
     try:
@@ -70,7 +70,7 @@ def each_row(
     sql: str,
     values: Sequence[Any] = (),
 ) -> Iterator[Row]:
-    """The same row by row, in constant memory."""
+    """Like `rows_of`, row by row in constant memory."""
     cursor = connection.cursor().execute(sql, values)
     done = 0
     while True:
@@ -82,8 +82,7 @@ def each_row(
             break
         done += 1
         yield row
-    # The cursor stays open until the end: as long as it is, the second reading sees the same
-    # moment.
+    # The open cursor keeps the read transaction, so the second read sees the same snapshot.
     yield from islice(_as_bytes(connection, cursor, sql, values), done, None)
 
 
@@ -93,8 +92,11 @@ def _as_bytes(
     sql: str,
     values: Sequence[Any],
 ) -> Iterator[Row]:
-    """Reads again what holds a text that is not UTF-8, every text as bytes."""
-    # What has changed something must not run twice.
+    """Run a SELECT again with every text as bytes, after one was not UTF-8.
+
+    Raises RowDamaged for a statement that writes.
+    """
+    # A statement that writes must not run twice.
     if not cursor.is_readonly:
         raise RowDamaged(
             "A row that was to be changed holds text that is not UTF-8. Nothing was changed. "
@@ -111,7 +113,7 @@ def _as_bytes(
 
 
 def _decoded(types: Sequence[str], values: Sequence[Any]) -> Row:
-    """A row out of the types and values of its columns, in which texts are bytes."""
+    """Build a row from column types and values in which texts are bytes."""
     decoded = list(values)
     garbled = []
     for place, type_ in enumerate(types):
@@ -123,10 +125,9 @@ def _decoded(types: Sequence[str], values: Sequence[Any]) -> Row:
 
 
 def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
-    """How the file at `path` stands, whatever version its tables have; NotFound when it is not
-    there.
+    """Return the status of the file at `path`, whatever the version of its tables.
 
-    Rows are counted in these scopes or, when none is named, in all.
+    Counts rows in these scopes, or in all if none is named. Raises NotFound if there is no file.
     """
     file = Path(path).expanduser().absolute()
     if not file.is_file():
@@ -159,21 +160,21 @@ def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
 
 
 def vector_extension() -> str:
-    """Where sqlite-vec is. Importing the package would say so too, and load numpy on the way."""
+    """Path of the sqlite-vec library. Found without importing the package, which would load
+    numpy.
+    """
     package = find_spec("sqlite_vec")
     assert package is not None and package.origin is not None
     return str(Path(package.origin).with_name("vec0"))
 
 
 def how_to_open(uri: str, *, private: bool) -> tuple[str, int]:
-    """The URI and the flags to open a file with: to write where that is allowed, otherwise only to
-    read.
-    """
+    """Return URI and flags to open a file: read-write if permitted, else read-only."""
     if private or os.access(uri, os.W_OK):
         return uri, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
     path = Path(uri)
-    # Where SQLite can neither find nor make its log, as on a read-only disk, the file is all there
-    # is.
+    # On a read-only disk without a log SQLite cannot create one, so it must treat the file as
+    # immutable.
     alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
     return path.as_uri() + (
         "?immutable=1" if alone else ""
@@ -181,8 +182,8 @@ def how_to_open(uri: str, *, private: bool) -> tuple[str, int]:
 
 
 def refuse_foreign_file(connection: apsw.Connection, location: str) -> None:
-    """StoreCorrupt for a file that is another program's."""
-    # Tables first: a store that another process makes at this moment gets both in one commit.
+    """Raise StoreCorrupt if the file belongs to another program."""
+    # Tables are read first: a process that is creating the store commits tables and id together.
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if tables and tables[0] and connection.pragma("application_id") != APPLICATION_ID:
         raise StoreCorrupt(
@@ -193,8 +194,10 @@ def refuse_foreign_file(connection: apsw.Connection, location: str) -> None:
 
 
 def use_log(connection: apsw.Connection) -> None:
-    """Turns the write-ahead log on. That needs the file alone: many who make a store at once take
-    turns.
+    """Switch to write-ahead logging.
+
+    The switch needs exclusive access and ignores the busy timeout, so processes that create a store
+    at the same time retry here.
     """
     connection.set_busy_timeout(0)
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
@@ -205,7 +208,7 @@ def use_log(connection: apsw.Connection) -> None:
         except apsw.BusyError:
             if time.monotonic() > deadline:
                 raise
-            # Few ever wait.
+            # Deferred import: waiting is rare.
             from random import uniform  # noqa: PLC0415
 
             time.sleep(uniform(0.001, 0.02))
@@ -213,7 +216,7 @@ def use_log(connection: apsw.Connection) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Creates the file for its owner only; a folder that is made on the way is private too."""
+    """Create the file readable only by its owner; missing folders become private too."""
     try:
         if not path.parent.is_dir():
             path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
@@ -282,7 +285,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str],
 
 @contextmanager
 def translated(location: str) -> Iterator[None]:
-    """Turns SQLite's errors into ours, with what to do next."""
+    """Turn SQLite errors into Holdfast errors with advice."""
     try:
         yield
     except apsw.ConnectionClosedError as error:
@@ -291,7 +294,8 @@ def translated(location: str) -> Iterator[None]:
         raise InvalidInput(
             "A text holds half a surrogate pair, which no database can keep. Remove it."
         ) from error
-    except UnicodeDecodeError as error:  # of a row that none of our own ways of reading has met
+    except UnicodeDecodeError as error:
+        # A read that does not go through `rows_of` or `each_row`.
         raise RowDamaged(
             f"{location} holds text that is not UTF-8 ({error.reason}). {ADVICE}."
         ) from error

@@ -1,6 +1,4 @@
-"""What statements on an SQLite file have in common: how words stand in its index, and how its
-counters grow.
-"""
+"""Shared parts of statements on an SQLite file: prefixes of full-text terms, and counters."""
 
 from __future__ import annotations
 
@@ -12,12 +10,14 @@ ADD_TO_META = (
 
 
 def scope_prefix(number: int, *, active: bool) -> str:
-    """What stands before each term of a memory in the full-text index."""
+    """Return the prefix of a memory's terms in the full-text index: its scope and whether it is
+    active.
+    """
     return f"{number}~" if active else f"{number}_"
 
 
 def quoted(term: str) -> str:
-    """A term as an FTS5 string, whatever is in it: nothing in a term may end the string and reach
-    other words.
+    """Quote a term as an FTS5 string. Escapes quotes, so that no term can end the string and match
+    other scopes.
     """
     return '"' + term.replace("\x00", " ").replace('"', '""') + '"'

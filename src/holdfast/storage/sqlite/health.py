@@ -1,6 +1,4 @@
-"""What `holdfast doctor` looks at in an SQLite file besides its rows: the file, its schema, its
-word index.
-"""
+"""Checks of `holdfast doctor` on an SQLite file: file integrity, schema, full-text index."""
 
 from __future__ import annotations
 
@@ -20,8 +18,8 @@ from .connection import each_row
 
 
 def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator[Finding]:
-    """Every finding; the checks of the file itself come first, and if they fail most others would
-    only repeat them.
+    """Yield every finding. The file is checked first: if it is damaged, most other checks would
+    only repeat that.
     """
     look = partial(each_row, connection)
     broken = list(_file(connection))
@@ -51,8 +49,7 @@ def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator
 def _file(connection: apsw.Connection) -> Iterator[Finding]:
     for (message,) in connection.execute("PRAGMA integrity_check(20)"):
         if message != "ok":
-            # Indexes, the full-text one among them, report their damage here, and they can be
-            # rebuilt.
+            # Indexes, including the full-text index, report damage here and can be rebuilt.
             yield Finding(
                 "file", message, repairable="memory_terms" in message or " index " in message
             )
@@ -113,8 +110,8 @@ def _totals(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def _words(connection: apsw.Connection) -> Iterator[Finding]:
-    """Compares the full-text index, word by word, with one built afresh from the memories."""
-    # A temporary file that SQLite removes by itself.
+    """Compare the full-text index term by term with one built from the memories."""
+    # An empty name means a temporary file, which SQLite deletes itself.
     fresh = apsw.Connection("")
     fresh.execute(
         "CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', tokenize = \"ascii "
@@ -143,7 +140,7 @@ def _words(connection: apsw.Connection) -> Iterator[Finding]:
 
 
 def prefixed_terms(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
-    """What the full-text index should hold, memory by memory."""
+    """Yield the expected terms of the full-text index for each memory."""
     for seq, scope, status, title, content, tags in each_row(
         connection, "SELECT seq, scope, status, title, content, tags FROM memories ORDER BY seq"
     ):
@@ -161,6 +158,8 @@ def _places(connection: apsw.Connection) -> Iterator[Finding]:
 
 def _gaps(connection: apsw.Connection) -> Iterator[Finding]:
     for (count,) in connection.execute(
+        # Entry numbers have no gaps, so the last number minus the purged entries is the expected
+        # count.
         "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) - count(*) "
         "- coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'erased_entries'), 0) "
         "FROM events"
@@ -180,8 +179,8 @@ def repair_sqlite(
     *,
     at: Micros,
 ) -> None:
-    """Mends damaged rows; rebuilds indexes, words, totals, links and marks; drops vectors that
-    cannot be used.
+    """Repair damaged rows, rebuild indexes, full-text index, totals, references and watermarks, and
+    drop unusable vectors.
     """
     _rebuild_indexes(connection)
     health.repair_rows(execute, unpack, at=at)

@@ -1,7 +1,8 @@
-"""The embedded store: one SQLite file through apsw, with FTS5 for words and sqlite-vec for vectors.
+"""The embedded store: one SQLite file through apsw, with FTS5 for full text and sqlite-vec for
+vectors.
 
-One connection writes, each thread reads through its own, WAL lets them overlap, and BEGIN IMMEDIATE
-with a busy time-out lines up the writers of many processes. Nothing is kept beside the file but
+One connection writes and each thread reads through its own; WAL lets them overlap. BEGIN IMMEDIATE
+with a busy timeout queues the writers of several processes. Besides the file there are only
 SQLite's own -wal and -shm, so a copy of the three is a copy of the memory.
 """
 
@@ -44,11 +45,11 @@ from .connection import (
 from .fts import quoted, scope_prefix
 from .vectors import SQLiteVectors
 
-# For who only notes something on the way.
+# Busy timeout of optional writes, such as use counts.
 MOMENT_MILLISECONDS = 250
 IN_MEMORY = ":memory:"
-# In this order: words of removed rows leave the index, then every page is written anew, then the
-# log is emptied.
+# Order matters: remove deleted terms from the index, then rewrite every page, then truncate the
+# log.
 SCRUBBING = {
     "full-text index": "INSERT INTO memory_terms (memory_terms) VALUES ('optimize')",
     "free pages": "VACUUM",
@@ -62,7 +63,7 @@ class SQLiteStore(SQLStore):
     dialect = SQLITE
 
     def __init__(self, path: str | Path, *, clock: Callable[[], Micros] = system_clock) -> None:
-        """Opens the file at `path`, making it (0600) and its folder (0700) when they are missing.
+        """Open the file at `path`; creates it (0600) and its folder (0700) if missing.
 
         `":memory:"` keeps everything in this process and writes nothing to disk.
         """
@@ -76,7 +77,7 @@ class SQLiteStore(SQLStore):
         self._writing = False
         self._connections: WeakSet[apsw.Connection] = WeakSet()
         self._private = self.location == IN_MEMORY
-        # In memory, all connections of this store share one database under a name nobody else has.
+        # Connections to an in-memory store share one database under a random name.
         self._uri = f"file:/{os.urandom(16).hex()}?vfs=memdb" if self._private else self.location
         if not self._private:
             self.location = self._uri = str(Path(path).expanduser().absolute())
@@ -98,16 +99,16 @@ class SQLiteStore(SQLStore):
         refuse_foreign_file(connection, self.location)
         if not connection.readonly("main"):
             use_log(connection)
-        # NORMAL: a killed process loses nothing; a power cut may lose the last commits but damages
-        # nothing.
+        # NORMAL: a killed process loses nothing. A power failure may lose the last commits but
+        # never damages the file.
         connection.execute(
             "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -32000"
         )
-        # One plan for one statement: otherwise SQLite plans most of them anew for every value that
-        # is bound to them.
+        # Query planner stability: otherwise SQLite plans most statements again for each bound
+        # value.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         if self._private:
-            # Or large sorts would go through a file.
+            # Large sorts must not spill to a file.
             connection.execute("PRAGMA temp_store = MEMORY")
         connection.enable_load_extension(True)
         connection.load_extension(vector_extension())
@@ -123,7 +124,7 @@ class SQLiteStore(SQLStore):
         self._in_transaction(self._take_steps)
 
     def _take_steps(self, connection: apsw.Connection) -> None:
-        # Asked again inside the transaction: another process may have migrated in between.
+        # Checked again inside the transaction: another process may have migrated meanwhile.
         for step in migrations_runner.pending(
             "sqlite", connection.pragma("user_version"), self.location
         ):
@@ -135,7 +136,7 @@ class SQLiteStore(SQLStore):
         self._check_open()
         if getattr(self._local, "pid", None) != os.getpid():
             self._local.connection = self._connect()
-            # A question reads every vector once, and memory for all of them is not had for nothing.
+            # A search reads every vector only once, so caching all of them would waste memory.
             self._local.connection.execute("PRAGMA cache_size = -2000")
             self._local.pid = os.getpid()
         connection: apsw.Connection = self._local.connection
@@ -145,7 +146,7 @@ class SQLiteStore(SQLStore):
         if self._closed:
             raise StoreClosed()
         if self._pid != os.getpid():
-            # After a fork the parent's connections must not be used, nor closed, by the child.
+            # After a fork the child must neither use nor close the parent's connections.
             self._inherited = [self._local, *self._connections]
             self._lock = threading.RLock()
             self._local = threading.local()
@@ -162,9 +163,8 @@ class SQLiteStore(SQLStore):
         with self._lock:
             self._closed = True
             for connection in list(self._connections):
-                with suppress(
-                    apsw.Error
-                ):  # a thread in the middle of a read ends it and closes by itself
+                with suppress(apsw.Error):
+                    # A thread in the middle of a read finishes it and closes its own connection.
                     connection.close()
 
     # Primitives
@@ -175,12 +175,12 @@ class SQLiteStore(SQLStore):
         sql: str,
         values: Sequence[Any] = (),
     ) -> Rows:
-        # Who may see what is in each statement; a file belongs to one person and knows no roles.
+        # Every statement filters by scope itself; a file has one owner and no roles.
         with translated(self.location):
             return rows_of(self._reader(), sql, values)
 
     def reading(self, scopes: Sequence[Scope]) -> AbstractContextManager[None]:  # noqa: ARG002
-        # A file is read as quickly without.
+        # Sharing a transaction would not make reads of a file faster.
         return nullcontext()
 
     def stream(
@@ -201,7 +201,7 @@ class SQLiteStore(SQLStore):
             self._check_open()
             connection = self._connect()
             try:
-                # The first read fixes the moment.
+                # The snapshot is taken by the first read.
                 connection.execute("BEGIN; SELECT count(*) FROM meta")
                 yield partial(
                     self.rows_through, lambda _, sql, values: each_row(connection, sql, values)
@@ -210,8 +210,8 @@ class SQLiteStore(SQLStore):
                 connection.close()
 
     def _copied(self) -> Callable[[str, Scope], Iterator[dict[str, Any]]]:
-        """In memory a reader would hold up the writers, so the moment is a copy: it is all in
-        memory anyway.
+        """Copy all rows as a snapshot. An open reader would block the writers of an in-memory
+        database.
         """
         with self._lock:
             copied = {
@@ -222,7 +222,8 @@ class SQLiteStore(SQLStore):
         return lambda noun, scope: iter(copied.get((noun, scope), ()))
 
     def _in_transaction(self, work: Callable[[apsw.Connection], T]) -> T:
-        # before the lock, which in a forked child may be held by a thread that is not there
+        # Checked before locking: in a forked child the lock may be held by a thread that does not
+        # exist there.
         self._check_open()
         with self._lock:
             self._check_open()
@@ -265,7 +266,7 @@ class SQLiteStore(SQLStore):
         return self._in_transaction(lambda connection: work(SQLiteStatements(connection)))
 
     def write(self, author: Author, work: Callable[[Transaction], T]) -> T:
-        # Who only asks need not wait for it.
+        # Deferred imports: a process that only reads does not need them.
         from ..transaction import SQLTransaction  # noqa: PLC0415
         from .transaction import SQLiteRows  # noqa: PLC0415
 
@@ -328,14 +329,15 @@ class SQLiteStore(SQLStore):
         return [scope_prefix(number, active=active) for number in numbers for active in states]
 
     def _beside_match(self, where: Filter, numbers: Sequence[int]) -> tuple[str, list[Any]]:
-        """What has to hold beside the words. Scope and status are part of the words, so usually
-        next to nothing.
+        """Return the condition on a row besides MATCH.
+
+        Scope and status are part of the terms, so usually almost nothing is left to check.
         """
         if where.narrow:
             condition, values = where_clause(where, numbers, SQLITE)
             if where.namespace:
-                # Found by its index, once. The plus keeps SQLite from looking for the words in each
-                # of them anew.
+                # Evaluated once through the namespace index. Unary plus keeps SQLite from running
+                # MATCH again for each row.
                 return f"+f.rowid IN (SELECT m.seq FROM memories m WHERE {condition})", values
             return (
                 f"f.rowid IN (SELECT m.seq FROM memories m WHERE m.seq = f.rowid AND {condition})",
@@ -376,19 +378,19 @@ class SQLiteStore(SQLStore):
     # Upkeep
 
     def check(self) -> Iterator[Finding]:
-        # A recall does without.
+        # Deferred import: a recall does not need it.
         from .health import check_sqlite  # noqa: PLC0415
 
         self._check_open()
-        # A connection of its own: FTS5 checks what it has cached, which may be older than the last
+        # A new connection, because FTS5 checks its cached state, which may be older than the last
         # write.
         with translated(self.location), closing(self._connect()) as connection:
-            # One moment for all checks, or a write in between would look like damage.
+            # One snapshot for all checks: a write in between would look like damage.
             connection.execute("BEGIN")
             yield from check_sqlite(connection, self.vector_index.unpack)
 
     def repair(self) -> None:
-        # As above.
+        # Deferred import: a recall does not need it.
         from .health import repair_sqlite  # noqa: PLC0415
 
         self._in_transaction(
@@ -397,7 +399,7 @@ class SQLiteStore(SQLStore):
             )
         )
         self.damages.clear()
-        # Vectors may have been dropped without a word in the journal.
+        # Dropped vectors leave no journal entries, so the cache cannot notice them.
         self.vector_index.forget_cache()
 
     def tend(self) -> Names:
@@ -435,7 +437,7 @@ class SQLiteStore(SQLStore):
                 "space, then run "
                 "`holdfast purge --finish`.",
             )
-        # A checkpoint says whether it had to stop for a reader.
+        # The first column is 1 if a reader blocked the checkpoint.
         if rows and rows[0][0]:
             return ErasureTarget(
                 name,
@@ -446,9 +448,7 @@ class SQLiteStore(SQLStore):
 
 
 class InMemoryStore(SQLiteStore):
-    """A store that writes nothing to disk and ends with its process: the one for incognito
-    sessions.
-    """
+    """A store that writes nothing to disk and ends with its process; used for incognito mode."""
 
     supports_incognito = True
 

@@ -14,17 +14,17 @@ from .fts import ADD_TO_META, scope_prefix
 
 
 class SQLiteRows(JournalledRows):
-    """The rows of a transaction on the writing connection."""
+    """The rows of a transaction on the write connection."""
 
     dialect = SQLITE
 
     def new_seqs(self, count: int) -> Sequence[int]:
-        # The transaction holds the lock of the file, so the next numbers are ours.
+        # Safe: the transaction holds the write lock of the file.
         rows = self.execute("SELECT seq FROM sqlite_sequence WHERE name = 'memories'")
         first = rows[0][0] + 1 if rows else 1
         return range(first, first + count)
 
-    # See checkup.
+    # `entries` is not needed: the health check derives the count from `sqlite_sequence`.
     def add_totals(
         self,
         number: int,

@@ -60,7 +60,8 @@ class SQLiteVectors(SQLVectors):
         )
         execute(ADD_TO_META, ("vector_drops", "1"))
 
-    # The file's ends are quicker to read.
+    # Maxima over the whole file, which are faster to read than those of one scope and still change
+    # with it.
     def newest(self, read: Read, scope: int) -> tuple[Any, ...]:  # noqa: ARG002
         ((event, vector, drops),) = read(
             "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) "
@@ -112,11 +113,11 @@ class SQLiteVectors(SQLVectors):
         vector: Vector,
         limit: int,
     ) -> Rows | None:
-        """The nearest without a look at the memories of all the others; None when too many of the
-        nearest may not show.
+        """Return the nearest vectors without joining all memories; None if too many of them fail
+        the filter.
 
         Nearly all memories of a scope are active and valid, and reading them takes longer than
-        comparing.
+        comparing vectors.
         """
         more = 2 * limit
         rows = self.store.read(
