@@ -1,4 +1,4 @@
-"""An embedder for tests that is honest about words: texts that share words are similar."""
+"""A fake embedder for tests: texts that share words are similar."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ..errors import EmbedderError
 from .embeddings.checks import checked
 
-# Scripts without spaces count character by character, so that shared characters mean similarity
-# there too.
+# In scripts without spaces each character counts as a word, so that shared characters mean
+# similarity.
 _WORD = re.compile(r"[^\W぀-ヿ一-鿿]+|[぀-ヿ一-鿿]")
 
 Fault = Literal["down", "slow", "wrong-sized", "nan"]
@@ -24,8 +24,7 @@ Fault = Literal["down", "slow", "wrong-sized", "nan"]
 class FakeEmbedder:
     """Hashed bag of words: deterministic on every machine, no model, no network.
 
-    Set `fault` to make it fail the way a real one does; `calls` counts the requests, failed ones
-    too.
+    Set `fault` to make it fail like a real one; `calls` counts the requests, including failed ones.
 
     >>> fake = FakeEmbedder()
     >>> texts = ["Ann likes tea", "tea for Ann", "rain tomorrow"]
@@ -41,7 +40,7 @@ class FakeEmbedder:
         identity: str = "fake:bag-of-words",
         fault: Fault | None = None,
     ) -> None:
-        """A working fake, unless `fault` says otherwise."""
+        """Create a fake that works, unless `fault` is set."""
         self.identity = identity
         self.quick = True
         self.dimensions = dimensions
@@ -49,7 +48,7 @@ class FakeEmbedder:
         self.calls = 0
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text; a text without words is a row of zeros."""
+        """Return one row per text; a text without words gets a zero vector."""
         self.calls += 1
         width = self._width()
         rows = np.zeros((len(texts), width), dtype=np.float32)
@@ -67,7 +66,7 @@ class FakeEmbedder:
         )
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The same vector as the document `text` has."""
+        """Return the same vector as for the document `text`."""
         return self.embed_documents([text]).ravel()
 
     def _width(self) -> int:
@@ -84,6 +83,7 @@ class FakeEmbedder:
 
 @lru_cache(maxsize=10_000)
 def _place(word: str) -> tuple[int, int]:
-    # The sign makes words that collide cancel as often as they add, so strangers stay near zero.
+    # Signed hashing: colliding words cancel as often as they add, so unrelated texts stay near
+    # zero.
     digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest[:4], "big"), 1 if digest[4] & 1 else -1

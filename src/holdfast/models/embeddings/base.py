@@ -1,4 +1,4 @@
-"""Embedders: what they promise, and which one a spec names."""
+"""Embedder protocol, and the registry that maps a spec to an embedder."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ _LOCAL = {"local:potion-base-8M": "static", "local:arctic-embed-s": "arctic"}
 class Embedder(Protocol):
     """Turns texts into vectors whose dot product is their similarity.
 
-    Safe to call from several threads. Every failure is an EmbedderError; a vector of another length
-    than `dimensions` is a DimensionMismatchError. The same text gets the same vector from a local
-    embedder.
+    Thread-safe. Every failure raises EmbedderError; a vector of unexpected length raises
+    DimensionMismatchError. A local embedder is deterministic.
     """
 
     @property
     def identity(self) -> str:
-        """Names the model that made a vector: `provider:model`, plus `:` and eight hex digits of
-        the sha256 of the base URL where that is not the provider's own. Vectors of two identities
-        never compare."""
+        """Identity of the model: `provider:model`, plus `:` and eight hex digits of the sha256 of
+        the base URL if that is not the provider's own. Vectors of different identities are never
+        compared.
+        """
 
     @property
     def dimensions(self) -> int | None:
-        """The length of every vector; None for a remote model that has not answered yet."""
+        """Length of every vector; None for a remote model that has not answered yet."""
 
     @property
     def quick(self) -> bool:
-        """Whether it does thousands of texts a second, so that a recall may wait for it."""
+        """Whether it embeds thousands of texts a second, so that a recall may wait for it."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text, in order, each of length one; a text without words is a row of zeros.
+        """Return one unit vector per text, in order; a text without words gets a zero vector.
 
-        Texts over the model's limit are cut, never refused.
+        Texts over the model's limit are truncated, never rejected.
         """
 
     def embed_query(self, text: str) -> Vector:
-        """The vector to compare with document vectors when looking for what answers `text`."""
+        """Return the query vector of `text`, to compare with document vectors."""
 
 
 def embedder_for(
@@ -60,17 +60,17 @@ def embedder_for(
     base_url: str | None = None,
     api_key_env: str | None = None,
 ) -> Embedder | None:
-    """The embedder that `spec` names, None for 'none'. Nothing is loaded or sent before its first
-    use.
+    """Return the embedder that `spec` names; None for 'none'. Nothing is loaded or sent before
+    first use.
 
-    The identity of a local embedder is a spec too, so a store can bring back the model that made
-    its vectors.
+    The identity of a local embedder is a valid spec, so a store can find the model that made its
+    vectors.
     """
     match _LOCAL.get(spec, spec):
         case "none":
             return None
         case "static":
-            # Numpy loads on first use.
+            # Deferred imports: numpy loads on first use.
             from .static import StaticEmbedder  # noqa: PLC0415
 
             return StaticEmbedder()

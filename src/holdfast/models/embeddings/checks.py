@@ -1,4 +1,4 @@
-"""What every embedder does to texts on the way in and to vectors on the way out."""
+"""Checks that all embedders share: texts on input, vectors on output."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def checked(
     dimensions: int | None,
     identity: str,
 ) -> NDArray[np.float32]:
-    """`rows` as `count` × `dimensions` float32 of length one each; a row of zeros stays zeros.
+    """Return `rows` as `count` × `dimensions` unit vectors in float32; zero vectors stay zero.
 
-    Raises DimensionMismatchError when the rows have another length than promised, EmbedderError
-    when their number is wrong or a value is not finite. `dimensions` None accepts any length.
+    Raises DimensionMismatchError for rows of unexpected length, EmbedderError for a wrong number of
+    rows or a value that is not finite. `dimensions` None accepts any length.
     """
     try:
         matrix = np.asarray(rows, dtype=np.float32)
@@ -37,7 +37,7 @@ def checked(
 
 
 def blank(texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Which of the texts hold nothing but white space."""
+    """Return which texts are only white space."""
     return np.fromiter((not text.strip() for text in texts), dtype=np.bool_, count=len(texts))
 
 
@@ -56,8 +56,7 @@ def _check_width(
 
 
 def _normalised(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    # Dividing by the largest value first keeps the squares of huge and of tiny values inside
-    # float32.
+    # Dividing by the maximum first keeps the squares of huge and tiny values within float32.
     largest = np.abs(matrix).max(axis=1, keepdims=True)
     scaled: NDArray[np.float32] = np.divide(
         matrix, largest, out=np.zeros_like(matrix), where=largest > 0

@@ -1,4 +1,4 @@
-"""The files of a model pack, of which only as much is read as is asked for."""
+"""Files of a model pack, memory-mapped so that only the needed parts are read."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from .wordpiece import Lookup
 
-# Up to here it is quicker to look for each piece of a text in the vocabulary's file than to parse
-# the file.
+# Characters of a text up to which searching the vocabulary file for each piece is faster than
+# parsing it.
 FEW_CHARACTERS = 160
 
 
 class HalfFloats(NamedTuple):
-    """A float16 matrix of a safetensors file, mapped from disk."""
+    """A float16 matrix in a safetensors file, memory-mapped."""
 
     data: mmap.mmap
     offset: int
@@ -29,7 +29,7 @@ class HalfFloats(NamedTuple):
 
     @classmethod
     def open(cls, path: Path, name: str) -> HalfFloats:
-        """The matrix `name` of the file; ValueError when it is none of float16."""
+        """Open the matrix `name` of the file; raises ValueError if it is not float16."""
         with path.open("rb") as file:
             header_size = int.from_bytes(file.read(8), "little")
             entry = json.loads(file.read(header_size))[name]
@@ -40,13 +40,13 @@ class HalfFloats(NamedTuple):
         return cls(data, 8 + header_size + entry["data_offsets"][0], (rows, width))
 
     def row(self, number: int) -> tuple[float, ...]:
-        """One row of it."""
+        """Return one row."""
         width = self.shape[1]
         return struct.unpack_from(f"<{width}e", self.data, self.offset + 2 * width * number)
 
     def matrix(self) -> NDArray[np.float16]:
-        """All of it, still on disk."""
-        # Only who has many texts needs it.
+        """Return the whole matrix as a view of the mapped file."""
+        # Deferred import: a single query does without numpy.
         import numpy as np  # noqa: PLC0415
 
         rows, width = self.shape
@@ -56,14 +56,14 @@ class HalfFloats(NamedTuple):
 
 
 class Vocabulary:
-    """The pieces of words in a `tokenizer.json`, and their numbers."""
+    """Vocabulary of a `tokenizer.json`: word pieces and their numbers."""
 
     def __init__(self, path: Path) -> None:
         self._text = path.read_bytes()
         self._start = self._text.index(b'"vocab":{')
 
     def lookup(self, characters: int) -> Lookup:
-        """The quickest way to the numbers of the pieces of a text of this length."""
+        """Return the fastest lookup of piece numbers for a text of this length."""
         if characters <= FEW_CHARACTERS and "_numbers" not in vars(self):
             return self._find
         return self._numbers.get

@@ -1,4 +1,4 @@
-"""The better local embedder: arctic-embed-s on the CPU, in int8."""
+"""The better local embedder: arctic-embed-s on the CPU, quantised to int8."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
-# The model could read 512 tokens at twice the price; a memory says what it is about in half of
-# that.
+# The model accepts 512 tokens at twice the cost; the first half usually tells what a memory is
+# about.
 MAX_TOKENS = 256
-MAX_CHARACTERS = (
-    10_000  # more than MAX_TOKENS ever needs; spares the tokenizer the rest of a huge text
-)
-# Cores that one text may use.
+# More than MAX_TOKENS ever needs; spares the tokenizer the rest of a huge text.
+MAX_CHARACTERS = 10_000
+# Threads per text.
 THREADS = 2
 _LOADING = Lock()
 
 
 class OnnxEmbedder:
-    """snowflake-arctic-embed-s. Loaded once per process; about 15 ms a short text.
+    """snowflake-arctic-embed-s. Loaded once per process; about 15 ms per short text.
 
-    Texts run one by one: int8 scales are taken over a whole batch, so in a batch a text's vector
-    would depend on its neighbours, and on a CPU batching wins almost no time.
+    Texts run one by one: int8 scales are computed over a whole batch, so a text's vector would
+    depend on its neighbours, and on a CPU batching saves almost no time.
     """
 
     identity = "local:arctic-embed-s"
@@ -42,7 +41,7 @@ class OnnxEmbedder:
     dimensions = 384
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text; a blank text is a row of zeros."""
+        """Return one row per text; a blank text gets a zero vector."""
         # A recall constructs this embedder to learn its identity and often embeds nothing with
         # it. Importing numpy took half of such a recall (1.6 s of 15 runs on a busy machine
         # against 0.4 s without it and without the full parser), so it waits for the first text.
@@ -62,7 +61,7 @@ class OnnxEmbedder:
         )
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector of `text` as a question; it differs from that of the document `text`."""
+        """Return the query vector of `text`; it differs from its document vector."""
         return self.embed_documents([QUERY_PREFIX + text if text.strip() else ""]).ravel()
 
     def _embed(self, text: str) -> NDArray[np.float32]:
@@ -90,16 +89,16 @@ def _load() -> tuple[Tokenizer, InferenceSession]:
 
 @cache
 def _load_once() -> tuple[Tokenizer, InferenceSession]:
-    # Before the import, which reads it.
+    # Must be set before the import, which reads it.
     disable_vendor_telemetry()
-    # Heavy; waits for the first text.
+    # Deferred imports: slow, and not needed before the first text.
     from onnxruntime import InferenceSession, SessionOptions  # noqa: PLC0415
     from tokenizers import Tokenizer  # noqa: PLC0415
 
     folder = packs.find(packs.ARCTIC)
     options = SessionOptions()
     options.intra_op_num_threads = THREADS
-    # A memory is a guest in someone's process: between texts its threads sleep, they do not spin.
+    # Threads must sleep between texts instead of spinning, because this runs inside other programs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

@@ -1,4 +1,4 @@
-"""The model files that ship with Holdfast, and whether they arrived whole."""
+"""Model files that ship with Holdfast, and their integrity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REINSTALL = "Install Holdfast again the way it was installed, or choose another
 
 
 def find(name: str) -> Path:
-    """The folder of pack `name` with every file in place; EmbedderError says what is missing."""
+    """Return the folder of pack `name`; raises EmbedderError if a file is missing."""
     folder = FOLDER / name
     for file in checksums(folder):
         if not (folder / file).is_file():
@@ -24,10 +24,10 @@ def find(name: str) -> Path:
 
 
 def verify(name: str) -> None:
-    """Return if every file of pack `name` has the bytes it shipped with; raise EmbedderError if
+    """Check that every file of pack `name` has its original content; raises EmbedderError if
     not.
     """
-    # Only who checks the files needs it.
+    # Deferred import: only this check needs it.
     from hashlib import file_digest  # noqa: PLC0415
 
     folder = find(name)
@@ -39,7 +39,7 @@ def verify(name: str) -> None:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """File name -> sha256, as the pack's CHECKSUMS file lists them."""
+    """Return the sha256 of each file, as listed in the pack's CHECKSUMS file."""
     try:
         lines = (folder / "CHECKSUMS").read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Providers of remote embedding models: their addresses and the variables of their keys."""
+"""Providers of remote embedding models: URLs and the environment variables of their keys."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Provider(NamedTuple):
-    """Where a provider lives and which variable holds its key."""
+    """Base URL of a provider and the variable with its key."""
 
     base_url: str
     key_env: str = ""

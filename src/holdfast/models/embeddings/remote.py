@@ -21,11 +21,12 @@ from .providers import PROVIDERS, Provider
 if TYPE_CHECKING:
     from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings
 
-# 6,000 characters stay under 8,192 tokens in any script, and 32 such texts under the 300,000 of a
-# request.
+# 6,000 characters stay below 8,192 tokens in any script, and 32 such texts below the request limit
+# of 300,000 tokens.
 MAX_CHARACTERS = 6_000
 BATCH = 32
-# Vertex names versions so too, but with a zero in front: textembedding-gecko@003.
+# Suffix with the vector length. Vertex uses @ for versions, but those start with a zero:
+# textembedding-gecko@003.
 _SHORTENED = re.compile(r"(?P<model>.+)@(?P<numbers>[1-9]\d{0,4})")
 
 _HINT = (
@@ -36,11 +37,10 @@ _HINT = (
 
 
 class RemoteEmbedder:
-    """A model behind OpenAI's, Google's or Ollama's API, or behind any OpenAI-compatible
-    `base_url`.
+    """A model behind the API of OpenAI, Google or Ollama, or any OpenAI-compatible `base_url`.
 
     A model such as `text-embedding-3-large@256` is asked for vectors of that length; longer ones
-    are cut to it. Nothing is sent before the first text. Keys are read once, from `environ`, and
+    are truncated. Nothing is sent before the first text. Keys are read once, from `environ`, and
     never shown.
     """
 
@@ -55,8 +55,10 @@ class RemoteEmbedder:
         timeout: float = 30.0,
         retries: int = 2,
     ) -> None:
-        """Raises EmbedderError without a key, MissingExtra without the package, InvalidInput for no
-        URL.
+        """Prepare the client without sending anything.
+
+        Raises EmbedderError without a key, MissingExtra without the package, InvalidInput for an
+        unknown provider without a URL.
         """
         _need_package("pydantic_ai")
         shortened = _SHORTENED.fullmatch(model)
@@ -74,11 +76,11 @@ class RemoteEmbedder:
         self._wanted = self.dimensions
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text; blank texts are rows of zeros and are not sent."""
+        """Return one row per text; blank texts get zero vectors and are not sent."""
         return self._embed(texts, "document")
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """The vector of `text` as a question."""
+        """Return the query vector of `text`."""
         return self._embed([text], "query").ravel()
 
     def _embed(
@@ -91,9 +93,8 @@ class RemoteEmbedder:
             if not skip
         ]
         rows = [self._ask(wanted[at : at + BATCH], kind) for at in range(0, len(wanted), BATCH)]
-        if (
-            len(texts) and self.dimensions is None
-        ):  # only blank ones so far: how long is a row of zeros?
+        if len(texts) and self.dimensions is None:
+            # Only blank texts so far: one request is needed to learn the length of a zero vector.
             self._ask(["dimensions"], "document")
         matrix = np.zeros((len(texts), self.dimensions or 0), dtype=np.float32)
         if rows:
@@ -103,7 +104,7 @@ class RemoteEmbedder:
     def _ask(self, texts: list[str], kind: Literal["query", "document"]) -> NDArray[np.float32]:
         try:
             model = self._model
-            # The client has its own time-out and retries; this is for one that never ends.
+            # The client has its own timeout and retries; this one stops a request that never ends.
             patience = (self._timeout + 10) * (self._retries + 1)
             wanted: EmbeddingSettings = {"dimensions": self._wanted} if self._wanted else {}
             answer = wait_for(
@@ -111,9 +112,8 @@ class RemoteEmbedder:
             )
         except MissingExtra:
             raise
-        except (
-            Exception
-        ) as error:  # HTTP, JSON, SDK and settings errors of three libraries share no base
+        except Exception as error:
+            # The errors of the HTTP, JSON and SDK libraries have no common base class.
             raise EmbedderError(f"{self.identity} failed: {self._without_key(error)}") from error
         embeddings = [row[: self._wanted] for row in answer.embeddings]
         rows = checked(
@@ -134,7 +134,7 @@ class RemoteEmbedder:
 
     def _openai(self) -> EmbeddingModel:
         _need_package("openai")
-        # Optional extra.
+        # Deferred imports of an optional extra.
         from openai import AsyncOpenAI  # noqa: PLC0415
         from pydantic_ai.embeddings.openai import OpenAIEmbeddingModel  # noqa: PLC0415
         from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
@@ -149,7 +149,7 @@ class RemoteEmbedder:
 
     def _google(self) -> EmbeddingModel:
         _need_package("google.genai")
-        # Optional extra.
+        # Deferred imports of an optional extra.
         from google.genai import Client  # noqa: PLC0415
         from google.genai.types import HttpOptions, HttpRetryOptions  # noqa: PLC0415
         from pydantic_ai.embeddings.google import GoogleEmbeddingModel  # noqa: PLC0415
@@ -196,7 +196,7 @@ def _api_key(
     api_key_env: str | None,
 ) -> str:
     if custom and not api_key_env:
-        # clients insist on a key; a known provider's own is not for strangers
+        # Clients require a key, and a known provider's key must not be sent to another server.
         return "custom-provider"
     variable = api_key_env or _known(provider).key_env
     if not variable:

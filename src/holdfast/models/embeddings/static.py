@@ -1,7 +1,8 @@
-"""The fast local embedder: a text is the mean of its token vectors. Thousands a second.
+"""The fast local embedder: the vector of a text is the mean of its token vectors. Thousands of
+texts a second.
 
-One question is embedded without numpy and tokenizers, which take longer to load than it takes to
-answer.
+A single query is embedded without numpy and tokenizers, which take longer to import than to answer
+it.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 T = TypeVar("T")
-# About 2,000 tokens: the mean of more than that says little about any of it, and a huge paste stays
-# cheap.
+# About 2,000 tokens: the mean of more says little about any of it, and a huge paste stays cheap.
 MAX_CHARACTERS = 10_000
+# Loading the same file in two threads would cost time and memory twice.
 _LOADING = Lock()
 
 
 class StaticEmbedder:
-    """potion-base-8M. The files are mapped once per process, however many embedders there are."""
+    """potion-base-8M. The files are mapped once per process and shared by all embedders."""
 
     identity = "local:potion-base-8M"
     quick = True
     dimensions = 256
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One row per text; a text without a known word is a row of zeros."""
-        # Numpy waits for texts to embed.
+        """Return one row per text; a text without a known word gets a zero vector."""
+        # Deferred import: a single query does without numpy.
         from .checks import checked  # noqa: PLC0415
 
         return checked(
@@ -51,16 +52,18 @@ class StaticEmbedder:
         )
 
     def embed_query(self, text: str) -> array[float]:
-        """The same vector as the document `text` has, but for rounding."""
+        """Return the same vector as for the document `text`, apart from rounding."""
         asked = legible(text, MAX_CHARACTERS)
         table = _once(_table)
         rows = [table.row(piece) for piece in pieces(asked, _once(_vocabulary).lookup(len(asked)))]
-        # The sum points where the mean does.
+        # The sum has the direction of the mean.
         return unit(map(sum, zip(*rows, strict=True)) if rows else [0.0] * self.dimensions)
 
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """One row per word, not normalised: a longer vector is a rarer, weightier word."""
-        # As above.
+        """Return one row per word, not normalised: rare words have longer vectors and so more
+        weight.
+        """
+        # Deferred import: a single query does without numpy.
         import numpy as np  # noqa: PLC0415
 
         table, (tokenizer, unknown) = _once(_table).matrix(), _once(_tokenizer)
@@ -76,8 +79,7 @@ class StaticEmbedder:
 
 
 def _token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
-    # The fast variant leaves out character offsets, which nobody here reads; older tokenizers lack
-    # it.
+    # The fast variant skips character offsets, which are not used here; older versions lack it.
     encode = getattr(tokenizer, "encode_batch_fast", tokenizer.encode_batch)
     encodings = encode([legible(text, MAX_CHARACTERS) for text in texts], add_special_tokens=False)
     return [encoding.ids for encoding in encodings]
@@ -94,7 +96,8 @@ def _loaded(load: Callable[[Path], Any]) -> Any:
     folder = packs.find(packs.POTION)
     try:
         return load(folder)
-    except Exception as error:  # tokenizers raises bare Exception for a damaged file
+    except Exception as error:
+        # tokenizers raises bare Exception for a damaged file.
         raise EmbedderError(
             f"The model pack {packs.POTION!r} cannot be read ({error}). Run `holdfast doctor`."
         ) from error
@@ -109,7 +112,7 @@ def _vocabulary(folder: Path) -> Vocabulary:
 
 
 def _tokenizer(folder: Path) -> tuple[Tokenizer, int | None]:
-    # As above.
+    # Deferred import: a single query does without it.
     from tokenizers import Tokenizer  # noqa: PLC0415
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

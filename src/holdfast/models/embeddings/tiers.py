@@ -1,6 +1,6 @@
-"""The embedding models in use, quickest first and best last, each loaded when it is first needed.
+"""The configured embedding models, fastest first and best last, each loaded on first use.
 
-A model that cannot be loaded or fails is noted and left alone for a while; memory goes on without
+A model that cannot be loaded or fails is recorded and not used for a while; memory works without
 it.
 """
 
@@ -13,13 +13,12 @@ from ...floats import Vector
 from ...types import Clock, Micros, system_clock
 from .base import Embedder, embedder_for
 
-REST_AFTER_FAILURE: Micros = (
-    30_000_000  # long enough not to slow each recall, short enough to notice a restart
-)
+# Long enough not to slow down every recall, short enough to notice a restart of the server.
+REST_AFTER_FAILURE: Micros = 30_000_000
 
 
 class Tiers:
-    """Named embedders, tried when asked. Nothing is loaded by making one."""
+    """Embedders by spec. Creating this object loads none of them."""
 
     def __init__(
         self,
@@ -42,13 +41,13 @@ class Tiers:
 
     @classmethod
     def of(cls, *embedders: Embedder, clock: Clock = system_clock) -> Tiers:
-        """Tiers of embedders that exist already."""
+        """Build tiers from existing embedders."""
         tiers = cls([embedder.identity for embedder in embedders], environ={}, clock=clock)
         tiers._embedders = {embedder.identity: embedder for embedder in embedders}
         return tiers
 
     def __iter__(self) -> Iterator[Embedder]:
-        """The embedders that can be had, quickest first."""
+        """Iterate over the available embedders, fastest first."""
         for spec in self._specs:
             embedder = self._load(spec)
             if embedder is not None:
@@ -56,7 +55,7 @@ class Tiers:
 
     def _load(self, spec: str) -> Embedder | None:
         if spec not in self._embedders:
-            # A custom URL belongs to the remote model, not to the packs beside it.
+            # A custom URL applies to the remote model, not to the bundled ones.
             remote = ":" in spec and not spec.startswith("local:")
             options = (
                 {"base_url": self._base_url or None, "api_key_env": self._key_env or None}
@@ -76,22 +75,22 @@ class Tiers:
         return self._embedders[spec]
 
     def loaded(self) -> list[Embedder]:
-        """The embedders that were needed so far, quickest first."""
+        """Return the embedders that have been loaded so far, fastest first."""
         return [self._embedders[spec] for spec in self._specs if spec in self._embedders]
 
     def answered(self, identity: str) -> bool:
-        """Whether a model has been asked in this process and has answered."""
+        """Whether a model has been called in this process and has answered."""
         return identity in self._answered
 
     def usable(self, identity: str) -> Embedder | None:
-        """The embedder with this identity, unless it failed a moment ago."""
+        """Return the embedder with this identity; None while it rests after a failure."""
         embedder = next((embedder for embedder in self if embedder.identity == identity), None)
         if embedder is None or self._resting.get(identity, 0) > self._clock():
             return None
         return embedder
 
     def query(self, identity: str, text: str) -> Vector | None:
-        """The vector of a question, or None when the model cannot give one now."""
+        """Return the vector of a question; None if the model is not available now."""
         embedder = self.usable(identity)
         if embedder is None:
             return None
@@ -104,23 +103,23 @@ class Tiers:
         return vector
 
     def rest(self, identity: str, error: Exception) -> None:
-        """Notes a failure and leaves the model alone for a while."""
+        """Record a failure and do not use the model for a while."""
         self._resting[identity] = self._clock() + REST_AFTER_FAILURE
         self._note(identity, error)
 
     def wake(self, identity: str) -> None:
-        """Lets a model be asked at once, whatever it said the last time."""
+        """Allow the model to be used at once, whatever failed before."""
         self._resting.pop(identity, None)
         self.errors.pop(identity, None)
 
     def works(self, identity: str) -> None:
-        """Notes that the model works (again)."""
+        """Record that the model works (again)."""
         self._answered.add(identity)
         self._resting.pop(identity, None)
         self.errors.pop(identity, None)
 
     def _note(self, name: str, error: Exception) -> None:
-        # It loads much that is rarely needed.
+        # Importing logging is slow, and failures are rare.
         from logging import getLogger  # noqa: PLC0415
 
         if self.errors.get(name) != str(error):

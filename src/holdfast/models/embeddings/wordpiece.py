@@ -1,8 +1,8 @@
-"""BERT's way to cut a text into pieces of words, for one text at a time.
+"""BERT's word-piece tokenisation, for one text at a time.
 
-The library `tokenizers` does the same for thousands, and loading it takes longer than ten questions
-take here. The two agree on every text but for marks of rare scripts that are younger than the
-library's tables.
+The library `tokenizers` does the same for thousands of texts, but importing it takes longer than
+ten queries take here. Both agree on every text, except for marks of rare scripts that are newer
+than the library's tables.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 Lookup = Callable[[str], int | None]
-"""The number of a piece, or None where the vocabulary does not have it."""
+"""Returns the number of a piece, or None if the vocabulary lacks it."""
 
-# Characters: a longer one counts as unknown.
+# Characters; a longer word counts as unknown, as in BERT.
 LONGEST_WORD = 100
 _DROPPED = ("Cc", "Cf", "Cs", "Co")
-# Of ASCII.
+# ASCII punctuation and symbols, as BERT defines them.
 _PUNCTUATION = frozenset(
     map(chr, (*range(33, 48), *range(58, 65), *range(91, 97), *range(123, 127)))
 )
-# Scripts without spaces, in which every character is a word.
+# CJK ideographs: each one is a word of its own.
 _IDEOGRAPHS = (
     range(0x4E00, 0xA000),
     range(0x3400, 0x4DC0),
@@ -34,13 +34,12 @@ _IDEOGRAPHS = (
 
 
 def pieces(text: str, number: Lookup) -> list[int]:
-    """The numbers of the pieces of a text, in order, without words that are unknown."""
+    """Return the numbers of the pieces of a text, in order; unknown words are skipped."""
     return [piece for word in words(text) for piece in _pieces_of(word, number)]
 
 
 def words(text: str) -> Iterator[str]:
-    """The words of a text in small letters without accents, and its punctuation marks, each by
-    itself.
+    """Yield the words of a text, lower-cased and without accents, and each punctuation mark.
 
     >>> list(words("Ça va, Zoë?"))
     ['ca', 'va', ',', 'zoe', '?']
@@ -67,7 +66,7 @@ def _plain(text: str) -> str:
         spaced = "".join(
             character for character in apart if unicodedata.category(character) != "Mn"
         )
-    # One by one: what a letter becomes must not depend on where in a word it stands.
+    # Character by character, because `str.lower` of a whole word depends on context (Greek sigma).
     return "".join(character.lower() for character in spaced)
 
 
@@ -82,9 +81,7 @@ def _spaced(character: str) -> str:
 
 
 def _pieces_of(word: str, number: Lookup) -> list[int]:
-    """The longest known beginning, then the longest known one of the rest, and so on; nothing if
-    that fails.
-    """
+    """Split a word greedily into the longest known pieces; empty if that fails."""
     found: list[int] = []
     start = 0 if len(word) <= LONGEST_WORD else len(word) + 1
     while start < len(word):

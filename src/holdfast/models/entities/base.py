@@ -1,6 +1,4 @@
-"""Recognisers: what they find in a text, what they promise, and how findings that overlap are
-settled.
-"""
+"""Entity recognisers: their results, their protocol, and the resolution of overlaps."""
 
 from __future__ import annotations
 
@@ -16,14 +14,12 @@ EntityType = Literal[
 ]
 TYPES: tuple[EntityType, ...] = get_args(EntityType)
 NOWHERE = -1
-"""The place of something that its recogniser gave no place for."""
+"""Position of a match whose recogniser gave none."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityMatch:
-    """Something a text names: what it is called, what it is, and where (`raw` is
-    `text[start:end]`).
-    """
+    """An entity in a text: name, type and position (`raw` is `text[start:end]`)."""
 
     name: str
     type: EntityType
@@ -34,25 +30,25 @@ class EntityMatch:
 
 
 class Recogniser(Protocol):
-    """Finds what a text names. Safe to call from several threads; any text is a legal one."""
+    """Finds entities in a text. Thread-safe; accepts any text."""
 
     @property
     def name(self) -> str:
-        """What it is called in logs."""
+        """Name used in logs."""
 
     def available(self) -> bool:
-        """Whether what it needs is there. It is not asked otherwise."""
+        """Whether its requirements are met. If not, it is not called."""
 
     def recognise(self, text: str) -> list[EntityMatch]:
-        """What it finds, in the order of the text. A failure of what it relies on is raised."""
+        """Return matches in text order. Errors of a model or library are raised."""
 
 
 def resolve(found: Iterable[EntityMatch], text: str = "") -> list[EntityMatch]:
-    """Findings that do not overlap, in the order of the text: the surest, then the longest, then
-    the first win.
+    """Return matches without overlaps, in text order. The most confident wins, then the longest,
+    then the first.
 
-    One without a place gets the first place of `text` where it stands; where there is none it comes
-    last, once.
+    A match without a position gets the first position of its words in `text`; if there is none, it
+    comes last, once.
     """
     placed = [one if one.start >= 0 else located(one, text) for one in found]
     kept: list[EntityMatch] = []
@@ -64,7 +60,7 @@ def resolve(found: Iterable[EntityMatch], text: str = "") -> list[EntityMatch]:
 
 
 def _fits(one: EntityMatch, kept: list[EntityMatch]) -> bool:
-    """Whether nothing in `kept`, which is in order and without overlaps, covers a part of `one`."""
+    """Whether `one` overlaps nothing in `kept`, which is sorted and without overlaps."""
     behind = bisect(kept, one.start, key=lambda other: other.start)
     before = kept[behind - 1] if behind else None
     after = kept[behind] if behind < len(kept) else None
@@ -72,8 +68,8 @@ def _fits(one: EntityMatch, kept: list[EntityMatch]) -> bool:
 
 
 def located(found: EntityMatch, text: str) -> EntityMatch:
-    """`found` at the first place where its words stand whole in `text`; itself where they do
-    not.
+    """Return `found` at the first position of its whole words in `text`; unchanged if there is
+    none.
     """
     for words in (found.raw, found.name):
         if words and (place := re.search(whole(words), text)):
@@ -87,9 +83,7 @@ def located(found: EntityMatch, text: str) -> EntityMatch:
 
 
 def whole(words: str) -> str:
-    """A pattern for `words` where no other letter touches them; in scripts without spaces any place
-    will do.
-    """
+    """Return a pattern for `words` between word boundaries; in scripts without spaces, anywhere."""
     before = "" if _touchable(words[0]) else r"(?<!\w)"
     after = "" if _touchable(words[-1]) else r"(?!\w)"
     return f"{before}{re.escape(words)}{after}"
@@ -97,16 +91,14 @@ def whole(words: str) -> str:
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, compiled on first use: those over many scripts take milliseconds, and most texts
+    """Compile a pattern on first use: patterns over many scripts take milliseconds, and most texts
     need few of them.
     """
     return re.compile(pattern)
 
 
 def _touchable(letter: str) -> bool:
-    """Whether a name may stand right beside another letter here, as in Thai, kana, Han and
-    Hangul.
-    """
+    """Whether a name may touch other letters here, as in Thai, kana, Han and Hangul."""
     unspaced = (
         "\u0e00" <= letter <= "\u0eff" or "\u2e80" <= letter <= "\ud7ff" or letter >= "\U00020000"
     )

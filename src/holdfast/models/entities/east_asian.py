@@ -1,4 +1,4 @@
-"""Names in Japanese, Chinese and Korean, told by what stands beside them.
+"""Names in Japanese, Chinese and Korean, recognised by the words next to them.
 
 Examples: 田中さん, 王先生, 株式会社, 김민수 씨.
 """
@@ -28,7 +28,7 @@ _JAPANESE_COMPANY = (
     rf"([{_HAN}{_KATAKANA}A-Za-z0-9&]{{2,20}})(?:株式会社|有限会社|合同会社)"
 )
 _JAPANESE_PLACE = rf"([{_HAN}]{{2,5}}|[{_KATAKANA}]{{2,10}})(?:に住|在住|出身|へ引っ越|に引っ越)"
-# Who is meant by these is not said.
+# Words that take an honorific but are not names.
 _NOBODY_JA = (
     "客|皆|神|王|奥|殿|娘|息子|母|父|兄|姉|弟|妹|祖父|祖母|子供|学生|看護師|隣|担当"
     "|何|誰|嬢|坊|旦那|新人|.*[屋者員]"
@@ -49,14 +49,15 @@ _KOREAN_PERSON = (
 _KOREAN_COMPANY = (
     r"(?:주식회사|\(주\)|㈜) ?([가-힣A-Za-z0-9]{2,20})|([가-힣A-Za-z0-9]{2,20}) ?주식회사(?! )"
 )
-# Joined to the noun before it.
+# Particles that are attached to the noun.
 _KOREAN_PARTICLE = "(?<=..)(?:에서|으로|[에은는을를의와과로])$"
 
 
 def east_asian_names(text: str) -> Iterator[EntityMatch]:
-    """The names that the words around them tell; without such words a name cannot be told from
-    other words.
+    """Yield names that the words around them identify; without such words a name looks like any
+    other word.
     """
+    # Cheap test first: below this code point there is neither kana nor Han nor Hangul.
     if not text or max(text) < "\u3040":
         return
     if compiled(_KANA).search(text):
@@ -91,7 +92,7 @@ def _japanese(text: str) -> Iterator[EntityMatch]:
 
 
 def _surname(run: str) -> str:
-    """The name at the end of a run that may begin with other words: 昨日田中 is 田中."""
+    """Return the name at the end of a run that may start with other words: 昨日田中 is 田中."""
     known = listed("surnames ja").sure
     for start in range(len(run)):
         if run[start:] in known:
@@ -120,7 +121,7 @@ def _chinese(text: str) -> Iterator[EntityMatch]:
 
 @cache
 def _chinese_people() -> tuple[str, str]:
-    """Patterns for who has an honorific, and for who is introduced."""
+    """Return patterns for names with an honorific, and for names that are introduced."""
     surname = "|".join(sorted(listed("surnames zh").sure, key=len, reverse=True))
     honoured = rf"((?:{surname})[{_HAN}]{{0,2}}?)(?:{_HONORIFICS})"
     introduced = rf"(?:[我他她名]叫|名字[是叫]|我是)((?:{surname})[{_HAN}]{{1,2}}?){_END}"
@@ -132,7 +133,7 @@ def _honoured(
     start: int,
     raw: str,
 ) -> EntityMatch:
-    """A person with an honorific, which is part of a name of one character: 张先生, 林さん."""
+    """Return a person with an honorific, which stays part of a one-character name: 张先生, 林さん."""
     return EntityMatch(
         name if len(name) > 1 else raw,
         "person",
@@ -149,7 +150,7 @@ def _found(
     type_: EntityType,
     sure: float,
 ) -> EntityMatch:
-    """The name in a group of a match, and all of the match as another spelling of it."""
+    """Return the name in a group of a match, with the whole match as another spelling."""
     return EntityMatch(
         match[group],
         type_,
@@ -165,7 +166,7 @@ def _named(
     type_: EntityType,
     sure: float,
 ) -> EntityMatch:
-    """The name in the first group of a match, whose other words only tell what it is."""
+    """Return the name in the first group of a match, without the words that identify it."""
     return EntityMatch(
         match[1],
         type_,

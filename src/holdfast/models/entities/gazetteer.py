@@ -1,5 +1,5 @@
-"""Lists of names and telling words, read on first use: `names.txt`, and the sections `entities` of
-the language files, whose entries are added to the list of the same name (`works_at`: "works at").
+"""Lists of names and indicator words, read on first use: `names.txt`, and the sections `entities`
+of the language files, whose entries extend the list of the same name (`works_at`: "works at").
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...languages import in_every_language
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The entries of one list, lower-cased; `unsure` ones are ordinary words too."""
+    """Entries of one list, lower-cased; `unsure` ones are also ordinary words."""
 
     sure: frozenset[str]
     unsure: frozenset[str]
@@ -24,13 +24,13 @@ class Listed:
 
 
 def entries(section: str) -> list[str]:
-    """The entries of a section as they are written."""
+    """Return the entries of a section as written."""
     return _sections().get(section, [])
 
 
 @cache
 def listed(section: str) -> Listed:
-    """The list of a section; empty if no file has it."""
+    """Return the list of a section; empty if no file has it."""
     keys = [key_of(entry) for entry in entries(section)]
     sure = frozenset(key for key in keys if not key.endswith("?"))
     unsure = frozenset(key[:-1] for key in keys if key.endswith("?"))
@@ -39,14 +39,12 @@ def listed(section: str) -> Listed:
 
 @cache
 def lengths(section: str) -> dict[str, tuple[int, ...]]:
-    """How many words the sure entries of a section have that begin with a word, the longest
-    first.
-    """
+    """Map the first word of each sure entry to the word counts of such entries, longest first."""
     found: dict[str, set[int]] = {}
     for entry in listed(section).sure:
         words = entry.split(" ")
         found.setdefault(words[0], set()).add(len(words))
-    # The longest entry that fits is the one that is meant.
+    # Longest first, because the longest entry that matches is the intended one.
     longest_first: dict[str, tuple[int, ...]] = {}
     for first, counts in found.items():
         longest_first[first] = tuple(sorted(counts, reverse=True))
@@ -55,16 +53,16 @@ def lengths(section: str) -> dict[str, tuple[int, ...]]:
 
 @cache
 def longest(section: str) -> int:
-    """How many words the longest entry of a section has."""
+    """Return the word count of the longest entry of a section."""
     return max(entry.count(" ") + 1 for entry in _sections()[section])
 
 
 def key_of(text: str) -> str:
-    """A name or word for comparison: lower-cased, Latin letters without accents, a plain
+    """Normalise a word for comparison: lower case, Latin letters without accents, plain
     apostrophe.
     """
     key = text.lower()
-    # Latin only: й without its breve is another letter.
+    # Only Latin: й without its breve is a different letter.
     if key.isascii() or key[0] >= "Ͱ":
         return key
     letters = unicodedata.normalize("NFD", key.replace("’", "'"))
@@ -88,7 +86,7 @@ def _sections() -> dict[str, list[str]]:
 def _entries(text: str) -> list[str]:
     entries = []
     for entry in text.split(","):
-        # Entries may be broken over lines.
+        # Entries may continue on the next line.
         plain = " ".join(entry.split())
         if plain:
             entries.append(plain)

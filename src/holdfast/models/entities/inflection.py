@@ -1,6 +1,4 @@
-"""The words of a text as names are looked for in them, and the basic forms of names that are
-inflected.
-"""
+"""Words of a text prepared for name recognition, and base forms of inflected names."""
 
 from __future__ import annotations
 
@@ -17,13 +15,14 @@ _MARKS = "\u0300-\u036f"
 _WORD = re.compile(
     rf"(?>(?:[^\W\d_]\.){{2,}})|[^\W\d_][\w{_MARKS}]*+(?>(?:['’-][^\W\d_][\w{_MARKS}]*+)*)"
 )
+# The trailing apostrophe covers names that end in s: `Ines'`.
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SENTENCE_END = re.compile(r"[.!?…:;\n\r\t\"“”„«»‹›(\[*•|/>—–]")
 
 
 class Word(NamedTuple):
-    """A word of a text; `first` where a sentence may begin with it, `near` where it goes on after
-    the word before.
+    """A word of a text. `first`: it may start a sentence; `near`: it directly follows the previous
+    word.
     """
 
     text: str
@@ -37,8 +36,8 @@ class Word(NamedTuple):
 
 
 def words_of(text: str) -> Iterator[Word]:
-    """The words of a text in order, freed of possessives and of French or Italian articles that are
-    joined to them.
+    """Yield the words of a text, without possessives and without French or Italian articles
+    attached to them.
     """
     end = 0
     before = ""
@@ -48,7 +47,7 @@ def words_of(text: str) -> Iterator[Word]:
         written = match.group()
         gap = text[end:start]
         first, near = (False, True) if gap == " " and end else _joined(gap, before)
-        # In `Tokyo's Times Square` the city's name ends.
+        # In `Tokyo's Times Square` the name of the city ends.
         near = near and not possessive
         end = match.end()
         before = written
@@ -73,7 +72,7 @@ def words_of(text: str) -> Iterator[Word]:
 
 
 def _joined(gap: str, before: str) -> tuple[bool, bool]:
-    """Whether a sentence may begin behind `gap`, and whether a name may go on behind it."""
+    """Return whether a sentence may start after `gap`, and whether a name may continue after it."""
     if not before:
         return True, False
     abbreviated = gap in (". ", ".") and (
@@ -84,8 +83,8 @@ def _joined(gap: str, before: str) -> tuple[bool, bool]:
 
 
 def _without_apostrophes(word: str) -> str:
-    """`Ines's` and `l'Italie` are Ines and Italie; a capital before the apostrophe is part of most
-    names.
+    """Strip possessives and elided articles: `Ines's` is Ines, `l'Italie` is Italie. A capital
+    before the apostrophe usually belongs to the name.
     """
     elision = _elision().match(word)
     if elision and (word[0].islower() or key_of(word[elision.end() :]) in listed("places").sure):
@@ -99,7 +98,7 @@ def canonical(
     *,
     genitive: bool,
 ) -> str:
-    """A single word in its basic form where the lists have that: `Иваном` is Иван, and in German
+    """Return the base form of a single word if the lists have it: `Иваном` is Иван, and in German
     `Annas` is Anna.
     """
     section = {
@@ -115,14 +114,16 @@ def canonical(
 
 @cache
 def _elision() -> re.Pattern[str]:
-    """Articles and pronouns that French and Italian join to the next word: `l'Italie`."""
+    """Return a pattern for French and Italian articles and pronouns attached to the next word:
+    `l'Italie`.
+    """
     joined = "|".join(sorted(listed("elisions").sure))
     return re.compile(rf"(?:{joined})['’](?=[^\W\d_])", re.IGNORECASE)
 
 
 @cache
 def _cases() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Endings of cases, and what the basic form has instead, in the order in which to try them."""
+    """Return case endings with the endings of the base form, in the order to try them."""
     found = []
     for _, table in in_every_language("inflection"):
         for entry in table["cases"].split():
@@ -138,8 +139,8 @@ def nominative(
     *,
     genitive: bool,
 ) -> str:
-    """The entry of a list that a word is a form of, be it a genitive with an s; empty when there is
-    none.
+    """Return the list entry of which a word is an inflected form, including a genitive with s;
+    empty if there is none.
     """
     if key in known:
         return key

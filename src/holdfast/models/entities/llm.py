@@ -1,4 +1,4 @@
-"""Entities as a language model sees them, through any function from a prompt to an answer."""
+"""Entity recognition by a language model, through any function from prompt to answer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from ..llm.json_output import line, objects_in
 from .base import NOWHERE, TYPES, EntityMatch, EntityType
 
 CONFIDENCE = 0.9
-_LONGEST_TEXT = (
-    20_000  # characters: longer texts are documents, whose beginning says whom they are about
-)
+# Characters. Longer texts are documents, whose beginning names the main entities.
+_LONGEST_TEXT = 20_000
 _LONGEST_NAME = 200
 _OTHER_WORDS: Mapping[str, EntityType] = {
     "per": "person",
@@ -38,8 +37,8 @@ _OTHER_WORDS: Mapping[str, EntityType] = {
 
 
 class LLMRecogniser:
-    """Asks a language model. It gives names, not places; an answer that is not quite JSON is read
-    as far as it goes.
+    """Asks a language model for names without positions. Reads as much as possible of an answer
+    that is not valid JSON.
     """
 
     name = "llm"
@@ -71,7 +70,7 @@ def _findings(answer: str) -> Iterable[EntityMatch]:
 
 
 def _label(value: Any) -> str:
-    """A name out of an answer, on one line; empty when it is none."""
+    """Return a name from an answer on one line; empty if it is not a plausible name."""
     label = line(value)
     if len(label) <= _LONGEST_NAME:
         return label

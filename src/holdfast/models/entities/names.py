@@ -1,10 +1,10 @@
-"""People, organisations, places and projects by how their names are written, without any model.
+"""People, organisations, places and projects by how their names are written, without a model.
 
-A name is a run of words with capitals. What it names is told by what stands in it or beside it: a
-title (Dr. Duarte), a relation (my sister Ines), a legal form (Acme GmbH), a phrase (lives in
-Sintra), a word for the thing (the Apollo project); or by lists of common names that ship with the
-package. The rules are tried in that order, surest first; a capital alone is never enough, because
-every sentence begins with one, and in German every noun does.
+A name is a run of capitalised words. Words in it or next to it determine its type: a title (Dr.
+Duarte), a relation (my sister Ines), a legal form (Acme GmbH), a phrase (lives in Sintra), a noun
+(the Apollo project); or it is on one of the bundled lists of common names. The rules are tried in
+that order, most reliable first. A capital alone is never enough, because every sentence starts with
+one, and in German every noun.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from .east_asian import east_asian_names
 from .gazetteer import entries, lengths, listed, longest
 from .inflection import Word, canonical, nominative, words_of
 
-# How sure a rule is, from a title down to two capitals side by side.
+# Confidence of the rules, from a title down to two adjacent capitalised words.
 TOLD = 0.85
 PHRASED = 0.8
 LISTED = 0.7
 LIKELY = 0.6
 BARE = 0.4
 
-_LONGEST_NAME = 4  # words
+# Words.
+_LONGEST_NAME = 4
 
 
 class NameRecogniser:
-    """Names by rules and lists, in Latin and Cyrillic letters; in Han, kana and hangul by what
-    follows a name.
+    """Names by rules and lists in Latin and Cyrillic script; in Han, kana and hangul by the words
+    next to a name.
     """
 
     name = "names"
@@ -57,28 +58,28 @@ def _quoted_companies(text: str) -> Iterator[EntityMatch]:
 
 @cache
 def _quoted_company() -> re.Pattern[str]:
-    """A legal form or a word for a company, and its name in quotation marks."""
+    """Return a pattern for a legal form or a company noun followed by a name in quotation marks."""
     words = "|".join(entries("before quoted company"))
     return re.compile(rf"(?<!\w)(?:{words}) [«\"“„]([^«»\"“”\n]{{2,60}})[»\"”“]")
 
 
 _Hit = tuple[EntityMatch, int] | None
-"""What a rule found, and the index of the first word behind it."""
+"""Result of a rule: the match, and the index of the first word after it."""
 
 
 class _Reading:
-    """One text on its way through the rules."""
+    """One text with its words, for the rules."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._words = list(words_of(text))
         self._somebody = [word.capital and self._may_name(word) for word in self._words]
         keys = [word.key for word in self._words]
-        # Where nouns have capitals, a capital says nothing.
+        # In a language that capitalises nouns, a capital says nothing.
         capitals = listed("capital nouns").sure
         small = listed("small nouns").sure
         self._nouns = sum(key in capitals for key in keys) > sum(key in small for key in keys)
-        # Ella, Mia and Una are names where they are not words of the language.
+        # Ella, Mia and Una count as names only where they are not words of the language.
         self._english = not self._nouns and not listed("unlike names").sure.isdisjoint(keys)
         self._shouting = len(self._words) > 3 and 2 * sum(
             word.shouted for word in self._words
@@ -102,10 +103,10 @@ class _Reading:
                 return hit
         return None
 
-    # What a run of words is
+    # Extent of a name
 
     def _run(self, at: int, most: int = _LONGEST_NAME) -> int:
-        """The index behind the words with capitals that may be one name, from `at` on."""
+        """Return the index after the capitalised words from `at` on that may be one name."""
         end = at + 1
         while end < len(self._words) and end - at < most and self._words[end].near:
             if self._names_somebody(end):
@@ -117,16 +118,16 @@ class _Reading:
         return end
 
     def _name_end(self, at: int) -> int:
-        """The index behind a name of any kind; where nouns have capitals, one word is as much as
-        can be told.
+        """Return the index after a name of any type; one word only where all nouns are
+        capitalised.
         """
         if self._nouns:
             return at + 1
         return self._run(at, 3)
 
     def _particles(self, at: int) -> int:
-        """The index behind the particles of a name; 0 where there are none: `Ines de Castro`, but
-        `Ines de Lisboa`.
+        """Return the index after the particles of a name, 0 if there are none: `Ines de Castro`,
+        but not `Ines de Lisboa`.
         """
         if self._key(at) not in listed("particles").sure:
             return 0
@@ -139,7 +140,7 @@ class _Reading:
         return 0
 
     def _names_somebody(self, at: int) -> bool:
-        """Whether a word has a capital and is none of those that never name anybody."""
+        """Whether a word is capitalised and not on a list of words that are never names."""
         return 0 <= at < len(self._words) and self._somebody[at]
 
     def _may_name(self, word: Word) -> bool:
@@ -150,12 +151,13 @@ class _Reading:
         ):
             return False
         initial = len(word.text) == 1 and self._text[word.end : word.end + 1] == "."
-        stem, _, ending = word.key.partition("'")  # of `I've`, not of `O'Brien`
+        # Splits `I've`, but not `O'Brien`.
+        stem, _, ending = word.key.partition("'")
         contracted = not ending or ending in listed("contractions").sure
         return initial or (stem if contracted else word.key) not in function_words()
 
     def _person_end(self, at: int) -> int:
-        """The index behind a person's name that begins at `at`."""
+        """Return the index after a person's name that starts at `at`."""
         end = self._run(at)
         if self._nouns:
             end = min(
@@ -176,9 +178,7 @@ class _Reading:
         return ""
 
     def _known(self, section: str, at: int) -> int:
-        """How many words from `at` on are an entry of a list that is no ordinary word; 0 for
-        none.
-        """
+        """Return how many words from `at` on form a sure entry of a list; 0 for none."""
         entries = listed(section).sure
         key = self._key(at)
         for count in lengths(section).get(key, ()):
@@ -193,7 +193,7 @@ class _Reading:
         return 0
 
     def _follows(self, at: int, section: str) -> bool:
-        """Whether one of a list's phrases stands right before a word, with or without an article
+        """Whether a phrase of a list directly precedes a word, with or without an article
         between.
         """
         return self._phrase_before(at, section) or (
@@ -222,7 +222,9 @@ class _Reading:
         *,
         since: int | None = None,
     ) -> _Hit:
-        """The words from `begin` to `end` as a name; `since` is where it begins with its title."""
+        """Return the words from `begin` to `end` as a match; `since` is the start including a
+        title.
+        """
         first = self._words[begin if since is None else since]
         last = self._words[end - 1]
         raw = self._text[first.start : last.end]
@@ -238,7 +240,7 @@ class _Reading:
             raw,
         ), end
 
-    # The rules, each for a word with a capital
+    # The rules, each called for a capitalised word
 
     def company(self, at: int) -> _Hit:
         if not self._names_somebody(at) or self._key(at) in _not_companies():
@@ -331,7 +333,9 @@ class _Reading:
         return None
 
     def related(self, at: int) -> _Hit:
-        """`my sister Ines`, `our dog Rex`, `the company Acme`: the word before says what it is."""
+        """`my sister Ines`, `our dog Rex`, `the company Acme`: the word before determines the
+        type.
+        """
         kin = self._key(at) in listed("kin") and (self._nouns or self._words[at].first)
         if kin and self._may_be_called(at + 1) and self._words[at + 1].near:
             return self._person(at + 1, TOLD)
@@ -346,7 +350,7 @@ class _Reading:
         return None
 
     def _may_be_called(self, at: int) -> bool:
-        """Whether somebody who is told by other words may have this name, be it a month's."""
+        """Whether a word can be a name if other words identify it as one, even a month."""
         return self._names_somebody(at) or (
             self._key(at) in listed("people") and self._words[at].capital
         )
@@ -367,7 +371,9 @@ class _Reading:
         return self._found(types[0], at, self._name_end(at), PHRASED)
 
     def phrased(self, at: int) -> _Hit:
-        """`works at Acme`, `lives in Sintra`; what is listed as something else is that."""
+        """`works at Acme`, `lives in Sintra`; not for names on a list, which have their own
+        rules.
+        """
         listed_as = any(
             self._known(section, at) for section in ("people", "places", "organizations")
         )
@@ -405,7 +411,7 @@ class _Reading:
         return None
 
     def _acts(self, at: int) -> bool:
-        """Whether a name that may be a place's is used like a person's: `Florence said`, `Paris
+        """Whether a name that may be a place is used like a person: `Florence said`, `Paris
         Hilton`.
         """
         behind = self._person_end(at)
@@ -426,7 +432,7 @@ class _Reading:
     def organisation(self, at: int) -> _Hit:
         count = self._known("organizations", at)
         word = self._words[at]
-        # MIT is one, the German Mit is none.
+        # MIT is an organisation, the German word Mit is not.
         sure = self._names_somebody(at) or word.shouted
         if count and sure:
             return self._found("organization", at, at + count, LISTED)
@@ -453,7 +459,7 @@ class _Reading:
         return self._found("person", at, self._person_end(at), sure)
 
     def acting(self, at: int) -> _Hit:
-        """An unknown name in the place of a person: `told Zorblat`, `Zorblat Quux said`."""
+        """An unknown name in the position of a person: `told Zorblat`, `Zorblat Quux said`."""
         if (
             self._nouns
             or not self._names_somebody(at)
@@ -469,7 +475,7 @@ class _Reading:
         return None
 
     def bare(self, at: int) -> _Hit:
-        """Two capitals side by side inside a sentence name something, whatever it is."""
+        """Two adjacent capitalised words inside a sentence: a name of unknown type."""
         if self._nouns or self._words[at].first or not self._names_somebody(at):
             return None
         end = self._run(at)
@@ -483,7 +489,7 @@ class _Reading:
         return self._found("other", at, end, BARE)
 
     def _headline(self, at: int) -> bool:
-        """Whether the words around have capitals too, as in a title."""
+        """Whether the surrounding words are capitalised too, as in a title."""
         near = self._words[max(0, at - 4) : at + 6]
         return sum(word.capital for word in near) > 0.75 * len(near)
 
@@ -507,23 +513,21 @@ _RULES: tuple[_Rule, ...] = (
 
 @cache
 def function_words() -> frozenset[str]:
-    """Words of grammar in every language we know; no name begins with one, and no sentence says who
-    it is by one.
+    """Return the function words of every supported language. None of them starts a name or
+    identifies a person.
     """
     return frozenset().union(*STOP_WORDS.values()) - listed("also names").sure
 
 
 @cache
 def _not_companies() -> frozenset[str]:
-    """Words that a company's name does not begin with: those that begin sentences, and its own last
-    ones.
-    """
+    """Return words that cannot start a company name: sentence openers and company endings."""
     return frozenset((*listed("openers").sure, *listed("company endings").sure, "co"))
 
 
 @cache
 def _beginnings() -> frozenset[str]:
-    """Words of grammar, and those that name nobody, with which a rule may begin all the same."""
+    """Return function words and other non-names with which a rule may still start."""
     sections = (
         "people",
         "places",

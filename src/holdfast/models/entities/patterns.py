@@ -1,8 +1,8 @@
-"""What can be told by its shape: @mentions, #hashtags, e-mail addresses, URLs and dates, in any
-language.
+"""Entities recognised by their form, in any language: @mentions, #hashtags, e-mail addresses, URLs
+and dates.
 
-It looks at every turn of a conversation, so each kind is looked for only where a character that it
-cannot do without occurs, and no pattern goes over a character more than a fixed number of times.
+Runs on every turn of a conversation. So each type is searched only if a character that it requires
+occurs, and no pattern reads a character more than a fixed number of times.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from datetime import date
 from ...languages import languages
 from .base import EntityMatch, EntityType, compiled, resolve
 
-# A URL may hold anything else, so it is the surest; a date is only digits, which may be something
-# else.
+# A URL may contain the other types, so it has the highest confidence; a date is only digits, which
+# may be something else.
 ADDRESS = 0.99
 TAG = 0.95
 DAY = 0.9
 
-# Combining marks, which `\w` leaves out.
+# Combining marks, which `\w` does not match.
 _MARKS = "\u0300-\u036f\u0900-\u0dff"
-_UNSPACED = "[\u0e00-\u0eff\u2e80-\ud7ff]"  # written without spaces
+# Scripts written without spaces.
+_UNSPACED = "[\u0e00-\u0eff\u2e80-\ud7ff]"
 _LETTER = rf"(?!{_UNSPACED})[\w{_MARKS}]"
-# A handle in Latin letters ends where Japanese goes on: `@bobさん`.
+# A Latin handle ends where Japanese text continues: `@bobさん`.
 _HANDLE = rf"(?=[^\W\d])(?:(?>(?:{_LETTER})+(?:[.-](?:{_LETTER})+)*)|\w{{1,30}}+)"
 _MENTION = rf"(?<![\w@＠.+-])[@＠]({_HANDLE})(?!\w*@|/\w)"
 _HASHTAG = rf"(?<![\w#＃&/])[#＃]([\w{_MARKS}]++(?>(?:-[\w{_MARKS}]++)*))(?![#＃])"
@@ -42,8 +43,8 @@ _TOP_LEVEL = rf"[{_ADDRESS_LETTERS}]*[^\W\d_][{_ADDRESS_LETTERS}]+"
 
 _URL = (
     r"(?<![a-z0-9])(?:(?:https?|HTTPS?|Https?|ftp)://|www\.(?=[^\W_]))"
-    # Japanese or Chinese may be part of a path, but not go on right behind a Latin letter: `…/a
-    # を見て`, `…/aを見て`.
+    # Japanese or Chinese may be part of a path, but not directly after a Latin letter:
+    # `…/a を見て`, `…/aを見て`.
     r"(?>(?:(?![\u3000-\uffef])[^\s<>\"`{}|\\^\[\]]|(?<=[/=_&#?%.\u3041-\uffdf-])[\u3041-\u9fff\uac00-\ud7af])+)"
 )
 _HOST = r"(?:[a-zA-Z]+://)?(?:[^/?#@]*@)?([^/?#]*)"
@@ -55,7 +56,7 @@ _CLOSING = {
 }
 
 _CODE = r"(?s:```.*?(?:```|\Z))|`[^`\n]+`"
-# Everybody at once, and what programs write with the same sign.
+# Group mentions, and keywords that programs write with an @.
 _NOBODY = frozenset(
     (
         "all",
@@ -100,9 +101,7 @@ _NO_PROJECT = frozenset(
 
 
 class PatternRecogniser:
-    """Mentions, hashtags, addresses and dates by their shape. Always there, and quick enough for
-    every turn.
-    """
+    """Mentions, hashtags, addresses and dates by their form. Fast enough for every turn."""
 
     name = "patterns"
 
@@ -142,7 +141,7 @@ def _urls(text: str) -> Iterator[EntityMatch]:
 
 
 def _without_ending(url: str) -> str:
-    """A URL without the punctuation of the sentence around it; a bracket that it opened itself
+    """Strip the punctuation of the surrounding sentence from a URL; a bracket that the URL opened
     stays.
     """
     surplus = {
@@ -184,7 +183,7 @@ def _mentions(text: str) -> Iterator[EntityMatch]:
 
 def _hashtags(text: str) -> Iterator[EntityMatch]:
     for found in _tagged(_HASHTAG, text, "project", _NO_PROJECT):
-        # `#12` is an issue, `#c0ffee` a colour.
+        # `#12` is an issue and `#c0ffee` a colour.
         if compiled(_HAS_LETTER).search(found.name) and not compiled(_HEX_COLOUR).fullmatch(
             found.name
         ):
@@ -220,7 +219,7 @@ _DIGIT = r"\d"
 
 
 def _month_names() -> dict[str, int]:
-    """The months of each language by name; names of one month are joined by `|`."""
+    """Map the month names of each language to month numbers; alternatives are joined by `|`."""
     tables = (each.section("dates") or each.section("time") for each in languages())
     return {
         name: number
@@ -231,15 +230,15 @@ def _month_names() -> dict[str, int]:
 
 
 _MONTHS = _month_names()
-# Ordinary words besides: a number behind them makes them a month only if a capital or a year says
-# so.
+# Also ordinary words: before a number they are a month only if capitalised or followed by a year.
 _WORDS_TOO = frozenset(
     ("may", "march", "mar", "set", "out", "mai", "sep", "gen", "mag", "lug", "ago", "dic", "mars")
 )
 
 _SPACE = "[ \u00a0\u202f]"
 _YEAR = r"(\d{4})(?!\w|[.,]\d)"
-# Each begins with a digit, looking back only then: the engine skips to the next digit at once.
+# Each pattern starts with a digit and looks behind only then, so the engine can skip to the next
+# digit.
 _DAY = r"(\d(?<![\w.,/:-]\d)\d?)"
 _NUMERIC = r"(\d(?<![\w.,/:-]\d)\d{0,3})([-/.])(\d{1,2})\2(\d{4}|\d{1,2})(?!\d|[-/.:]\d)"
 _DAY_MONTH = (
@@ -278,7 +277,8 @@ def _days_after_months(text: str) -> Iterator[EntityMatch]:
             continue
         month = before[1]
         plain = not (match[2] or match[3])
-        if not (plain and month in _WORDS_TOO):  # in lower case, that is
+        # Compared as written: a capitalised month is not in the set.
+        if not (plain and month in _WORDS_TOO):
             yield from _dated(
                 match,
                 year=match[3],
@@ -299,7 +299,7 @@ def _numeric_dates(text: str) -> Iterator[EntityMatch]:
                 day=last,
             )
         elif len(first) > 2 or not (len(last) == 4 or (sign == "/" and len(last) == 2)):
-            # A version, a phone number, a sum.
+            # A version, a phone number or a sum.
             continue
         elif sign == "." or int(first) > 12:
             yield from _dated(
@@ -315,9 +315,8 @@ def _numeric_dates(text: str) -> Iterator[EntityMatch]:
                 month=first,
                 day=second,
             )
-        elif int(first) and int(
-            second
-        ):  # 3/4/2026 is in March or in April: which, is not for us to say
+        elif int(first) and int(second):
+            # 3/4/2026 is ambiguous between March and April, so it is kept as written.
             yield EntityMatch(
                 match.group(),
                 "date",
@@ -336,18 +335,19 @@ def _dated(
     day: str,
     start: int = -1,
 ) -> Iterator[EntityMatch]:
-    """The date of a match, if there is such a day; named in ISO form where it says the year."""
+    """Yield the date of a match if the day exists; in ISO form if it has a year."""
     number = int(month) if month.isdecimal() else _MONTHS.get(month.lower(), 0)
     full = f"20{year}" if year and len(year) == 2 else year
     try:
-        # Any 29 February will do without a year.
+        # 2000 is a leap year, so 29 February without a year is valid.
         moment = date(int(full) if full else 2000, number, int(day))
     except ValueError:
         return
     begin = start if start >= 0 else match.start()
     raw = match.string[begin : match.end()]
     if not year:
-        raw = raw.rstrip(". ")  # the end of the sentence
+        # Without a year, a final dot ends the sentence.
+        raw = raw.rstrip(". ")
     yield EntityMatch(
         moment.isoformat() if full else raw, "date", begin, begin + len(raw), DAY, raw
     )

@@ -1,9 +1,9 @@
-"""Names at the price of a capture: the rules of `names.py`, asked only about sentences in which a
-name may stand.
+"""Fast name recognition during capture: the rules of `names.py`, applied only to sentences that may
+contain a name.
 
-Most sentences of a conversation name nobody, and a glance at their capitals tells: a word of
-grammar, a weekday or a word that opens sentences has one without being a name, and an unknown word
-has one where the sentence begins.
+Most sentences of a conversation contain no name, and their capitals show it: a function word, a
+weekday or a sentence opener is capitalised without being a name, and so is an unknown word at the
+start of a sentence.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from .base import EntityMatch
 from .gazetteer import listed
 from .names import LIKELY, NameRecogniser, function_words
 
-# characters that are looked at: more than people say at once; what is behind waits for the second
-# look
+# Characters that are read: more than people say at once. The second pass reads the rest.
 MOST = 4_000
-# Two capitals side by side may be anything, so they are left to the second look.
+# Two adjacent capitalised words may be anything, so they are left to the second pass.
 SUREST = LIKELY
 
-# Where a sentence ends for certain. Three small letters before the full stop: `Dr.`, `St.` and `J.`
-# end none.
+# A certain end of a sentence. Requires three small letters before the full stop, because `Dr.`,
+# `St.` and `J.` end none.
 _END = re.compile(r"(?<=[a-z]{3}[.!?])(?<!Prof\.)(?<!Capt\.)\s+(?=[A-Z])|\n+")
-_QUOTED = re.compile(r"[\"“”„«]([^\"“”«»\n]{2,80})[\"“”»]")  # no title is longer
+# Limited to the length of a title.
+_QUOTED = re.compile(r"[\"“”„«]([^\"“”«»\n]{2,80})[\"“”»]")
 _CAPITAL = re.compile(r"(?<![\w'])[A-Z]\w*")
 _WORD = re.compile(r"\w+")
 _FOREIGN = re.compile(r"[^\x00-\x7f‘’“”–—…]")
 
 
 class QuickNameRecogniser:
-    """People, places, organisations and projects that `NameRecogniser` is sure of, in the beginning
-    of a text.
+    """People, places, organisations and projects of which `NameRecogniser` is confident, at the
+    start of a text.
     """
 
     name = "quick names"
@@ -58,9 +58,10 @@ class QuickNameRecogniser:
 
 
 def _titles(text: str) -> Iterator[tuple[int, int]]:
-    """Where titles of books, films and songs stand: in quotation marks, most words with a capital.
-    Whom they name is nobody that the speaker knows; what somebody is quoted to have said has few
-    capitals."""
+    """Yield the spans of titles of books, films and songs: quoted, with most words capitalised.
+
+    They name nobody that the speaker knows. Quoted speech has few capitals.
+    """
     for quoted in _QUOTED.finditer(text):
         words = quoted[1].split()
         if sum(word[0].isupper() for word in words) * 2 > len(words):
@@ -68,12 +69,12 @@ def _titles(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """The parts of a text that may name somebody, each with its place."""
+    """Yield the parts of a text that may contain names, with their offsets."""
     if text.islower():
         return
     parts = [] if _is_foreign(text) else list(_sentences(text))
     if _is_foreign(text) or (parts and _has_capital_nouns(text)):
-        # Its language decides how a capital is read, and takes all of it to tell.
+        # The language decides what a capital means, and detecting it needs the whole text.
         yield 0, text
     else:
         yield from parts
@@ -84,7 +85,7 @@ def _is_foreign(text: str) -> bool:
 
 
 def _sentences(text: str) -> Iterator[tuple[int, str]]:
-    """The sentences that may name somebody, by their capitals."""
+    """Yield the sentences that may contain names, judging by their capitals."""
     start = 0
     for end in _END.finditer(text):
         if _may_name(text, start, end.start()):
@@ -104,7 +105,7 @@ def _may_name(
         word = capital.group().lower()
         if not opened and not text[start : capital.start()].strip("\"'([*->• "):
             opened = True
-            # `Priya called`; any other word may simply begin the sentence.
+            # `Priya called`; any other word may just start the sentence.
             if word in _names():
                 return True
         elif word not in _never():
@@ -113,20 +114,20 @@ def _may_name(
 
 
 def _has_capital_nouns(text: str) -> bool:
-    """Whether a text is of a language whose nouns have capitals, so that they tell nothing."""
+    """Whether the language of a text capitalises nouns, so that capitals say nothing."""
     surely = listed("surely capital nouns").sure
     return not surely.isdisjoint(_WORD.findall(text.lower()))
 
 
 @cache
 def _never() -> frozenset[str]:
-    """Words that name nobody, whatever their first letter."""
+    """Return words that are never names, whether capitalised or not."""
     return (function_words() | listed("nobody").sure | listed("openers").sure) - _names()
 
 
 @cache
 def _names() -> frozenset[str]:
-    """The first words of all names that are listed."""
+    """Return the first words of all listed names."""
     sections = [listed(section) for section in ("people", "places", "organizations")]
     return frozenset(
         entry.split(" ")[0] for section in sections for entry in (*section.sure, *section.unsure)

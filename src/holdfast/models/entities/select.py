@@ -1,4 +1,4 @@
-"""Which recognisers look at a text: the quick one, ours, or all that there are."""
+"""Strategies of entity recognition: patterns only, patterns and names, or all recognisers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from .spacy import SpacyRecogniser
 
 log = logging.getLogger(__name__)
 
-# Texts whose findings are remembered: a conversation is looked at more than once.
+# Texts whose results are cached, because a conversation is processed more than once.
 KEPT = 512
 _Key = tuple[str, bytes]
 
 
 class Recognition:
-    """Strategies by name, each a list of recognisers; what they found in the latest texts is
-    kept.
-    """
+    """Strategies by name, each a list of recognisers, with a cache of recent results."""
 
     def __init__(self, strategies: Mapping[str, Sequence[Recogniser]]) -> None:
         self._strategies = strategies
@@ -32,10 +30,10 @@ class Recognition:
         self._lock = threading.Lock()
 
     def recognise(self, text: str, strategy: str = "fast") -> list[EntityMatch]:
-        """What the recognisers of a strategy find in `text`, without overlaps, in order.
+        """Return the matches of a strategy's recognisers, without overlaps, in text order.
 
-        An unknown strategy is the fast one. A recogniser that fails is left out, and the next call
-        asks it again.
+        An unknown strategy falls back to 'fast'. A recogniser that fails is skipped, and called
+        again the next time.
         """
         if strategy not in self._strategies:
             log.warning("There is no strategy %r to recognise entities; using 'fast'.", strategy)
@@ -49,7 +47,7 @@ class Recognition:
         return list(known)
 
     def accurate_available(self) -> bool:
-        """Whether the strategy 'accurate' has anything that 'fast' has not: our names, spaCy or a
+        """Whether the strategy 'accurate' has a recogniser that 'fast' lacks: names, spaCy or a
         model.
         """
         quick = self._strategies.get("fast", ())
@@ -58,7 +56,7 @@ class Recognition:
         )
 
     def _ask(self, text: str, strategy: str) -> tuple[tuple[EntityMatch, ...], bool]:
-        """What is found, and whether every recogniser could say what it finds."""
+        """Return the matches, and whether every recogniser succeeded."""
         found: list[EntityMatch] = []
         complete = True
         for recogniser in self._strategies[strategy]:
@@ -66,11 +64,10 @@ class Recognition:
                 if recogniser.available():
                     found += recogniser.recognise(text)
             except CapReached:
-                # What it would find is not missing: it is looked for later.
+                # Not a failure: the text is processed again when the budget allows it.
                 raise
-            except (
-                Exception
-            ):  # whatever a model or a library raises, the others still have their say
+            except Exception:
+                # Whatever a model or library raises, the other recognisers still run.
                 log.exception(
                     "The recogniser %r failed; its findings are missing.", recogniser.name
                 )
@@ -85,7 +82,7 @@ class Recognition:
 
 
 def standard(*, answer: Callable[[str], str] | None = None) -> Recognition:
-    """The three strategies. `answer` asks a language model."""
+    """Return the three strategies. `answer` calls a language model."""
     fast: list[Recogniser] = [PatternRecogniser()]
     local: list[Recogniser] = [*fast, NameRecogniser()]
     return Recognition(

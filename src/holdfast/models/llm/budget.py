@@ -1,10 +1,8 @@
-"""What memory may ask of a language model: the one way that every call of it goes, counted in the
-store.
+"""Token budget: the metered client through which all LLM calls of memory go.
 
-Tokens are booked before a model is asked, so that they count for whoever else asks meanwhile, and
-when the process does not live to hear the answer. They are counted by our own estimate, for not
-every model says what it took. What an agent says in its own conversation is no business of memory,
-and is not counted.
+Tokens are reserved before each call, so that they count for concurrent callers and if the process
+dies before the answer. They are estimated, because not every model reports its usage. Calls of an
+agent in its own conversation are not counted.
 """
 
 from __future__ import annotations
@@ -20,19 +18,16 @@ from ...text.budget import count_tokens
 from ...types import DAY, Clock, Micros, Scope, iso
 from .chat import Complete
 
-ANSWER = (
-    500  # tokens that an answer is taken to have before it is known: they are lists of a few lines
-)
-# What every reader of answers takes for "nothing".
+# Assumed tokens of an answer before it is known; answers are lists of a few lines.
+ANSWER = 500
+# An answer that every parser reads as "nothing".
 SILENCE = '{"arc": null}'
 KEPT = "Nothing is lost: it is done later."
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How many tokens a language model may be asked, there and back: in one run, and for one owner
-    in a day.
-    """
+    """Maximum tokens, prompts and answers together, per run and per owner and day."""
 
     per_run: int
     per_day: int
@@ -40,9 +35,7 @@ class Caps:
 
 @dataclass
 class Estimate:
-    """Stands in for a model, to find out what asking it would cost: it counts the questions and has
-    nothing to say.
-    """
+    """Stand-in for a model that estimates the cost: counts prompts and answers nothing."""
 
     calls: int = 0
     tokens: int = 0
@@ -54,23 +47,24 @@ class Estimate:
 
     @property
     def spent(self) -> Spent:
-        """What it would have been."""
+        """Return the estimated usage."""
         return Spent(self.calls, self.tokens)
 
 
 @dataclass
 class Meter:
-    """Holds models to caps, and keeps the account. One meter is one run."""
+    """Enforces the caps and records the usage. One meter per run."""
 
     store: Store
     clock: Clock
     caps: Caps
     used: int = 0
-    """Tokens of this run."""
+    """Tokens used in this run."""
+    # Checking the cap and adding to `used` must be atomic across threads.
     _lock: Lock = field(default_factory=Lock)
 
     def anew(self) -> Meter:
-        """The meter of another run."""
+        """Return a meter for another run."""
         return Meter(self.store, self.clock, self.caps)
 
     @overload
@@ -81,8 +75,8 @@ class Meter:
     def through(self, complete: Complete | None, scope: Scope) -> Complete | None: ...
 
     def through(self, complete: Complete | None, scope: Scope) -> Complete | None:
-        """The same model for an owner, held to the caps: CapReached when a call would go beyond one
-        of them.
+        """Wrap a model so that its calls are metered for this owner; a call over a cap raises
+        CapReached.
         """
         if complete is None:
             return None

@@ -1,6 +1,4 @@
-"""Language models: from a provider and a name to something that answers a prompt; any that
-pydantic-ai knows.
-"""
+"""Language models: any provider that pydantic-ai supports, as a function from prompt to answer."""
 
 from __future__ import annotations
 
@@ -16,8 +14,9 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
 
 Complete = Callable[[str], str]
-"""Asks a model: a prompt in, its text out. Whatever goes wrong is raised."""
-PATIENCE = 300.0  # seconds
+"""Calls a model with a prompt and returns its text. Errors are raised."""
+# Seconds to wait for one answer.
+PATIENCE = 300.0
 OLLAMA = "http://localhost:11434/v1"
 
 
@@ -28,13 +27,13 @@ def chat_model(
     base_url: str | None = None,
     key: str | None = None,
 ) -> Model:
-    """The model of a provider, or behind an OpenAI-compatible address. Nothing is sent.
+    """Return the model of a provider, or behind an OpenAI-compatible URL. Sends nothing.
 
-    MissingKey names the variable that is not set; InvalidInput for a provider that nobody knows;
-    MissingExtra when a package is not there. Without `key`, providers look where they usually do.
+    Without `key`, the provider reads its usual variable. Raises MissingKey with the name of the
+    variable, InvalidInput for an unknown provider, MissingExtra without its package.
     """
     try:
-        # Optional extra.
+        # Deferred imports of an optional extra.
         from pydantic_ai.exceptions import UserError  # noqa: PLC0415
         from pydantic_ai.models import infer_model  # noqa: PLC0415
 
@@ -46,7 +45,8 @@ def chat_model(
             )
         except UserError as error:
             raise _without_key(error, provider) from error
-        except ValueError as error:  # what pydantic-ai says of a provider it does not know
+        except ValueError as error:
+            # pydantic-ai raises ValueError for an unknown provider.
             raise InvalidInput(f"{error}.") from error
     except ImportError as error:
         if isinstance(error, MissingExtra):
@@ -57,8 +57,8 @@ def chat_model(
 
 
 def completing(model: Model) -> Complete:
-    """The model as a function from a prompt to its answer."""
-    # Optional extra.
+    """Return the model as a function from prompt to answer."""
+    # Deferred import of an optional extra.
     from pydantic_ai import Agent  # noqa: PLC0415
 
     agent = Agent(model)
@@ -76,10 +76,10 @@ def complete_for(
     base_url: str = "",
     key_env: str = "",
 ) -> Complete | None:
-    """The model that a setting such as `openai:gpt-5-mini` names, made when it is first asked; None
-    for an empty one.
+    """Return the model of a setting such as `openai:gpt-5-mini`, created on first use; None if the
+    setting is empty.
 
-    What goes wrong at an answer is a ModelFailed.
+    Calls raise ModelFailed if the model does not answer.
     """
     if not spec:
         return None
@@ -100,7 +100,8 @@ def complete_for(
             )
         try:
             return made[0](prompt)
-        except Exception as error:  # providers, their clients and pydantic-ai share no base
+        except Exception as error:
+            # Errors of providers, their clients and pydantic-ai have no common base class.
             raise ModelFailed(f"{spec} did not answer: {error or type(error).__name__}") from error
 
     return complete
@@ -113,9 +114,7 @@ def model_for(
     base_url: str = "",
     key_env: str = "",
 ) -> Model:
-    """The model that a setting names, or what is missing for it, as `chat_model` says; nothing is
-    sent.
-    """
+    """Return the model of a setting without sending anything; raises like `chat_model`."""
     provider, name = _parts(spec)
     key = _key(environ, key_env) if key_env else None
     return chat_model(provider, name, base_url=base_url or None, key=key)
@@ -153,7 +152,7 @@ def _compatible(
     base_url: str | None,
     key: str | None,
 ) -> Model:
-    # Loads a large client.
+    # Deferred imports: they load a large client.
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
     from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415
     from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
@@ -162,7 +161,7 @@ def _compatible(
         return OpenAIChatModel(
             name, provider=OllamaProvider(base_url=base_url or OLLAMA, api_key=key or "ollama")
         )
-    # Clients insist on a key; a known provider's own is not for strangers.
+    # Clients require a key, and a known provider's key must not be sent to another server.
     return OpenAIChatModel(
         name, provider=OpenAIProvider(base_url=base_url, api_key=key or "custom-provider")
     )

@@ -1,4 +1,4 @@
-"""JSON in what a language model answered, which says more than it was asked for, or less."""
+"""Extraction of JSON from a language model's answer, which may contain other text or be cut off."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _TRAILING_COMMA = re.compile(r",\s*(?=[}\]])")
 
 
 def objects_in(answer: str) -> list[dict[str, Any]]:
-    """The objects of the list in an answer; where it was cut off or is not quite JSON, each that
-    can be read.
+    """Return the objects of the list in an answer; if it is cut off or invalid, those that can be
+    parsed.
 
     >>> objects_in('Here you are: [{"name": "Ann"}, {"name": "B')
     [{'name': 'Ann'}]
@@ -26,8 +26,8 @@ def objects_in(answer: str) -> list[dict[str, Any]]:
 
 
 def object_in(answer: str) -> dict[str, Any] | None:
-    """The outermost object in an answer, whatever fences and chatter stand around it; None when
-    there is none.
+    """Return the outermost object in an answer, ignoring fences and text around it; None if there
+    is none.
 
     >>> object_in('Sure! ```{"summary": "Tea"}```')
     {'summary': 'Tea'}
@@ -41,7 +41,7 @@ def object_in(answer: str) -> dict[str, Any] | None:
 
 
 def line(value: Any) -> str:
-    """A text of an answer on one line; empty for what is no text."""
+    """Return a string of an answer on one line; empty for any other type."""
     if isinstance(value, str):
         return " ".join(value.split())
     return ""

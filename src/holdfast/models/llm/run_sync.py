@@ -1,6 +1,4 @@
-"""Calling awaitable clients from synchronous code, whether or not the caller sits inside an event
-loop.
-"""
+"""Run awaitable clients from synchronous code, inside or outside an event loop."""
 
 from __future__ import annotations
 
@@ -22,28 +20,26 @@ def wait_for(
     timeout: float | None,
     started: Callable[[Future[T]], object] = lambda future: None,
 ) -> T:
-    """What `work` returns or raises; TimeoutError after `timeout` seconds.
+    """Run `work` and return its result; raises TimeoutError after `timeout` seconds.
 
-    Whoever stops waiting, because of the time or a Ctrl-C, has `work` cancelled. Another thread can
-    do so by the future that `started` is given: `concurrent.futures.CancelledError` is then raised
-    here.
+    A timeout or Ctrl-C cancels `work`. Another thread can cancel it through the future passed to
+    `started`; then this raises `concurrent.futures.CancelledError`.
 
-    All work of a process runs in one loop on one thread, so that clients may keep their
-    connections.
+    All work of a process runs in one loop on one thread, so that clients can keep connections open.
     """
     future = asyncio.run_coroutine_threadsafe(work, _running_loop())
     try:
         started(future)
         return future.result(timeout)
     except BaseException:
-        # What has ended already is not touched by this.
+        # No effect if the work has already finished.
         future.cancel()
         raise
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
     with _STARTING:
-        # A forked child has the loop but not its thread.
+        # Keyed by process: a forked child inherits the loop but not its thread.
         return _start(os.getpid())
 
 
