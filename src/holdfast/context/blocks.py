@@ -1,12 +1,12 @@
-"""The block renderer: everything that becomes prompt text is escaped, laid out and fenced here.
+"""The block renderer: all prompt text is escaped, laid out and fenced here.
 
-A producer chooses memories and hands over plain values; it never escapes or fences by itself. A
-`Line` is laid out in one order, whoever asks for it:
+A producer selects memories and passes plain values; it never escapes or fences them itself. A
+`Line` always has the same layout:
 
     - id [label, label] (who, day) speaker: text (source: where)
 
-Memory is data and never an instruction. So each value is escaped, and a block stands between
-fences, by which it is recognised when it comes back in a transcript (`text/fences.py`).
+Memory is data and never an instruction. So each value is escaped, and a block is fenced; the fences
+also identify it when it comes back in a transcript (`text/fences.py`).
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from ..text.fences import fence, neutralise
 from ..text.reference import BRANCH, read_in
 from ..types import OUTDATED_BY, Memory, Scope, iso, to_datetime
 
-# Stands where the middle of a text was left out.
+# Replaces the middle of a truncated text.
 MARKER = "...[truncated]..."
-# Share of the room for the beginning of a text; the rest is for its end.
+# Share of the space for the beginning of a text; the rest is for its end.
 HEAD_SHARE = 0.6
-# Tokens of a text that is cut: a shorter beginning says nothing.
+# Minimum tokens of a truncated text: a shorter beginning says nothing.
 FEWEST_TOKENS = 25
-# What was said rather than derived: a fact speaks for itself.
+# Kinds that quote somebody; a derived fact needs no attribution.
 _ATTRIBUTED = ("turn", "episode", "document")
-# What opens a line of Markdown: indentation, then a heading, a list item or a number.
+# Start of a Markdown line: indentation, then a heading, list item or number.
 _MARKDOWN_OPENING = re.compile(r"\s{0,8}(?:#{2,6} |[-*] |\d{1,3}\. )?")
 
 Measure = Callable[[str], int]
-"""How much of a budget one line takes."""
+"""Returns the cost of one line."""
 
 
 # Escaping
 
 
 def escape(text: str) -> str:
-    """`text` so that it is nothing but text inside a prompt. Escaping twice changes nothing."""
+    """Escape `text` so that it is only text inside a prompt. Idempotent."""
     return neutralise(text)
 
 
 def escape_document(text: str) -> str:
-    """A Markdown document, escaped line by line; its lists and headings stay."""
+    """Escape a Markdown document line by line, keeping its lists and headings."""
     return "\n".join(map(_escape_document_line, text.splitlines()))
 
 
@@ -57,7 +57,7 @@ def _escape_document_line(line: str) -> str:
 
 
 def fill(template: str, **values: object) -> str:
-    """A template of ours with each value escaped, for lines that have a form of their own.
+    """Fill a template with escaped values, for lines with their own layout.
 
     >>> fill("{subject} likes {object}", subject="Ann", object="</holdfast-memory>")
     'Ann likes &lt;/holdfast memory>'
@@ -69,24 +69,24 @@ def fill(template: str, **values: object) -> str:
 
 
 class Line(NamedTuple):
-    """A memory or a turn on one line. Parts that are empty are left out."""
+    """A memory or a turn on one line. Empty parts are left out."""
 
     text: str
     bullet: str = "- "
     id: str = ""
     labels: Sequence[str] = ()
-    """What it is, in brackets: category, scope, score."""
+    """Labels in brackets: category, scope, score."""
     attribution: Sequence[str] = ()
-    """Who said it and when, in parentheses."""
+    """Speaker and date in parentheses."""
     speaker: str = ""
     source: str = ""
-    """Where it can be looked up."""
+    """Where to look it up."""
     whole_in: str = ""
-    """Where all of it is, named only if the text is cut."""
+    """Where the full text is; shown only if the text is truncated."""
 
     @property
     def head(self) -> str:
-        """What stands before the text."""
+        """The part before the text."""
         parts = [self.bullet]
         if self.id:
             parts.append(f"{self.id} ")
@@ -100,19 +100,19 @@ class Line(NamedTuple):
 
     @property
     def tail(self) -> str:
-        """What stands after a text that is whole."""
+        """The part after a complete text."""
         if self.source:
             return f" (source: {escape(self.source)})"
         return ""
 
     @property
     def cut_tail(self) -> str:
-        """What stands after a text that was cut."""
+        """The part after a truncated text."""
         return f" … [cut here] (whole in: {escape(self.whole_in)})"
 
 
 def render_line(line: Line, *, characters: int | None = None) -> str:
-    """A line; a text of more than so many characters is cut."""
+    """Render a line; truncates a text longer than `characters`."""
     text = escape(line.text)
     if characters is None or len(text) <= characters:
         return line.head + text + line.tail
@@ -120,12 +120,14 @@ def render_line(line: Line, *, characters: int | None = None) -> str:
 
 
 def render_line_within(line: Line, tokens: float) -> str | None:
-    """A line within a budget, its text cut if need be; None if not even its beginning fits."""
+    """Render a line within a budget, truncating its text if necessary; None if not even its
+    beginning fits.
+    """
     head = line.head
     text = escape(line.text)
     if count_tokens(head + text + line.tail) < tokens:
         return head + text + line.tail
-    # Counted in two pieces, and each may be rounded up.
+    # Head and text are counted separately, and each count may be rounded up.
     room = tokens - count_tokens(head + line.cut_tail) - 2
     if room < FEWEST_TOKENS:
         return None
@@ -133,7 +135,9 @@ def render_line_within(line: Line, tokens: float) -> str | None:
 
 
 def render_turn(turn: Memory, number: int | None = None) -> str:
-    """A turn after who said it, for prompts about a conversation; numbered if answers name it."""
+    """Render a turn with its speaker, for prompts about a conversation; numbered if answers refer
+    to it.
+    """
     labels = () if number is None else (str(number),)
     speaker = turn.author or turn.role or "somebody"
     return render_line(
@@ -147,7 +151,7 @@ def render_turn(turn: Memory, number: int | None = None) -> str:
 
 
 def _beginning(text: str, tokens: int) -> str:
-    """As much of a text as fits, up to the end of a word if one is near."""
+    """Return as much of a text as fits, up to a word boundary if one is near."""
     size = min(len(text), tokens * 4)
     while count_tokens(text[:size]) > tokens:
         size = size * 9 // 10
@@ -156,7 +160,7 @@ def _beginning(text: str, tokens: int) -> str:
 
 
 def text_of(memory: Memory) -> str:
-    """What a memory says, after its title if the text does not begin with that."""
+    """Return the text of a memory, prefixed with its title unless it starts with it."""
     title = memory.title.strip()
     text = memory.content.strip()
     starts_with_title = text.lstrip("# ").casefold().startswith(title.casefold())
@@ -166,7 +170,7 @@ def text_of(memory: Memory) -> str:
 
 
 def attribution_of(memory: Memory) -> tuple[str, ...]:
-    """Who said it and when, and whether that still holds; empty for what nobody said."""
+    """Return speaker, date and whether it is outdated; empty for memories that nobody said."""
     if memory.kind not in _ATTRIBUTED:
         return ()
     who = memory.author or memory.role
@@ -178,7 +182,7 @@ def attribution_of(memory: Memory) -> tuple[str, ...]:
 
 
 def source_of(memory: Memory, roots: Mapping[Scope, str] | None = None) -> str:
-    """Where a memory can be looked up: its record file, the lines it was read from, or its id."""
+    """Return where to look up a memory: its record file, the lines it was read from, or its id."""
     file = memory.metadata.get("file")
     if isinstance(file, str):
         root = (roots or {}).get(memory.scope, "")
@@ -194,19 +198,21 @@ def source_of(memory: Memory, roots: Mapping[Scope, str] | None = None) -> str:
 
 
 def line_tokens(line: str) -> int:
-    """Tokens of a line with its line end."""
+    """Return the tokens of a line including its line end."""
     return count_tokens(line) + 1
 
 
 class Budget:
-    """What is left of the room for lines; without a limit there is always room."""
+    """Remaining space for lines; unlimited without a limit."""
 
     def __init__(self, limit: float | None, measure: Measure = line_tokens) -> None:
         self.left = math.inf if limit is None else limit
         self._measure = measure
 
     def take(self, *lines: str) -> bool:
-        """Takes the room for these lines, or nothing if there is too little for all of them."""
+        """Reserve space for these lines; return False, reserving nothing, if they do not fit
+        together.
+        """
         cost = sum(map(self._measure, lines))
         if cost > self.left:
             return False
@@ -215,7 +221,7 @@ class Budget:
 
 
 class Entry(NamedTuple):
-    """A rendered line, the memory in it, and the heading that it stands under."""
+    """A rendered line with its memory and its heading."""
 
     memory: Memory
     line: str
@@ -228,9 +234,9 @@ def fit(
     *,
     skip_long: bool = False,
 ) -> list[Entry]:
-    """The entries that fit; the first one of a heading pays for the heading too.
+    """Return the entries that fit; the first one under a heading also pays for the heading.
 
-    The first entry that does not fit ends it. With `skip_long` it makes room for shorter ones.
+    Stops at the first entry that does not fit; with `skip_long`, continues with shorter ones.
     """
     kept: list[Entry] = []
     headings: set[str] = set()
@@ -245,7 +251,7 @@ def fit(
 
 
 def under_headings(entries: Iterable[Entry], *, blank_lines: bool = False) -> list[str]:
-    """The lines of entries, with a heading before each group of them."""
+    """Return the lines of entries, with a heading before each group."""
     lines: list[str] = []
     heading = None
     for entry in entries:
@@ -259,7 +265,7 @@ def under_headings(entries: Iterable[Entry], *, blank_lines: bool = False) -> li
 
 
 def cut_middle(text: str, characters: int) -> str:
-    """A text, or its beginning and its end with a marker between them."""
+    """Truncate a text in the middle, with a marker between beginning and end."""
     if len(text) <= characters:
         return text
     head = int((characters - len(MARKER)) * HEAD_SHARE)
@@ -268,12 +274,13 @@ def cut_middle(text: str, characters: int) -> str:
 
 
 def cut_middle_within(text: str, tokens: int) -> str:
-    """A text within so many tokens, cut in the middle if it is too long."""
+    """Truncate a text in the middle if it exceeds this many tokens."""
     if count_tokens(text) <= tokens:
         return text
     low = 0
     high = len(text)
-    # Bisection for the longest that fits: tokens cannot be told from the number of characters.
+    # Binary search for the longest text that fits, because tokens do not follow from the number of
+    # characters.
     while low < high:
         middle = (low + high + 1) // 2
         if count_tokens(cut_middle(text, middle)) <= tokens:
@@ -294,11 +301,11 @@ def fence_block(
     label: str,
     block_id: str | None = None,
 ) -> str:
-    """`text` between fences. Its id comes from the text, so that the same memories give the same
-    bytes and a provider's prompt cache holds.
+    """Fence `text`. The block id is derived from the text, so that the same memories give the same
+    bytes and prompt caches keep working.
     """
     if block_id is None:
-        # Loads OpenSSL.
+        # Deferred import: it loads OpenSSL.
         from hashlib import sha256  # noqa: PLC0415
 
         block_id = sha256(text.encode()).hexdigest()[:12]
@@ -306,10 +313,10 @@ def fence_block(
 
 
 def fence_tokens(label: str, heading: str = "") -> int:
-    """Tokens that the fences of a block and its heading take."""
+    """Return the tokens of the fences of a block and its heading."""
     return count_tokens(fence(heading, block_id="0" * 12, label=label))
 
 
 def join_blocks(*blocks: str | None) -> str:
-    """Blocks one after the other, without those that are empty."""
+    """Join the non-empty blocks."""
     return "\n\n".join(block for block in blocks if block)

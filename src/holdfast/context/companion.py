@@ -1,9 +1,9 @@
-"""What a companion has in mind for one turn: a few facts, the sessions before, and the rules that
-always hold.
+"""Working memory of a companion for one turn: a few facts, recent session summaries, and the rules
+that always apply.
 
-Five facts out of twenty that fit the prompt, two arcs of the last thirty days, and on the first
-turn of a session the latest arc, however old. Whether facts and arcs are volunteered is a matter of
-the owner's profile; rules hold in any case. A guest's session reads nothing.
+Up to five of twenty facts that match the prompt, two summaries of the last thirty days and, on the
+first turn of a session, the latest summary, however old. The owner's profile decides whether facts
+and summaries are offered; rules always apply. A guest session reads nothing.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ FACTS = 5
 ARCS = 2
 RULES = 20
 ARC_AGE = 30 * DAY
-# Of the prompt's words that a memory must have.
+# Share of the prompt's words that a memory must contain,
 FITTING_SHARE = 1 / 3
-# or so many of them, and so much of its own text
+# or this many of them, if they are also this share of the memory's own words,
 FITTING_WORDS = 2
 FITTING_PART = 0.4
-# Or a vector at least as close.
+# or a vector at least this close.
 FITTING_MEANING = 0.5
 ARC = "session"
 GUEST = "Guest session without long-term memory."
 _USERS = frozenset(("user", "the user", "i", "me", "speaker"))
-# What another fact has taken the place of is no surer than this.
+# Confidence to which a superseded fact is demoted.
 _DEMOTED = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingMemory:
-    """What is in mind for a turn: memories that may be spoken of, rules, and how they were
+    """Memories for a turn: facts and summaries that may be mentioned, rules, and how they were
     found.
     """
 
     entries: tuple[Memory, ...] = ()
-    """Facts, then arcs. Empty where the owner does not want them volunteered."""
+    """Facts, then session summaries. Empty unless the owner wants proactive recall."""
     rules: tuple[Memory, ...] = ()
     summary: str = GUEST
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def lines(self) -> list[str]:
-        """The entries as a model is told them."""
+        """The entries as prompt lines."""
         return format_working_memory_entries(self.entries)
 
 
@@ -75,10 +75,11 @@ def load_memory_for_turn(
     volunteers: bool,
     guest: bool = False,
 ) -> WorkingMemory:
-    """What is in mind for a prompt. `engine` is asked for only when there is something to look
-    through.
+    """Return the working memory for a prompt. `engine` is called only if there is something to
+    search.
 
-    `volunteers` says whether the owner wants facts and arcs brought up; a `guest` has none.
+    `volunteers` says whether the owner wants facts and summaries to be offered; a `guest` gets
+    nothing.
     """
     if guest:
         return WorkingMemory()
@@ -138,8 +139,8 @@ def _found(
 
 
 def _path(engine: Engine) -> str:
-    """By what was looked: words and meaning, or words alone, and whether a model that failed is
-    why.
+    """Return how the search was done: words and meaning, or words alone, possibly after a model
+    failure.
     """
     if engine.tiers.errors:
         return "token_recall_after_embed_error"
@@ -151,9 +152,9 @@ def _path(engine: Engine) -> str:
 
 
 def _fitting(prompt: str, hits: Iterable[Hit]) -> list[Hit]:
-    """The hits that are about the prompt; the best of a bad lot are left out."""
+    """Return the hits that are relevant to the prompt, even if that leaves none."""
     asked = set(query_terms(prompt))
-    # "What do I like?": one of the words of an answer will do.
+    # "What do I like?" has only stop words: one word of a likely answer is enough.
     if not asked:
         answers = set(personal_terms(prompt))
         return [hit for hit in hits if answers & set(terms_of(hit.memory)) or _fits(asked, hit)]
@@ -174,7 +175,7 @@ def _fits(asked: set[str], hit: Hit) -> bool:
 
 
 def _replaced(store: Store, memory: Memory) -> bool:
-    """Whether another fact has taken the place of this one, which is fading."""
+    """Whether another fact supersedes this one, which has lost its confidence."""
     if memory.confidence > _DEMOTED:
         return False
     edges = store.edges(memory.scope, memory.id)
@@ -182,10 +183,11 @@ def _replaced(store: Store, memory: Memory) -> bool:
 
 
 def format_working_memory_entries(entries: Iterable[Memory]) -> list[str]:
-    """Memories as a model is told them, one line each.
+    """Format memories as prompt lines.
 
-    `[relationship] User WORRIES_ABOUT work — "my boss is terrible"`, without a triple `Previously
-    noted: …`, and `Last session (theme, theme, APPROACH): summary [Label: value; …]` for an arc.
+    A fact reads `[relationship] User WORRIES_ABOUT work — "my boss is terrible"`, without a triple
+    `Previously noted: …`; a session summary reads `Last session (theme, theme, APPROACH): summary
+    [Label: value; …]`.
     """
     return [_arc_line(one) if one.kind == "episode" else _fact_line(one) for one in entries]
 

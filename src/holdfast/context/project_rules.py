@@ -1,7 +1,7 @@
 """Project rules: the block of principles, preferences and procedures before every prompt.
 
-The block depends on the memories alone, so it stays byte-identical while they do: when a session
-starts, when it is resumed, and after its history was compacted. A provider's prompt cache holds.
+The block depends only on the memories, so it stays byte-identical as long as they do: when a
+session starts, when it resumes, and after its history was compacted. So prompt caches keep working.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HEADS = {
     "procedures": "### Procedures",
 }
 OTHER = "### Rules"
-# Of each; the budget is used up long before.
+# Memories of each kind; the budget runs out long before.
 MOST = 50
 
 
@@ -46,10 +46,10 @@ def standing(
     tokens: int,
     stands: Callable[[Memory], bool] = lambda memory: True,
 ) -> tuple[str, list[Memory]]:
-    """Render the block within `tokens`; return it with the memories in it, empty if there are none.
+    """Render the block within `tokens`; return it with its memories, empty if there are none.
 
-    It has rules of every category, and preferences; `stands` may leave some out. Newest first. A
-    memory too long for the room that is left makes way for shorter ones.
+    It has rules of every category, and preferences, newest first; `stands` may exclude some. A
+    memory that is too long for the remaining space is skipped in favour of shorter ones.
     """
     rules = store.list(replace(where, kinds=("rule",)), limit=MOST)
     liked = store.list(replace(where, categories=("preferences",)), limit=MOST)

@@ -1,9 +1,9 @@
-"""Session context: a block that is the same for a whole session, and one for each prompt.
+"""Session context: a block that is constant for a whole session, and one for each prompt.
 
-The stable block shows rules and the latest reflection as they were when the session began, so that
-it stays byte-identical and a provider's prompt cache holds. What is learned during the session is
-in the turn block at once and in the stable block of the next session: a rule if it helps, a
-reflection in any case.
+The stable block shows rules and the latest reflection as of the start of the session, so that it
+stays byte-identical and prompt caches keep working. What is learned during the session appears in
+the turn block at once and in the stable block of the next session: a rule if it is relevant, a
+reflection always.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .blocks import (
     under_headings,
 )
 
-# Of the budget, at most: the rest is for what this prompt needs.
+# Maximum share of the budget for the stable block; the rest is for this prompt.
 STABLE_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Two blocks, either of which may be empty, and the memories in them."""
+    """Two blocks, either of which may be empty, and their memories."""
 
     stable: str
     turn: str
@@ -57,8 +57,8 @@ def context(
 ) -> Context:
     """Build the blocks for a prompt; together they stay within `tokens`.
 
-    What was said in `session`, or learned from it, is left out. `where` and `limit` narrow what the
-    turn block recalls; rules and reflections do not depend on the prompt.
+    Excludes what was said in `session` or learned from it. `where` and `limit` restrict the recall
+    of the turn block; rules and reflections do not depend on the prompt.
     """
     anything = replace(where, kinds=())
     stable, standing = _stable(engine, anything, session, int(tokens * STABLE_SHARE))
@@ -90,7 +90,7 @@ def _stable(
 
 
 def _reflections(engine: Engine, where: Filter) -> list[Memory]:
-    """The latest reflection, if there is one. Read anew each time, so one by another process is
+    """Return the latest reflection, if any. Not cached, so that one written by another process is
     seen at once.
     """
     return engine.store.list(replace(where, kinds=("reflection",)), limit=1, order="latest")
@@ -101,10 +101,9 @@ def _began(
     where: Filter,
     session: str | None,
 ) -> Micros | None:
-    """When the first turn of the session was stored, or None for a session that has not been heard
-    of.
+    """Return when the first turn of the session was stored; None for an unknown session.
 
-    Not when it was said: a conversation may be told long after, and what was known is what counts.
+    Not when it was said: a conversation may be captured long after, and what was known counts.
     """
     if session is None:
         return None
@@ -119,7 +118,7 @@ def procedures(
     scope: Scope,
     now: Micros,
 ) -> str:
-    """A block of the newest rules of a scope, all of each; empty when there are none."""
+    """Return a block with the newest rules of a scope in full; empty if there are none."""
     where = Filter((scope,), kinds=("rule",), valid_at=now)
     rules = store.list(where, limit=MOST_RULES, order="latest")
     return _block((_rules(rules),), label="standing memory", tokens=None)[0]
@@ -150,9 +149,9 @@ def _block(
     tokens: int | None,
     last_first: bool = False,
 ) -> tuple[str, list[Memory]]:
-    """A fenced block of the entries that fit, and the memories in it; empty if none fits.
+    """Return a fenced block of the entries that fit, with its memories; empty if none fits.
 
-    Sections take from one budget in their order; with `last_first` the last section takes first.
+    Sections share one budget in order; with `last_first`, the last section is served first.
     """
     budget = Budget(None if tokens is None else tokens - fence_tokens(label))
     if last_first:

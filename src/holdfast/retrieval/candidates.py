@@ -1,5 +1,5 @@
-"""The arms: different ways to find candidates for one question. Each gives an order; none
-decides.
+"""Arms: independent searches for candidates of one question. Each returns a ranking; `fusion`
+combines them.
 """
 
 from __future__ import annotations
@@ -18,20 +18,24 @@ from ..values import replace
 from .features import ENCODER, STATIC
 from .query import Query
 
-# Candidates per arm; 200 found nothing more on the question sets we measure with.
+# Candidates per arm; 200 found nothing more on our benchmark questions.
 DEPTH = 100
-# Candidates the arms may add from inside a time that the question names.
+# Candidates added from within a time that the question names.
 TIMELY = 50
-# Candidates per arm whose neighbours are looked at too; 60 found no more either.
+# Candidates per arm whose neighbours are fetched too; 60 found nothing more either.
 BEST = 20
-REACH = 2  # positions before and after
-# A pasted document is cut to its rarest words.
+# Positions before and after a turn.
+REACH = 2
+# A longer question, such as a pasted document, is reduced to its rarest terms.
 MOST_TERMS = 40
-LONGEST_NAME = 4  # words of an entity's name
+# Words of an entity's name.
+LONGEST_NAME = 4
 
 
 class View(NamedTuple):
-    """A question's vector in one model, and whether every memory asked has a vector of it."""
+    """The question's vector in one model, and whether every memory in scope has a vector of that
+    model.
+    """
 
     model: str
     tier: str
@@ -40,9 +44,7 @@ class View(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """What the arms found: the order of each arm, the memories, and the numbers to weigh them
-    by.
-    """
+    """Result of the arms: the ranking of each arm, the memories, and the data to score them."""
 
     query: Query
     corpus: Corpus
@@ -52,8 +54,8 @@ class Gathered(NamedTuple):
     views: Sequence[View] = ()
 
     def closeness(self, memory: Memory) -> float | None:
-        """How near a memory is to the question by the best model that has a vector of both, in [0,
-        1].
+        """Return the similarity of a memory to the question in [0, 1], by the best model with
+        vectors of both.
         """
         known = self.similarity.get(memory.seq, {})
         near = next((known[view.tier] for view in self.views if view.tier in known), None)
@@ -68,7 +70,7 @@ def gather(
     query: Query,
     where: Filter,
 ) -> Gathered:
-    """Asks every arm and fetches what they found, with the turns around the best of it."""
+    """Run every arm and fetch the candidates, with the turns around the best ones."""
     corpus = store.corpus(where.scopes, query.terms)
     occurring = rarest(query.terms, corpus)
     if len(query.terms) > MOST_TERMS:
@@ -105,8 +107,8 @@ def gather(
 
 
 def rarest(terms: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
-    """The terms worth asking for: those that occur, the rarest if there are too many, in their own
-    order.
+    """Return the terms that occur in the corpus, in question order; only the rarest if there are
+    too many.
     """
     there = [term for term in terms if corpus.frequency.get(term)]
     if len(there) <= MOST_TERMS:
@@ -121,8 +123,8 @@ def vectors(
     query: Query,
     where: Filter,
 ) -> list[View]:
-    """The question in the best model that covers the scopes; where the best covers only a part, in
-    the next too.
+    """Embed the question with the best model that has vectors here; if that model is incomplete,
+    also with the next one.
     """
     complete = store.vectors.models(where.scopes)
     views: list[View] = []
@@ -140,7 +142,8 @@ def vectors(
 
 
 def names_in(text: str) -> list[str]:
-    """Every run of up to four words, folded: what an entity's name could be."""
+    """Return every run of up to four words, folded: possible names of entities."""
+    # Limited to 60 words: a pasted document would give thousands of names.
     words = [fold(word) for word in re.findall(r"[\w@#][\w.'’@-]*", text)[:60]]
     return [
         " ".join(words[start : start + size])
@@ -156,7 +159,7 @@ def timely(
     views: Sequence[View],
     occurring: Sequence[str],
 ) -> Ranked:
-    """Candidates from inside the times that the question names."""
+    """Return candidates from within the times that the question names."""
     if where.since is not None or where.until is not None:
         return []
     found: dict[int, float] = {}
@@ -166,8 +169,8 @@ def timely(
         for view in views[:1]:
             found.update(store.by_vector(inside, view.model, view.vector, TIMELY))
         if set(occurring) <= set(query_terms(span.text)):
-            # The words only name the time, as in "what happened last week?": whatever happened then
-            # will do.
+            # The words only name the time, as in "what happened last week?", so anything from then
+            # is a candidate.
             found.update((memory.seq, 0.0) for memory in store.list(inside, limit=TIMELY))
     return list(found.items())
 
@@ -177,13 +180,13 @@ def fetch(
     where: Filter,
     arms: Mapping[str, list[int]],
 ) -> dict[int, Memory]:
-    """The memories that the arms named, and the neighbours of each arm's best that pass the filter
-    as well.
+    """Fetch the memories of all arms, and the neighbours of each arm's best ones that pass the
+    filter.
     """
     wanted = list(dict.fromkeys(seq for order in arms.values() for seq in order))
     memories = {memory.seq: memory for memory in store.get(where.scopes, wanted)}
     if where.as_of is not None:
-        # Whether a neighbour was there then, only the arms know.
+        # With `as_of`, only the store can tell whether a neighbour existed at that time.
         return memories
     best = {seq for order in arms.values() for seq in order[:BEST]}
     around = store.neighbours([memory for seq, memory in memories.items() if seq in best], REACH)
@@ -195,8 +198,8 @@ def fetch(
 
 
 def passes(memory: Memory, where: Filter) -> bool:
-    """Whether a neighbour may be shown: what the store checks for the arms, for one memory at
-    hand.
+    """Whether a neighbour passes the filter; repeats in memory what the store checks for the
+    arms.
     """
     return (
         memory.status in where.statuses
@@ -216,13 +219,13 @@ def passes(memory: Memory, where: Filter) -> bool:
 
 
 def is_item_below(memory: Memory, namespace: tuple[str, ...]) -> bool:
-    """Whether a memory is an item of LangGraph's store, in a namespace or below it."""
+    """Whether a memory is an item of LangGraph's store in or below a namespace."""
     own = tuple(memory.metadata.get("namespace", ()))
     return memory.source == ITEMS and own[: len(namespace)] == namespace
 
 
 def is_valid(memory: Memory, at: int) -> bool:
-    """Whether what a memory says holds at this time."""
+    """Whether a memory is valid at this time."""
     return (memory.valid_from is None or memory.valid_from <= at) and (
         memory.valid_until is None or memory.valid_until > at
     )
@@ -235,8 +238,8 @@ def similarities(
     ranked: Mapping[str, Ranked],
     memories: Mapping[int, Memory],
 ) -> dict[int, dict[str, float]]:
-    """Each memory's similarity to the question, by tier; computed for those that another arm
-    found.
+    """Return each memory's similarity to the question by tier; computed for those found by other
+    arms.
     """
     found: dict[int, dict[str, float]] = {seq: {} for seq in memories}
     for view in views:

@@ -1,6 +1,4 @@
-"""Whether recall can go by meaning as well as by words, and if it cannot, why and what to do about
-it.
-"""
+"""Whether recall can use embeddings and, if not, why and how to fix it."""
 
 from __future__ import annotations
 
@@ -11,9 +9,9 @@ from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
 from ..types import Scope
 
-# What a model is asked only to see whether it answers.
+# Sent to a model only to see whether it answers.
 PROBE = "Is anybody there?"
-# how the identity of a model begins that ships with the package, and need not be asked
+# Identity prefix of bundled models, which need no probe.
 LOCAL = "local:"
 
 
@@ -25,11 +23,11 @@ def problems(
     remedy: str,
     ask: bool = False,
 ) -> dict[str, str]:
-    """Why models cannot serve a recall of these scopes, by model; empty when all of them can.
+    """Return why models cannot serve a recall of these scopes, by model; empty if all can.
 
-    `remedy` is the command that embeds the memories anew, if it is to be named. With `ask`, a model
-    behind an address that has not answered yet is asked for one vector; otherwise only what was
-    noticed so far is told.
+    `remedy` is the command that embeds the memories again, if advice is wanted. With `ask`, a
+    remote model that has not answered yet is called once; otherwise only known problems are
+    reported.
     """
     embedders = list(tiers) if ask else tiers.loaded()
     for embedder in embedders if ask else ():
@@ -61,8 +59,8 @@ def _changed(
     there: set[str],
     remedy: str,
 ) -> dict[str, str]:
-    """The models in use, when all vectors were made by others. A quick one makes its own at the
-    next recall.
+    """Report the configured models if all vectors come from other models. A fast model creates its
+    own at the next recall.
     """
     ours = {embedder.identity for embedder in embedders}
     if not there or ours & there or any(embedder.quick for embedder in embedders):
@@ -75,7 +73,7 @@ def _changed(
 
 
 def warnings(found: dict[str, str], tiers: Tiers) -> list[str]:
-    """The same for whoever is answered: what recall does without."""
+    """Return the problems as warnings for the reader of an answer."""
     others = [embedder.identity for embedder in tiers.loaded() if embedder.identity not in found]
     without = (
         "Recall goes without this model" if others else "Recall goes by words alone, not by meaning"

@@ -1,4 +1,4 @@
-"""Why a memory was, or was not, recalled: the stages of a recall replayed for one memory."""
+"""Why a memory was or was not recalled: replays the stages of a recall for one memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .recall import Engine, Question, Recall, has_content, parse_query, recall
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of a recall and what it made of the memory."""
+    """One stage of a recall, and whether the memory passed it."""
 
     name: str
     passed: bool
@@ -23,8 +23,8 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """The verdict: was it recalled, at which rank, and if not, which stage dropped it and what
-    would keep it.
+    """Whether a memory was recalled and at which rank; if not, which stage dropped it and how to
+    change that.
     """
 
     memory: str
@@ -35,7 +35,7 @@ class Why:
     stages: tuple[Stage, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """For scripts."""
+        """Return a dictionary, for scripts."""
         return asdict(self)
 
 
@@ -44,7 +44,7 @@ def why(
     question: Question,
     expected: Memory,
 ) -> Why:
-    """Replays the recall and names the first stage that dropped `expected`."""
+    """Replay the recall and name the first stage that dropped `expected`."""
     stages: list[Stage] = []
     for stage in _stages(engine, question, expected):
         stages.append(stage)

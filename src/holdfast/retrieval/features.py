@@ -1,15 +1,13 @@
-"""What speaks for a candidate, as numbers: one row per passage, one column per feature.
+"""Features of candidates: one row per passage, one column per feature.
 
-Everything is computed from the question, the corpus statistics and the fetched passages; no store,
-no model, and no numeric library, which takes longer to load than a few hundred passages take here.
-Scores are scaled by the best passage of the same question, so that one set of weights serves all
-questions; `covered` and `near` are the same for all passages of a question and say how good that
-best one is.
+Computed from the question, the corpus statistics and the fetched passages; no store, no model, and
+no numeric library, whose import takes longer than a few hundred passages take here. Scores are
+relative to the best passage of the same question, so that one set of weights serves all questions;
+`covered` and `near` are equal for all passages of a question and say how good the best one is.
 
-A turn of a conversation often answers a question without repeating its words, because the turn
-before did. So evidence is also taken from the neighbouring turns and from the session: the shorter
-a turn, the more it leans on its neighbours. A memory without session, author or vector gets the
-neutral value of what it lacks.
+A turn often answers a question without repeating its words, because the previous turn did. So
+neighbouring turns and the session count as evidence too: the shorter a turn, the more its
+neighbours count. A memory without session, author or vector gets the neutral value of that feature.
 """
 
 from __future__ import annotations
@@ -23,9 +21,9 @@ from ..types import DAY, Memory
 from .query import Query
 
 Column = list[float]
-"""A number for each passage."""
+"""One number per passage."""
 Matrix = list[tuple[float, ...]]
-"""A row for each passage, a number for each feature."""
+"""One row per passage, one number per feature."""
 
 NAMES: Final = (
     "words",  # BM25 of the passage with its neighbours
@@ -40,31 +38,32 @@ NAMES: Final = (
     "covered",  # share of the question's words that the best passage covers
     "near",  # similarity of the nearest passage
 )
-# the tiers of vectors a similarity may come from
+# Vector tiers a similarity may come from.
 STATIC = "static"
 ENCODER = "encoder"
 
-# BM25's usual constants
+# The usual BM25 constants.
 _K1 = 1.2
 _B = 0.75
-# Step in the session, weight of its words beside our own.
+# Offset in the session, and weight of that neighbour's words relative to the passage's own.
 _NEIGHBOURS = (
     (-1, 2 / 3),
     (-2, 1 / 3),
     (1, 1 / 3),
 )
 _USUAL_WINDOW = 1 + sum(weight for _, weight in _NEIGHBOURS)
-# Terms: a long neighbour would drown the passage.
+# Terms of a neighbour that count; a long neighbour would dominate the passage.
 _LONGEST_NEIGHBOUR = 60
-# Terms from which a passage needs no neighbours to be understood.
+# Terms from which a passage is understandable without neighbours.
 _SELF_CONTAINED = 90
-# Terms from which more length says nothing more.
+# Terms above which more length does not matter.
 _FULL_LENGTH = 40
-# what a neighbour's similarity adds
+# Weight of a neighbour's similarity.
 _MEANING_BEFORE = 0.3
 _MEANING_AFTER = 0.2
+# The encoder is the better model, so it counts twice.
 _TIER_SHARES = {ENCODER: 2.0, STATIC: 1.0}
-# Days; people tell of things after they happened, so lateness fades slowly.
+# Decay in days. People report events after they happened, so lateness decays more slowly.
 _LATE = 7.0
 _EARLY = 2.0
 _TINY = 1e-9
@@ -72,10 +71,9 @@ _QUESTION_MARKS = ("?", "？", "؟")
 
 
 class Passage(NamedTuple):
-    """A fetched memory: its index terms, and per tier the cosine similarity to the question's
-    vector.
+    """A fetched memory with its index terms and its cosine similarity to the question per tier.
 
-    A tier in which the memory has no vector is left out of `similarity`.
+    `similarity` lacks a tier in which the memory has no vector.
     """
 
     memory: Memory
@@ -88,9 +86,9 @@ def features(
     corpus: Corpus,
     passages: Sequence[Passage],
 ) -> Matrix:
-    """One row per passage, one column per name in `NAMES`.
+    """Return one row per passage, one column per name in `NAMES`.
 
-    Neighbours are recognised by session and position among `passages` themselves.
+    Neighbours are found by session and position among `passages`.
     """
     if not passages:
         return []
@@ -120,11 +118,10 @@ def features(
 
 
 def tiers(passages: Sequence[Passage]) -> dict[str, list[float | None]]:
-    """The similarities per tier that most of `passages` have a vector in, best tier first; None
-    where one lacks.
+    """Return the similarities of the tiers in which most passages have a vector, best tier first;
+    None for a missing vector.
 
-    While memories are being embedded anew, a handful with better vectors cannot be compared with
-    the rest.
+    During re-embedding, a few memories with better vectors cannot be compared with the rest.
     """
     found = {tier: [passage.similarity.get(tier) for passage in passages] for tier in _TIER_SHARES}
     return {
@@ -137,13 +134,11 @@ def _known(values: Sequence[float | None]) -> list[float]:
 
 
 Counts = Mapping[str, float]
-"""How often terms of the question occur; those that do not are left out."""
+"""Occurrences of the question's terms; absent terms are left out."""
 
 
 class _Words:
-    """How often each passage has the terms of the question, as a whole and in its first 60
-    terms.
-    """
+    """Occurrences of the question's terms in each passage, in total and in its first 60 terms."""
 
     def __init__(
         self,
@@ -164,19 +159,17 @@ class _Words:
         self.openness = [
             min(max(1 - length / _SELF_CONTAINED, 0.0), 1.0) for length in self._lengths
         ]
-        """How much each passage leans on its neighbours: 1 for an empty one, 0 for a self-contained
-        one.
+        """How much each passage depends on its neighbours: 1 if it is empty, 0 if it is
+        self-contained.
         """
 
     def window(self, neighbours: Sequence[Mapping[int, int]]) -> Column:
-        """BM25 of each passage together with its neighbours."""
+        """Return the BM25 score of each passage together with its neighbours."""
         usual = _USUAL_WINDOW * min(self._mean_length, _LONGEST_NEIGHBOUR)
         return [self._bm25(*self._with(row, near), usual) for row, near in enumerate(neighbours)]
 
     def _with(self, row: int, near: Mapping[int, int]) -> tuple[Counts, float]:
-        """The counts and the length of a passage and, as far as it leans on them, its
-        neighbours.
-        """
+        """Return counts and length of a passage plus its neighbours, weighted by its openness."""
         length = float(self._lengths[row])
         if not near:
             return self._counts[row], length
@@ -199,7 +192,7 @@ class _Words:
         return sum([self.idf[term] * (count / (count + softly)) for term, count in counts.items()])
 
     def of_sessions(self, sessions: Sequence[int]) -> Column:
-        """Each term counts once per session, where it is densest."""
+        """Return a score per session in which each term counts once, where it is densest."""
         best: dict[int, dict[str, float]] = {number: {} for number in sessions}
         for number, counts, length in zip(sessions, self._counts, self._lengths, strict=True):
             session = best[number]
@@ -216,8 +209,7 @@ class _Words:
 
 def _counts(wanted: Mapping[str, float], terms: Sequence[str]) -> dict[str, float]:
     there = wanted.keys() & terms
-    # In the order of the question: sums over a set could differ in their last digit from one run to
-    # the next.
+    # In question order: summing over a set could change the last digit from run to run.
     return {term: terms.count(term) for term in wanted if term in there}
 
 
@@ -227,14 +219,12 @@ def _idf(corpus: Corpus, term: str) -> float:
 
 
 def _softness(relative_length: float) -> float:
-    """How many times a term must occur in a text of this length for half of its weight."""
+    """Return the occurrences at which a term gets half of its weight in a text of this length."""
     return _K1 * (1 - _B + _B * relative_length)
 
 
 def _neighbours(passages: Sequence[Passage]) -> list[dict[int, int]]:
-    """For each passage, by step, the row of the one so many positions further in its session, where
-    it is there.
-    """
+    """Return for each passage the rows of its neighbours in the session, by offset."""
     places = [(p.memory.session, p.memory.position) for p in passages]
     rows = {place: row for row, place in enumerate(places) if place[0]}
     return [
@@ -250,7 +240,7 @@ def _neighbours(passages: Sequence[Passage]) -> list[dict[int, int]]:
 
 
 def _sessions(passages: Sequence[Passage]) -> list[int]:
-    """A number per session; a memory without one is a session of its own."""
+    """Return a session number for each passage; a memory without session is its own session."""
     numbers: dict[str | int, int] = {}
     return [
         numbers.setdefault(p.memory.session or row, len(numbers)) for row, p in enumerate(passages)
@@ -258,15 +248,15 @@ def _sessions(passages: Sequence[Passage]) -> list[int]:
 
 
 def _scaled(scores: Column) -> Column:
-    """Relative to the best passage."""
+    """Return the scores relative to the best passage."""
     best = max(*scores, _TINY)
     return [score / best for score in scores]
 
 
 def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> Column:
-    """Similarity over the tiers: 0 for the mean passage, 1 for the best.
+    """Return the similarity over all tiers: 0 for the mean passage, 1 for the best.
 
-    The static tier has a say beside the encoder, because it reads long texts to their end.
+    The static tier counts besides the encoder, because it reads long texts to the end.
     """
     total = [0.0] * size
     shares = [0.0] * size
@@ -287,7 +277,7 @@ def _helped(
     neighbours: Sequence[Mapping[int, int]],
     openness: Column,
 ) -> Column:
-    """With the similarity of the turn before and the turn after."""
+    """Add the similarity of the previous and the next turn."""
     helped = list(meaning)
     for row, near in enumerate(neighbours):
         for step, share in ((-1, _MEANING_BEFORE), (1, _MEANING_AFTER)):
@@ -311,8 +301,8 @@ def _best_of(sessions: Sequence[int], values: Column) -> Column:
 
 
 def _speaker(query: Query, passages: Sequence[Passage]) -> Column:
-    """1 for the words of whom the question is about, 0 for another's, between them when nobody is
-    known.
+    """1 for statements by the person the question is about, 0 for those of others, 0.5 if the
+    speaker is unknown.
     """
     if not query.authors and not query.roles:
         return [0.0] * len(passages)
@@ -323,7 +313,7 @@ def _said_by(query: Query, passage: Passage) -> float:
     if query.authors:
         if author := passage.memory.author.casefold():
             return float(author in query.authors)
-        # A fact that names the person is about them.
+        # A fact that names the person counts as being about them.
         if query.names.isdisjoint(passage.terms):
             return 0.5
         return 1.0
@@ -333,7 +323,7 @@ def _said_by(query: Query, passage: Passage) -> float:
 
 
 def _closeness(query: Query, at: float) -> float:
-    """1 inside a span the question names, fading with the days outside it."""
+    """1 within a span that the question names, decaying with the days outside it."""
     return max((_near_span(at - span.end, span.start - at) for span in query.spans), default=0.0)
 
 
@@ -342,8 +332,8 @@ def _near_span(late: float, early: float) -> float:
 
 
 def _length(passage: Passage) -> float:
-    """Short turns ("Thanks!") say little; a fact or rule was written to be short and is not held to
-    it.
+    """Score the length: short turns ("Thanks!") say little. Facts and rules are short on purpose
+    and always get 1.
     """
     if passage.memory.kind == "turn":
         return min(len(passage.terms) / _FULL_LENGTH, 1.0)

@@ -1,8 +1,8 @@
-"""One score out of many signals.
+"""Fusion of many signals into one score.
 
-The default is a weighted sum with weights that were learned once and ship with the package; a set
-for each situation, because what words are worth depends on whether vectors are there to help.
-Reciprocal rank fusion is the alternative for scores without a common scale.
+The default is a weighted sum with learned weights that ship with the package, one set per
+situation, because the value of words depends on whether vectors are available. Reciprocal rank
+fusion is the alternative for scores without a common scale.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from typing import NamedTuple, TypeVar
 from ..types import Signal
 from .features import NAMES, Passage, tiers
 
-RANK_CONSTANT = 60  # Cormack, Clarke and Büttcher, 2009
+# From Cormack, Clarke and Büttcher, 2009.
+RANK_CONSTANT = 60
 LEXICAL = "lexical"
 
 Item = TypeVar("Item", bound=Hashable)
 
 
 class Weights(NamedTuple):
-    """What each feature adds, in the order of `NAMES`, and how the sum is squeezed: one half at
+    """Weight of each feature in the order of `NAMES`, and the logistic function: 0.5 at
     `middle`.
     """
 
@@ -35,15 +36,15 @@ class Weights(NamedTuple):
 
 
 def situation(passages: Sequence[Passage]) -> str:
-    """Which weights fit: the tiers of vectors that cover `passages`, or `lexical` when none
-    does.
+    """Return the name of the weights to use: the vector tiers that cover `passages`, or
+    `lexical`.
     """
     return "+".join(tiers(passages)) or LEXICAL
 
 
 @lru_cache(maxsize=8)
 def weights(name: str) -> Weights:
-    """The shipped weights for a situation."""
+    """Return the bundled weights for a situation."""
     learned = json.loads(Path(__file__).with_name("weights.json").read_text("utf-8"))
     one = learned["situations"][name]
     values = tuple(float(one["weights"].get(feature, 0.0)) for feature in NAMES)
@@ -51,21 +52,21 @@ def weights(name: str) -> Weights:
 
 
 def linear(matrix: Iterable[Sequence[float]], chosen: Weights) -> list[float]:
-    """A score in [0, 1] per row, growing with the weighted sum of the row's features."""
+    """Return a score in [0, 1] per row, monotonic in the weighted sum of its features."""
     sums = (sum(map(mul, row, chosen.values)) for row in matrix)
-    # The logistic, in a form that is safe for any sum.
+    # The logistic function in a form that cannot overflow.
     return [0.5 + 0.5 * math.tanh(chosen.slope * (one - chosen.middle) / 2) for one in sums]
 
 
 def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:
-    """What each feature of one row added to its sum."""
+    """Return the contribution of each feature to the sum of one row."""
     named = zip(NAMES, row, chosen.values, strict=True)
     return tuple(Signal(name, float(value), weight) for name, value, weight in named)
 
 
 def reciprocal_rank(rankings: Mapping[str, Sequence[Item]]) -> dict[Item, float]:
-    """The sum of 1 / (60 + rank) over the rankings, ranks from 1; best first, ties in order of
-    appearance.
+    """Return the sum of 1 / (60 + rank) over the rankings, ranks from 1; best first, ties in order
+    of appearance.
 
     >>> list(reciprocal_rank({"words": ["a", "b"], "meaning": ["b"]}))
     ['b', 'a']

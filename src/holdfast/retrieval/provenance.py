@@ -1,6 +1,4 @@
-"""Why a memory was stored, and on what it rests; for a turn, also what of it was not stored, and
-why.
-"""
+"""Why a memory was stored and from which sources; for a turn, also what was not stored and why."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from ..types import Memories, Memory
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the write policy said: what to do, why, which policy it was, and when it was done."""
+    """Decision of the write policy: action, reason, policy version and timing."""
 
     action: str
     reason: str = ""
@@ -26,20 +24,20 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A memory with the decision about it, the words it rests on, and where they were said."""
+    """A memory with its decision, its quotes and its sources."""
 
     memory: Memory
     decision: Decision | None
-    """None for what nobody had to decide about: it was told to be remembered, or imported."""
+    """None if no policy decided: it was remembered explicitly, or imported."""
     quotes: tuple[str, ...]
     sources: Memories
-    """What it was derived from, in the order in which it was said."""
+    """The memories it was derived from, in the order they were said."""
     dropped: tuple[Decision, ...]
-    """Of a turn: what was decided against, without the words."""
+    """For a turn: candidates that were rejected, without their text."""
 
     @property
     def summary(self) -> str:
-        """The same in one line."""
+        """The decision in one line."""
         if self.decision is None:
             origin = self.memory.source or self.memory.trust
             return f"No policy decided about it; it came from {origin}."
@@ -48,7 +46,7 @@ class Stored:
 
 
 def why_stored(store: Store, memory: Memory) -> Stored:
-    """Why a memory was stored."""
+    """Return the decision and the sources of a memory."""
     policy = memory.metadata.get("policy")
     sources = sorted(
         store.get([memory.scope], rests_on(store, memory)),

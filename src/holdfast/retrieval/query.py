@@ -1,10 +1,8 @@
-"""What a question asks for, read once: its terms, its times, whose words are wanted, and what to
-embed.
+"""Question analysis: terms, times, speakers, and the text to embed.
 
 People speak of themselves in the first person. A question about Caroline is best answered by what
-Caroline said, and what she said reads "I went", not "Caroline went". So a person named in the
-question who is also an author is remembered in `authors`, and becomes "I" in the text that is
-embedded.
+Caroline said, which reads "I went", not "Caroline went". So a person in the question who is also an
+author goes to `authors`, and becomes "I" in the embedded text.
 """
 
 from __future__ import annotations
@@ -24,20 +22,20 @@ from .personal_questions import asks_of_somebody, personal_terms
 _SHORTEST_NICKNAME = 3
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
 
-# The person who asks.
+# The question is about the speaker.
 _FIRST_PERSON = later(
     rf"(?<![\w'])(?:{patterns_of_all('questions', 'first_person')})(?!\w)", re.IGNORECASE
 )
-# What was said to that person: "you told me", "your last suggestion", "our last chat", "remind me
-# what you …". A request is none: "can you suggest", "what would you recommend", "hast du einen
-# Tipp". So verbs stand in the past, or after "did".
+# The question is about what the assistant said: "you told me", "your last suggestion", "our last
+# chat", "remind me what you …". A request does not count: "can you suggest", "what would you
+# recommend", "hast du einen Tipp". So verbs must be in the past or after "did".
 _SAID_BY_ASSISTANT = later(
     patterns_of_all("questions", "told_by_assistant"), re.IGNORECASE | re.DOTALL
 )
-# Questions for a time and for a number; an answer has terms that tell one.
+# Questions for a time or a number; an answer should contain such a term.
 _ASKS_WHEN = later(patterns_of_all("questions", "when"), re.IGNORECASE)
 _ASKS_NUMBER = later(patterns_of_all("questions", "number"), re.IGNORECASE)
-# Whoever is named is usually also who "she" is.
+# A pronoun usually refers to the person who is named.
 _OWN_PRONOUNS = (
     (later(r"\b(?:her|his|their)\b(?=\s+\w)"), "my"),
     (later(r"\b(?:she|he|they)\b"), "I"),
@@ -46,12 +44,12 @@ _OWN_PRONOUNS = (
 
 
 class Query(NamedTuple):
-    """A question, analysed.
+    """An analysed question.
 
     `authors` are the known authors it names, `names` the terms that name them, and `roles` the
-    roles whose words it wants. `telling` are terms of which an answer should have one. Each may be
-    empty. A `plain` question has stop words only, and its terms are those of likely answers.
-    `embed` is the text whose vector should be compared with memories.
+    roles whose statements it asks for. `telling` are terms of which an answer should contain one.
+    Each may be empty. A `plain` question has only stop words; its terms are those of likely
+    answers. `embed` is the text to embed.
     """
 
     text: str
@@ -71,9 +69,9 @@ def analyse(
     *,
     authors: Sequence[str] = (),
 ) -> Query:
-    """Read `text` as asked at `now` (microseconds) in a scope whose memories are by `authors`."""
+    """Analyse `text` as asked at `now` (microseconds) in a scope with memories by `authors`."""
     words = {word.casefold(): word for word in _WORD.findall(text)}
-    # R and C are languages too.
+    # Single letters can matter: R and C are languages.
     meant = query_terms(text) or lone_letters(text)
     named = {author: alias for author in authors if (alias := _alias(author, words))}
     return Query(
@@ -90,7 +88,7 @@ def analyse(
 
 
 def _alias(author: str, words: dict[str, str]) -> str:
-    """The word of the question that names `author`: a part of the name, or its beginning as a
+    """Return the word of the question that names `author`: part of the name, or its beginning as a
     nickname.
     """
     parts = [part.casefold() for part in _WORD.findall(author)]
@@ -136,7 +134,7 @@ def _roles(text: str) -> frozenset[str]:
 
 
 def _first_person(text: str, names: list[str]) -> str:
-    """`text` as the people it names would say it of themselves."""
+    """Rewrite `text` as the people it names would say it about themselves."""
     if not names:
         return text
     name = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))

@@ -19,15 +19,14 @@ from .candidates import Gathered, gather
 from .features import Passage, features
 from .query import Query, analyse
 
-NEAR_COPY = (
-    0.9  # share of words two texts must have in common to count as the same thing said twice
-)
-# What a memory of no confidence at all keeps of its score.
+# Share of common words from which two texts count as the same statement.
+NEAR_COPY = 0.9
+# Share of its score that a memory with zero confidence keeps.
 DOUBT = 0.5
 
 
 class Engine(NamedTuple):
-    """What a recall works with."""
+    """Dependencies of a recall."""
 
     store: Store
     tiers: Tiers
@@ -36,7 +35,7 @@ class Engine(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked, of which memories, and how much may come back."""
+    """A question with its filter and limits."""
 
     text: str
     where: Filter
@@ -45,24 +44,22 @@ class Question(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Every candidate, best first, ties in insertion order; reasons are worked out for those that
-    are asked for.
-    """
+    """All candidates, best first, ties in insertion order. Reasons are computed on demand."""
 
     memories: Sequence[Memory]
     scores: Sequence[float]
     reasons: Callable[[int], Reasons]
 
     def hit(self, place: int) -> Hit:
-        """The candidate at a place (from 0), with its reasons."""
+        """Return the candidate at a position (from 0) with its reasons."""
         return Hit(self.memories[place], self.scores[place], self.reasons(place))
 
 
 class Recall(NamedTuple):
-    """A finished recall: the hits, and what every stage before them saw.
+    """A finished recall: the hits, and the result of every stage before them.
 
-    `order` is the places of the ranking as they would be shown; `copies` says which place repeats
-    which.
+    `order` holds positions of the ranking in display order; `copies` maps a near-duplicate to the
+    position it repeats.
     """
 
     hits: list[Hit]
@@ -78,10 +75,10 @@ def recall(
     *,
     rank_all: bool = False,
 ) -> Recall:
-    """Memories that help answer the question, best first. Any text is legal; one without words
-    finds nothing.
+    """Return memories that help answer the question, best first. Any text is valid; one without
+    words finds nothing.
 
-    `to_the_end` orders every candidate, not only as many as are shown.
+    `rank_all` orders every candidate instead of only as many as are shown.
     """
     with engine.store.reading(question.where.scopes):
         query = parse_query(engine, question)
@@ -106,14 +103,14 @@ def recall(
 
 
 def parse_query(engine: Engine, question: Question) -> Query:
-    """The question, analysed as asked now, or at the time whose knowledge it asks for."""
+    """Parse the question as asked now or, with `as_of`, at that time."""
     now = engine.clock() if question.where.as_of is None else question.where.as_of
     return analyse(question.text, now, authors=engine.store.authors(question.where.scopes))
 
 
 def has_content(query: Query) -> bool:
-    """Whether there is anything to look for: words that mean something, a time, or what somebody is
-    like.
+    """Whether there is anything to search for: meaningful words, a time, or a question about a
+    person.
     """
     return bool(query.terms or query.spans or query.plain)
 
@@ -134,9 +131,9 @@ def rank(
     *,
     now: bool = True,
 ) -> Ranking:
-    """Every candidate in order, by learned weights or by reciprocal ranks.
+    """Rank all candidates by learned weights or by reciprocal ranks.
 
-    Where what holds `now` is asked for, what took the place of a turn's words comes before them.
+    With `now`, memories that replaced a turn's statement come before that turn.
     """
     if not gathered.memories:
         return Ranking((), (), lambda place: Reasons({}))
@@ -147,10 +144,10 @@ def rank(
 
 
 def _current_first(ranking: Ranking) -> Ranking:
-    """The same candidates, turns whose words no longer hold behind what took their place.
+    """Move outdated turns behind the memories that replaced them.
 
-    Whoever finds the old words would find what replaced them: so that has their score, and they
-    have the least of its.
+    A question that matches the old words should find the replacement. So the best replacement gets
+    at least the turn's score, and the turn at most the score of the lowest one.
     """
     places = {memory.id: place for place, memory in enumerate(ranking.memories)}
     scores = list(ranking.scores)
@@ -200,9 +197,7 @@ def _by_weight(gathered: Gathered) -> Ranking:
 
 
 def terms_of(memory: Memory) -> tuple[str, ...]:
-    """The index terms of a memory. Its text never changes, so they are kept for the next
-    question.
-    """
+    """Return the index terms of a memory; cached, because its text never changes."""
     return _cached_terms(indexed_text(memory.title, memory.content, memory.tags))
 
 
@@ -212,12 +207,13 @@ def _cached_terms(text: str) -> tuple[str, ...]:
 
 
 def _trust(memory: Memory) -> float:
-    """What confidence does to a score: full confidence keeps all of it."""
+    """Return the factor of confidence in a score; 1 for full confidence."""
     return DOUBT + (1 - DOUBT) * memory.confidence
 
 
 def _by_rank(gathered: Gathered) -> Ranking:
-    best = len(gathered.arms) / (fuse.RANK_CONSTANT + 1)  # first in every arm
+    # The maximum: first in every arm.
+    best = len(gathered.arms) / (fuse.RANK_CONSTANT + 1)
     scored = [
         (score / best, gathered.memories[seq])
         for seq, score in fuse.reciprocal_rank(gathered.arms).items()
@@ -234,7 +230,7 @@ def _by_rank(gathered: Gathered) -> Ranking:
 
 
 def _found_by(gathered: Gathered, memory: Memory) -> dict[str, int]:
-    """The arms that found a memory, with its rank (from 1) in each."""
+    """Return the arms that found a memory, with its rank (from 1) in each."""
     return {
         name: order.index(memory.seq) + 1
         for name, order in gathered.arms.items()
@@ -245,10 +241,9 @@ def _found_by(gathered: Gathered, memory: Memory) -> dict[str, int]:
 def demote_near_duplicates(
     memories: Sequence[Memory], wanted: int
 ) -> tuple[list[int], dict[int, int]]:
-    """The places of the first `wanted` memories that differ, near-copies of better ones behind
-    them.
+    """Return the positions of the first `wanted` distinct memories, then of their near-duplicates.
 
-    Also says which place each copy repeats.
+    Also returns which position each duplicate repeats.
     """
     distinct: list[int] = []
     copies: dict[int, int] = {}
@@ -257,6 +252,8 @@ def demote_near_duplicates(
         if len(distinct) >= wanted:
             break
         words = frozenset(memory.content.casefold().split())
+        # Compare only texts with the same longest word: near-duplicates share it, and comparing all
+        # pairs would be slow.
         longest = max(words, key=lambda word: (len(word), word), default="")
         twin = next(
             (other for other, others in seen.get(longest, ()) if near_copies(words, others)), None
@@ -270,8 +267,8 @@ def demote_near_duplicates(
 
 
 def near_copies(words: frozenset[str], others: frozenset[str]) -> bool:
-    """Whether two texts say the same. A number, a negation or an opposite that differs makes it
-    another claim.
+    """Whether two texts say the same. Different numbers, a negation or an antonym make them
+    different.
     """
     return len(words & others) >= NEAR_COPY * len(words | others) and not text.negation.contrasts(
         words, others
@@ -279,7 +276,7 @@ def near_copies(words: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def fit(hits: list[Hit], tokens: int | None) -> list[Hit]:
-    """As many of the first hits as fit into a token budget."""
+    """Return the first hits that fit into a token budget."""
     if tokens is None:
         return hits
     used = 0

@@ -105,7 +105,8 @@ def _load_once() -> tuple[Tokenizer, InferenceSession]:
         session = InferenceSession(
             str(folder / "model_int8.onnx"), options, providers=["CPUExecutionProvider"]
         )
-    except Exception as error:  # neither library has a base class for a damaged file
+    except Exception as error:
+        # Neither library has a base class for errors of a damaged file.
         raise EmbedderError(
             f"The model pack {packs.ARCTIC!r} cannot be read ({error}). Run `holdfast doctor`."
         ) from error

@@ -133,7 +133,7 @@ def _honoured(
     start: int,
     raw: str,
 ) -> EntityMatch:
-    """Return a person with an honorific, which stays part of a one-character name: 张先生, 林さん."""
+    """Return a person with an honorific, which is part of a one-character name: 张先生, 林さん."""
     return EntityMatch(
         name if len(name) > 1 else raw,
         "person",
