@@ -16,7 +16,8 @@ import apsw
 
 from common import finish, median, texts, timed
 from holdfast import Holdfast, Settings
-from holdfast.storage.schema import MEMORY_COLUMNS, memory_values
+from holdfast.storage.row_codec import memory_values
+from holdfast.storage.schema import MEMORY_COLUMNS
 from holdfast.types import Memory, Scope, new_id, system_clock
 
 BARE_BATCH = 100

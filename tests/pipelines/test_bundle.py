@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from holdfast import Conflict, InvalidInput, NotFound, Refused
 from holdfast.errors import StoreError
 from holdfast.replication.bundle import import_bundle
-from holdfast.storage.schema import to_json
+from holdfast.storage.row_codec import to_json
 from holdfast.storage.store_types import Author
 from holdfast.types import Scope, Triple
 

@@ -5,8 +5,9 @@ meaning.
 from __future__ import annotations
 
 from ..client import Holdfast
-from ..storage.schema import fold, indexed_text
+from ..storage.row_codec import indexed_text
 from ..storage.store_types import Filter
+from ..text.normal_forms import fold
 from ..text.tokens import index_terms, query_terms
 from ..types import Kind, Memories, Status
 

@@ -15,8 +15,8 @@ from typing import Any
 from ..retrieval.personal_questions import personal_terms
 from ..retrieval.recall import Engine, Question, recall, terms_of
 from ..storage.protocol import Store
-from ..storage.schema import fold
 from ..storage.store_types import Filter
+from ..text.normal_forms import fold
 from ..text.tokens import query_terms
 from ..types import DAY, Hit, Memory
 from .blocks import fill

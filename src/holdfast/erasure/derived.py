@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..storage.protocol import Transaction, rests_on
-from ..storage.schema import fold_text
+from ..text.normal_forms import fold_text
 from ..text.tokens import query_terms
 from ..types import Memories, Memory
 

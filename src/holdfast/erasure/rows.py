@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from ..errors import NotFound
 from ..storage.protocol import Transaction
-from ..storage.schema import entity_names, fold_text
+from ..storage.row_codec import entity_names
 from ..storage.store_types import Author
+from ..text.normal_forms import fold_text
 from ..types import SUMMARY, Entity, Memories, Memory, Scope, Session
 from .cleanup import enqueue_cleanup
 from .derived import Fallout

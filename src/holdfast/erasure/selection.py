@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from ..errors import NotFound
 from ..storage.protocol import Store, Transaction, rests_on
-from ..storage.schema import fold_text
 from ..storage.store_types import Filter
+from ..text.normal_forms import fold_text
 from ..text.tokens import query_terms
 from ..types import STATUSES, Memories, Memory, Scope
 from .derived import ALONE, NAMED, Fallout, Going, Kept, fallout

@@ -15,9 +15,8 @@ from ..errors import Conflict
 from ..ingest import commit
 from ..ingest.sanitize import without_secrets
 from ..retrieval import recall as recall_
-from ..storage.duplicates import same_content
+from ..storage.duplicates import claim, same_content
 from ..storage.protocol import Store, Transaction
-from ..storage.schema import claim
 from ..storage.store_types import Author, Filter
 from ..text.terminal import counted
 from ..text.tokens import dedup_tokens

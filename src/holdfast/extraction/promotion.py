@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..storage.schema import content_hash
 from ..text.negation import differ, particulars
+from ..text.normal_forms import content_hash
 from ..text.tokens import query_terms
 from ..types import Kind, Triple
 from .similarity.dedup import folded

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..ingest.permissions import ruling
-from ..storage.schema import fold
 from ..text import negation
+from ..text.normal_forms import fold
 from ..text.tokens import dedup_tokens
 from ..types import Memory, Micros, Triple
 from .candidate import Candidate

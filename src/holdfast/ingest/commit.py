@@ -9,9 +9,8 @@ from operator import attrgetter
 from typing import Any
 
 from ..errors import InvalidInput, Nothing, TooLarge
-from ..storage.duplicates import same_content
+from ..storage.duplicates import claim, same_content
 from ..storage.protocol import Transaction, rests_on
-from ..storage.schema import claim
 from ..types import (
     ID_PREFIXES,
     OUTDATED_BY,

@@ -12,7 +12,8 @@ from ..models.entities.base import TYPES, EntityMatch, resolve, whole
 from ..models.entities.patterns import PatternRecogniser
 from ..models.entities.quick import QuickNameRecogniser
 from ..storage.protocol import Transaction
-from ..storage.schema import entity_names, fold, fold_text
+from ..storage.row_codec import entity_names
+from ..text.normal_forms import fold, fold_text
 from ..types import Entity, Memory, Micros, Scope, new_id
 from .sanitize import clean, one_line
 

@@ -8,7 +8,7 @@ from ..errors import EmbedderError
 from ..models.embeddings.base import Embedder
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
-from ..storage.schema import indexed_text
+from ..storage.row_codec import indexed_text
 from ..types import Memory, Scope
 
 # Texts that one recall embeds before it answers.

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from .. import ingest
 from ..base_client import Namespace, write
 from ..errors import NotFound
-from ..storage.schema import entity_names, fold
+from ..storage.row_codec import entity_names
 from ..storage.store_types import Entities as EntityList
+from ..text.normal_forms import fold
 from ..types import About, Entity
 from ..validation import most_of, str_tuple, text_of
 

@@ -18,8 +18,8 @@ from ..extraction.coding.finder import as_candidate
 from ..extraction.reconcile import Add, Bump, Coexist, Ignore, Supersede, decide
 from ..extraction.similarity.known_memories import sharing_words
 from ..storage.protocol import Store
-from ..storage.schema import content_hash, fold
 from ..storage.store_types import Filter
+from ..text.normal_forms import content_hash, fold
 from ..types import Memories, Memory, Micros, Scope, from_iso
 from .roots import CATEGORIES, is_record
 

@@ -22,7 +22,8 @@ import numpy as np
 
 from ..errors import InvalidInput, StoreError
 from ..storage.protocol import Store, Transaction
-from ..storage.schema import TABLES, promised, to_json
+from ..storage.row_codec import to_json
+from ..storage.schema import TABLES, promised
 from ..storage.store_types import Author
 from ..types import Scope
 

@@ -21,7 +21,8 @@ import numpy as np
 
 from ..errors import Conflict, NotFound, StoreError
 from ..storage.protocol import Store
-from ..storage.schema import TABLES, Table, promised, to_json
+from ..storage.row_codec import to_json
+from ..storage.schema import TABLES, Table, promised
 from ..storage.store_types import Author
 from ..text.terminal import counted
 from ..types import Scope, Scopes

@@ -2,12 +2,8 @@
 
 A store reads the other's journal in steps from its last position. The changes of a step and the new
 position are one transaction, so an interrupted sync resumes there, and a sync without news reads
-only the end of two journals. Erasures go first: no erased text may travel back. Rows, and which
-side wins a conflict, are decided in storage/merge.py; this module handles what rows mean:
-
-    the same fact on both sides       the older stays active, the other is retired and linked
-    two corrections of one fact       both stay active, linked as a conflict
-    two facts that contradict         both stay active, linked as a conflict
+only the end of two journals. Erasures go first: no erased text may travel back. storage/merge.py
+decides which side of a changed row wins, and conflicts.py what two changed rows mean together.
 
 Vectors are not transferred: each store computes its own.
 """
@@ -25,32 +21,25 @@ from pathlib import Path
 from ..erasure.cleanup import enqueue_cleanup, finish
 from ..erasure.quotations import redact_quotations
 from ..errors import InvalidInput, StoreError
-from ..extraction.reconcile import contradiction
-from ..extraction.similarity.known_memories import sharing_words
-from ..ingest import commit
-from ..ingest.commit import kept_once
 from ..storage import open_store
 from ..storage.connect import check_place, is_server, location_of, shown
-from ..storage.duplicates import same_content
 from ..storage.merge import Lineage
 from ..storage.mtime import UNSURE
 from ..storage.peer import SYNC, WHOLE_SCOPE, referents
 from ..storage.protocol import Store, T, Transaction
-from ..storage.schema import to_json
+from ..storage.row_codec import to_json
 from ..storage.sqlite.connection import status
-from ..storage.store_types import BEHIND, Adopted, Author, Filter, Met
-from ..types import DAY, Clock, Edge, Memory, Message, Micros, Scope, new_id
+from ..storage.store_types import BEHIND, Adopted, Author, Met
+from ..types import DAY, Clock, Message, Micros, Scope, new_id
+from .conflicts import contradicted, keep_once, link_conflicts
 
 log = logging.getLogger(__name__)
 
 # Journal entries per transaction.
 STEP = 500
-# Neighbours with which an arriving fact is compared: a contradiction shares most words with it.
-NEAR = 10
 # Messages are not in the journal, so sessions active since the last sync are compared; the margin
 # allows for clock differences between two machines.
 SLACK: Micros = DAY
-IN_CONFLICT = "changed in two places"
 Progress = Callable[[int], None]
 
 
@@ -308,7 +297,9 @@ def _pull(
         talks = _talks(source, target, {*step.sessions, *recent})
         if not step.entries and not talks:
             return entries
-        twins = _contradicted(source, target, step.lineages) if compare else {}
+        twins = (
+            contradicted(source.store, target.store, source.scope, step.lineages) if compare else {}
+        )
         entries += step.entries + _take(source, target, step, talks, twins, done, run)
         met = step.sync_position
         recent = []
@@ -418,12 +409,8 @@ def _take(
                 target.scope, session, messages, journal=unsaid
             )
         at = run.clock()
-        _keep_once(tx, target.scope, adopted.memories, at=at)
-        pairs = [
-            *_two_corrections(tx, target.scope, adopted.edges),
-            *_active(tx, target.scope, twins),
-        ]
-        conflicts = [pair for pair in pairs if _link(tx, target.scope, *pair, at=at)]
+        keep_once(tx, target.scope, adopted.memories, at=at)
+        conflicts = link_conflicts(tx, target.scope, adopted.edges, twins, at=at)
         tx.replication.set_position(target.scope, source.name, step.sync_position, own=target.name)
         return adopted, conflicts
 
@@ -432,9 +419,6 @@ def _take(
     target.scrub = target.scrub or bool(adopted.erased)
     done.conflicts += conflicts
     return adopted.count["message"]
-
-
-# Meaning of rows
 
 
 def _release(
@@ -464,110 +448,6 @@ def _release(
             status_at=at,
             updated_at=at,
         )
-
-
-def _keep_once(
-    tx: Transaction,
-    scope: Scope,
-    ids: Sequence[str],
-    *,
-    at: Micros,
-) -> None:
-    """Retire exact duplicates: the younger one, unless a person confirmed it."""
-    arrived = []
-    for id_ in ids:
-        memory = tx.memory(scope, id_)
-        if memory is not None and memory.status == "active":
-            arrived.append(memory)
-    twins = same_content(tx, [memory for memory in arrived if kept_once(memory)])
-    for memory in arrived:
-        twin = twins.get(memory.id)
-        if twin is None or twin.id == memory.id:
-            continue
-        first, second = sorted(
-            (memory, twin), key=lambda one: (not one.protected, one.created_at, one.id)
-        )
-        commit.set_status(tx, second, "superseded", at=at, reason=f"says the same as {first.id}")
-        tx.link(Edge(scope, first.id, second.id, "supersedes", at))
-
-
-def _two_corrections(
-    tx: Transaction,
-    scope: Scope,
-    edges: Sequence[tuple[str, str, str]],
-) -> Iterator[tuple[str, str]]:
-    """Pairs of active memories that superseded the same memory."""
-    for source, target, relation in edges:
-        if relation != "supersedes":
-            continue
-        for other in tx.edges(scope, target):
-            if other.relation == relation and other.target == target and other.source != source:
-                yield from _active(tx, scope, {source: [other.source]})
-
-
-def _active(
-    tx: Transaction,
-    scope: Scope,
-    pairs: Mapping[str, Sequence[str]],
-) -> Iterator[tuple[str, str]]:
-    """Pairs of which both memories are active."""
-    for one, others in pairs.items():
-        for other in others:
-            first = tx.memory(scope, one)
-            second = tx.memory(scope, other)
-            if first is None or second is None:
-                continue
-            if first.status == second.status == "active":
-                both = sorted((first, second), key=lambda memory: (memory.created_at, memory.id))
-                earlier, later = both
-                yield later.id, earlier.id
-
-
-def _link(
-    tx: Transaction,
-    scope: Scope,
-    later: str,
-    earlier: str,
-    *,
-    at: Micros,
-) -> bool:
-    """Link two memories as a conflict; return whether the link is new."""
-    if any({edge.source, edge.target} == {later, earlier} for edge in tx.edges(scope, later)):
-        return False
-    tx.link(Edge(scope, later, earlier, "conflicts_with", at, IN_CONFLICT))
-    return True
-
-
-def _contradicted(
-    source: _Side,
-    target: _Side,
-    lineages: Sequence[Lineage],
-) -> dict[str, list[str]]:
-    """Arriving facts, each with local facts that contradict it and that the source does not
-    know.
-    """
-    arriving = []
-    for one in lineages:
-        if one.noun == "memory" and one.row and one.row["kind"] == "fact":
-            arriving.append(one.target)
-    known = {memory.id for memory in target.store.get([target.scope], arriving)}
-    new = [id_ for id_ in arriving if id_ not in known]
-    found = {}
-    for fact in source.store.get([source.scope], new):
-        near = _near(target, fact)
-        # The source already judged the neighbours that it has itself.
-        shared = source.store.get([source.scope], [old.id for old in near])
-        judged = {memory.id for memory in shared}
-        unknown = [old for old in near if old.id not in judged]
-        others = [old.id for old in unknown if contradiction(fact, old)]
-        if others:
-            found[fact.id] = sorted(others)
-    return found
-
-
-def _near(side: _Side, fact: Memory) -> list[Memory]:
-    where = Filter((side.scope,), kinds=("fact",))
-    return sharing_words(side.store, where, fact.content, limit=NEAR)
 
 
 # The other store

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
-from ..storage.schema import fold
 from ..storage.store_types import ITEMS, Corpus, Filter, Ranked
+from ..text.normal_forms import fold
 from ..text.tokens import query_terms
 from ..types import Memory
 from ..values import replace

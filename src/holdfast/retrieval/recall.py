@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .. import text
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
-from ..storage.schema import indexed_text
+from ..storage.row_codec import indexed_text
 from ..storage.store_types import Corpus, Filter
 from ..text.budget import count_tokens
 from ..text.tokens import index_terms

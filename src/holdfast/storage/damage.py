@@ -1,7 +1,7 @@
 """Damaged rows: detected in one place, skipped and recorded.
 
 A flipped bit produces text that is not UTF-8, JSON that does not parse, or an unknown status. The
-decoders in `schema.py` raise RowDamaged for such a row. Code that reads many rows goes through
+decoders in `row_codec.py` raise RowDamaged for such a row. Code that reads many rows goes through
 `Damages.sound`, which skips and records it, so that one damaged row never hides the others.
 """
 

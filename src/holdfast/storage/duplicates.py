@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from ..text.normal_forms import content_hash
 from ..types import Memory
 from .protocol import Transaction
-from .schema import claim
+
+
+def claim(memory: Memory) -> tuple[Any, ...]:
+    """What must be equal for two memories to say the same of the same."""
+    return memory.scope, memory.kind, memory.category, memory.author, content_hash(memory.content)
 
 
 def same_content(tx: Transaction, memories: Sequence[Memory]) -> dict[str, Memory]:

@@ -6,21 +6,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+from ..text.normal_forms import fold
 from ..types import Entity, Memories, Names, Scope, Status
 from .damage import GarbledRow
 from .filters import Clause, marks, where_clause
 from .journal import JournalledRows
-from .schema import (
-    ENTITIES,
-    ENTITY_NAMES,
-    MENTIONS,
-    SELECT_MEMORY,
-    Row,
-    Rows,
-    entity_from,
-    entity_names,
-    fold,
-)
+from .row_codec import entity_from, entity_names
+from .schema import ENTITIES, ENTITY_NAMES, MENTIONS, SELECT_MEMORY, Row, Rows
 from .store_types import Entities, Filter, Ranked
 from .table_access import Access
 

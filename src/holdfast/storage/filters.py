@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .schema import to_json
+from .row_codec import to_json
 from .store_types import ITEMS, Filter
 
 Clause = tuple[str, list[Any]]

@@ -11,7 +11,8 @@ from ..text.terminal import counted
 from ..types import Micros, new_id
 from .damage import NOT_TEXT, QUARANTINED, GarbledRow
 from .repair import SELECT_ALL, mend, read_as, unreadable, wrong_columns
-from .schema import EVENTS, MEMORIES, TABLES, Row, Statements, damaged, terms_of
+from .row_codec import damaged, terms_of
+from .schema import EVENTS, MEMORIES, TABLES, Row, Statements
 from .store_types import BEHIND, Finding
 
 Look = Callable[[str], Iterable[Row]]

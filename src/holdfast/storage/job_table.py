@@ -9,7 +9,8 @@ from ..errors import Conflict, NotFound
 from ..types import Job, Micros, Scope, new_id
 from .filters import Clause, Dialect, marks
 from .journal import JournalledRows
-from .schema import JOB_COLUMNS, Rows, Statements, job_from
+from .row_codec import job_from
+from .schema import JOB_COLUMNS, Rows, Statements
 from .store_types import Jobs
 from .table_access import StoreAccess, existing_number
 

@@ -13,24 +13,12 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from ..errors import NotFound
+from ..text.normal_forms import content_hash
 from ..types import Memories, Memory, Scope
 from .damage import Damages
 from .filters import Dialect, marks
-from .schema import (
-    EVENTS,
-    MEMORIES,
-    MEMORY_COLUMNS,
-    POINTS_TO,
-    TABLES,
-    Rows,
-    Statements,
-    Table,
-    check_row,
-    content_hash,
-    memory_from,
-    terms_of,
-    to_json,
-)
+from .row_codec import check_row, memory_from, terms_of, to_json
+from .schema import EVENTS, MEMORIES, MEMORY_COLUMNS, POINTS_TO, TABLES, Rows, Statements, Table
 from .store_types import Author
 from .table_access import Reach
 

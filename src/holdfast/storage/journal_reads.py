@@ -7,7 +7,8 @@ from typing import Any
 
 from ..types import Events, Scope
 from .filters import marks
-from .schema import EVENTS, event_from
+from .row_codec import event_from
+from .schema import EVENTS
 from .store_types import EventOrder
 from .table_access import Access
 

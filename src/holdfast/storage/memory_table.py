@@ -7,23 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import InvalidInput, NotFound, RowDamaged
+from ..text.normal_forms import content_hash
 from ..text.tokens import index_terms
 from ..types import Edge, Edges, Kind, Memories, Memory, Scope
 from .damage import QUARANTINED
 from .filters import marks
 from .journal import INSERT_MEMORY, PAGE, JournalledRows
-from .schema import (
-    EDGES,
-    MEMORIES,
-    MENTIONS,
-    SELECT_MEMORY,
-    content_hash,
-    edge_from,
-    encode,
-    indexed_text,
-    memory_from,
-    memory_values,
-)
+from .row_codec import edge_from, encode, indexed_text, memory_from, memory_values
+from .schema import EDGES, MEMORIES, MENTIONS, SELECT_MEMORY
 
 
 class SQLMemoryTable:

@@ -21,6 +21,7 @@ from .journal import PAGE, PURGED, JournalledRows
 from .journal_reads import SELECT_EVENT
 from .memory_table import SQLMemoryTable
 from .merge import Lineage, ends_owner, has_news, joined
+from .row_codec import damaged, event_from, faults, message_from, to_json
 from .schema import (
     EDGES,
     ENTITIES,
@@ -33,11 +34,6 @@ from .schema import (
     SESSIONS,
     TABLES,
     Table,
-    damaged,
-    event_from,
-    faults,
-    message_from,
-    to_json,
 )
 from .scrub import SQLErasure, hidden_session
 from .session_table import SQLSessionTable

@@ -8,7 +8,8 @@ from typing import Any
 from ..types import Scope
 from .filters import marks
 from .journal import JournalledRows
-from .schema import PROFILES, profile_from, to_json
+from .row_codec import profile_from, to_json
+from .schema import PROFILES
 from .table_access import Access
 
 

@@ -11,7 +11,8 @@ from ..types import Progress, ProgressMarks, Scope
 from .damage import NOT_JSON
 from .filters import marks
 from .journal import JournalledRows
-from .schema import LOCAL_SINKS, PROGRESS, Row, ScopeOf, check_row, damaged, encode, to_json
+from .row_codec import check_row, damaged, encode, to_json
+from .schema import LOCAL_SINKS, PROGRESS, Row, ScopeOf
 from .table_access import Access
 
 _FIELDS = ("scope", *PROGRESS.columns)

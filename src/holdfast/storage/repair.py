@@ -12,9 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ..text.normal_forms import content_hash
 from ..types import Micros, new_id
 from .damage import NOT_AS_STORED, QUARANTINED, GarbledRow
 from .journal import INSERT_EVENT
+from .row_codec import faults, to_json
 from .schema import (
     EVENTS,
     MEMORIES,
@@ -25,9 +27,6 @@ from .schema import (
     Row,
     Statements,
     Table,
-    content_hash,
-    faults,
-    to_json,
 )
 
 Values = dict[str, Any]

@@ -10,19 +10,8 @@ from ..types import Scope
 from .journal import JournalledRows
 from .legacy_progress import ACTOR, MIGRATE, RUN, is_legacy, legacy_marks
 from .progress_table import SQLProgressTable, progress_values
-from .schema import (
-    ENTITIES,
-    EVENTS,
-    MEMORIES,
-    MESSAGES,
-    PROGRESS,
-    SESSIONS,
-    TABLES,
-    Table,
-    exported,
-    imported,
-    to_json,
-)
+from .row_codec import exported, imported, to_json
+from .schema import ENTITIES, EVENTS, MEMORIES, MESSAGES, PROGRESS, SESSIONS, TABLES, Table
 
 # Columns that decay changes without anybody using the memory.
 _FADING = ("confidence", "strength", "decayed_at")

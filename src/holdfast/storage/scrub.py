@@ -20,6 +20,7 @@ from .file_table import UNSEAL
 from .filters import like_escaped
 from .journal import PAGE, PURGED, JournalledRows
 from .memory_table import SQLMemoryTable
+from .row_codec import image_from, memory_from, to_json
 from .schema import (
     EDGES,
     ENTITIES,
@@ -29,9 +30,6 @@ from .schema import (
     PROGRESS,
     SESSIONS,
     Table,
-    image_from,
-    memory_from,
-    to_json,
 )
 from .session_table import SQLSessionTable
 

@@ -9,16 +9,8 @@ from ..errors import InvalidInput, NotFound
 from ..types import Memories, Memory, Messages, Micros, Scope, Session, Sessions
 from .filters import like_escaped, marks
 from .journal import JournalledRows
-from .schema import (
-    MESSAGES,
-    SELECT_MEMORY,
-    SESSIONS,
-    Rows,
-    message_from,
-    session_from,
-    session_values,
-    to_json,
-)
+from .row_codec import message_from, session_from, session_values, to_json
+from .schema import MESSAGES, SELECT_MEMORY, SESSIONS, Rows
 from .table_access import Access, StoreAccess
 
 PAGE = 500

@@ -28,6 +28,7 @@ from .protocol import (
     Transaction,
     VectorTable,
 )
+from .row_codec import edge_from, exported, memory_from
 from .schema import (
     EDGES,
     EVENTS,
@@ -38,10 +39,7 @@ from .schema import (
     Rows,
     Statements,
     Table,
-    edge_from,
-    exported,
     key_of,
-    memory_from,
 )
 from .store_types import Author, EventOrder, Filter, Order, Ranked
 from .table_access import Reach

@@ -19,6 +19,7 @@ from .legacy_progress import legacy_marks
 from .memory_table import SQLMemoryTable
 from .progress_table import SQLProgressTable
 from .restore import has_seq
+from .row_codec import event_from
 from .schema import (
     ENTITIES,
     ENTITY_NAMES,
@@ -28,7 +29,6 @@ from .schema import (
     SESSIONS,
     TABLES,
     Table,
-    event_from,
     key_of,
 )
 from .session_table import SQLSessionTable

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Protocol, TypeVar
 
-from ...storage.schema import content_hash, fold
 from ...text.negation import Particulars, differ, particulars
+from ...text.normal_forms import content_hash, fold
 from ...text.paraphrase import Wording, in_common, most_in_common, told_otherwise, wording
 from ...text.tokens import dedup_tokens, index_terms
 from ...types import Triple

@@ -14,7 +14,7 @@ from ...context.blocks import fill
 from ...errors import ModelFailed
 from ...models.llm.chat import Complete
 from ...models.llm.json_output import objects_in
-from ...storage.schema import fold
+from ...text.normal_forms import fold
 from ...text.tokens import query_terms
 from ...types import Memory
 from ..candidate import Candidate

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...agents.message_history import Body, kept, prompts
 from ...ingest.commit import check_session
-from ...storage.schema import to_json
+from ...storage.row_codec import to_json
 from ...types import Micros
 from .row_types import loaded
 

@@ -15,7 +15,8 @@ from ...errors import Conflict, HoldfastError
 from ...floats import Vector
 from ...storage.protocol import Store, Transaction
 from ...storage.restore import HIGHEST_SEQ
-from ...storage.schema import MEMORIES, exported, memory_values
+from ...storage.row_codec import exported, memory_values
+from ...storage.schema import MEMORIES
 from ...storage.store_types import Author, KnownFile
 from ...types import Scope, Session, new_id
 from .histories import OldConversation, other_name

@@ -10,7 +10,8 @@ from ...text.terminal import counted
 from ...types import Micros
 from .. import health, migrations_runner
 from ..health import Look, Unpack
-from ..schema import Statements, terms_of
+from ..row_codec import terms_of
+from ..schema import Statements
 from ..store_types import Finding
 from .scoped_session import APP, WORKER
 from .transaction import marked

@@ -18,7 +18,8 @@ from ..damage import AFRESH
 from ..filters import POSTGRES, Clause, invalid_now, marks
 from ..migrations_runner import pending
 from ..protocol import T, Transaction
-from ..schema import EVENTS, MEMORIES, Row, Rows, Statements, faults
+from ..row_codec import faults
+from ..schema import EVENTS, MEMORIES, Row, Rows, Statements
 from ..sql_store import SQLStore
 from ..store_types import Author, Corpus, Filter, Finding, Places, Ranked
 from ..table_access import Reach

@@ -12,7 +12,8 @@ import apsw
 from ...text.terminal import counted
 from ...types import Micros
 from .. import health, migrations_runner
-from ..schema import Statements, terms_of
+from ..row_codec import terms_of
+from ..schema import Statements
 from ..store_types import Finding
 from .connection import each_row
 
