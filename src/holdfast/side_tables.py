@@ -7,20 +7,26 @@ never recalled or exported with them. The first write creates the file; reading 
 
 from __future__ import annotations
 
+import builtins
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import apsw
 
 from .errors import StoreClosed, StoreError
+from .scopes import hash_session_id
 from .storage.connect import check_place, is_server, shown
 from .storage.schema import Rows
 from .storage.sqlite.connection import BUSY_MILLISECONDS, translated
 from .storage.sqlite.store import IN_MEMORY
+from .types import Clock, new_id
+
+Entry = TypeVar("Entry")
 
 
 class Table:
@@ -37,7 +43,7 @@ class Table:
     ) -> None:
         check_place(store)
         self.ephemeral = str(store) == IN_MEMORY
-        self._name = name
+        self.name = name
         self._columns = columns
         self._closed = False
         self._url = str(store) if is_server(store) else ""
@@ -97,7 +103,7 @@ class Table:
             connection.set_busy_timeout(BUSY_MILLISECONDS)
             # Overwrite deleted rows at once, and leave no WAL file beside the database.
             connection.execute("PRAGMA secure_delete = ON")
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {self._name} ({self._columns})")
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {self.name} ({self._columns})")
             self._connection = connection
         return self._connection
 
@@ -112,10 +118,10 @@ class Table:
             if make:
                 self._make_schema(connection)
             elif connection.execute(
-                f"SELECT to_regclass('holdfast_{self._name}.{self._name}')"
+                f"SELECT to_regclass('holdfast_{self.name}.{self.name}')"
             ).fetchone() == (None,):
                 return []
-            connection.execute(f"SET search_path = holdfast_{self._name}".encode())
+            connection.execute(f"SET search_path = holdfast_{self.name}".encode())
             cursor = connection.execute(sql.replace("?", "%s").encode(), values)
             return cursor.fetchall() if cursor.description else []
 
@@ -123,18 +129,82 @@ class Table:
         # The driver is an optional extra.
         from psycopg import errors  # noqa: PLC0415
 
-        schema = f"holdfast_{self._name}"
+        schema = f"holdfast_{self.name}"
         try:
             if connection.execute(f"SELECT to_regnamespace('{schema}')").fetchone() == (None,):
                 connection.execute(f"CREATE SCHEMA {schema}")
-            connection.execute(
-                f"CREATE TABLE IF NOT EXISTS {schema}.{self._name} ({self._columns})"
-            )
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {schema}.{self.name} ({self._columns})")
         except errors.InsufficientPrivilege as error:
             raise StoreError(
                 f"The login {connection.info.user} may not create {schema} here. Have an "
                 f"administrator run: CREATE SCHEMA {schema} AUTHORIZATION {connection.info.user}"
             ) from error
+
+
+class SessionLog(Generic[Entry]):
+    """Log of what happened in sessions, in one side table.
+
+    `entry` is a dataclass whose fields are the columns; the first four are `id`, `at`, `session`
+    and `owner`.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        clock: Clock,
+        entry: Any,
+    ) -> None:
+        self._table = table
+        self._clock = clock
+        self._entry: Callable[..., Entry] = entry
+        self._columns = [field.name for field in fields(entry)]
+        self.location = table.location
+
+    def list(self, *, owner: str | None = None, limit: int | None = None) -> builtins.list[Entry]:
+        """Return entries, newest first, of one owner or of all."""
+        tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
+        condition, values = _owner_clause(owner)
+        return self._select(f"{condition} ORDER BY at DESC, id DESC{tail}", values)
+
+    def count(self, *, owner: str | None = None) -> int:
+        """Count entries of one owner or of all."""
+        condition, values = _owner_clause(owner)
+        rows = self._table.read(f"SELECT count(*) FROM {self._table.name}{condition}", values)
+        return int(rows[0][0]) if rows else 0
+
+    def close(self) -> None:
+        """Close the log. Idempotent; later calls raise StoreClosed."""
+        self._table.close()
+
+    def _insert(
+        self,
+        prefix: str,
+        session: str,
+        owner: str | None,
+        *values: Any,
+    ) -> Entry:
+        """Store an entry with a new id, the time of now and the hash of its session."""
+        at = self._clock()
+        # An incognito session leaves nothing that names a person.
+        stored_owner = None if self._table.ephemeral else owner
+        hashed = hash_session_id(session)
+        row = (new_id(prefix, at), at, hashed, stored_owner, *values)
+        # Columns without a value stay empty, as the last fields of an entry do.
+        columns = ", ".join(self._columns[: len(row)])
+        marks = ", ".join("?" * len(row))
+        self._table.write(f"INSERT INTO {self._table.name} ({columns}) VALUES ({marks})", row)
+        return self._entry(*row)
+
+    def _select(self, tail: str, values: Sequence[Any]) -> builtins.list[Entry]:
+        columns = ", ".join(self._columns)
+        rows = self._table.read(f"SELECT {columns} FROM {self._table.name}{tail}", values)
+        return [self._entry(*row) for row in rows]
+
+
+def _owner_clause(owner: str | None) -> tuple[str, Sequence[Any]]:
+    if owner is None:
+        return "", ()
+    return " WHERE owner = ?", (owner,)
 
 
 @contextmanager

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import builtins
 import pathlib
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, Protocol, get_args
 
 from ..errors import InvalidInput, NotFound
-from ..scopes import hash_session_id
-from ..side_tables import Table
-from ..types import DAY, Clock, Micros, new_id, system_clock
+from ..side_tables import SessionLog, Table
+from ..types import DAY, Clock, Micros, system_clock
 
 # Days until an event expires unless it is extended.
 DAYS = 90
@@ -29,7 +27,6 @@ _COLUMNS = (
     "id TEXT PRIMARY KEY, at BIGINT NOT NULL, session TEXT NOT NULL, owner TEXT, "
     "level INTEGER NOT NULL CHECK (level BETWEEN 0 AND 3), path TEXT NOT NULL, keep_until BIGINT"
 )
-_SELECT = "SELECT id, at, session, owner, level, path, keep_until FROM audit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +86,11 @@ def open_audit(store: str | pathlib.Path, *, clock: Clock = system_clock) -> Aud
     """Open the audit log of a store: `audit.db` beside its file, a schema beside its tables, or in
     memory.
     """
-    return _TableAudit(Table(store, name="audit", columns=_COLUMNS), clock)
+    return _TableAudit(Table(store, name="audit", columns=_COLUMNS), clock, SafetyEvent)
 
 
-class _TableAudit:
+class _TableAudit(SessionLog[SafetyEvent]):
     """Audit log in a side table."""
-
-    def __init__(self, table: Table, clock: Clock) -> None:
-        self._table = table
-        self._clock = clock
-        self.location = table.location
 
     def record(
         self,
@@ -113,47 +105,18 @@ class _TableAudit:
                 f"level must be one of {LEVELS} and path one of: {', '.join(PATHS)}. Nothing "
                 "was recorded."
             )
-        at = self._clock()
-        # An incognito session leaves nothing that names a person.
-        stored_owner = None if self._table.ephemeral else owner
-        hashed = hash_session_id(session)
-        event = SafetyEvent(
-            new_id("safety", at),
-            at,
-            hashed,
-            stored_owner,
-            int(level),
-            path,
-        )
-        self._table.write(
-            "INSERT INTO audit (id, at, session, owner, level, path) VALUES (?, ?, ?, ?, ?, ?)",
-            (event.id, event.at, event.session, event.owner, event.level, event.path),
-        )
-        return event
-
-    def list(
-        self, *, owner: str | None = None, limit: int | None = None
-    ) -> builtins.list[SafetyEvent]:
-        tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
-        condition, values = _owner_clause(owner)
-        query = f"{_SELECT}{condition} ORDER BY at DESC, id DESC{tail}"
-        return [SafetyEvent(*row) for row in self._table.read(query, values)]
-
-    def count(self, *, owner: str | None = None) -> int:
-        condition, values = _owner_clause(owner)
-        rows = self._table.read(f"SELECT count(*) FROM audit{condition}", values)
-        return int(rows[0][0]) if rows else 0
+        return self._insert("safety", session, owner, int(level), path)
 
     def extend(self, id: str, *, days: int) -> SafetyEvent:
         self._table.write(
             "UPDATE audit SET keep_until = ? WHERE id = ?", (self._clock() + days * DAY, id)
         )
-        rows = self._table.read(f"{_SELECT} WHERE id = ?", (id,))
-        if not rows:
+        found = self._select(" WHERE id = ?", (id,))
+        if not found:
             raise NotFound(
                 f"There is no safety event {id!r}. `holdfast session audit list` shows them.", id=id
             )
-        return SafetyEvent(*rows[0])
+        return found[0]
 
     def purge(self, *, days: int = DAYS) -> int:
         now = self._clock()
@@ -172,12 +135,3 @@ class _TableAudit:
                 "UPDATE audit SET owner = NULL WHERE owner = ? RETURNING id", (owner,)
             )
         )
-
-    def close(self) -> None:
-        self._table.close()
-
-
-def _owner_clause(owner: str | None) -> tuple[str, Sequence[Any]]:
-    if owner is None:
-        return "", ()
-    return " WHERE owner = ?", (owner,)

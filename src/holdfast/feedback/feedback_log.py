@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Literal, Protocol, get_args
 
 from ..errors import InvalidInput
-from ..scopes import hash_session_id
-from ..side_tables import Table
-from ..types import DAY, Clock, Micros, new_id, system_clock
+from ..side_tables import SessionLog, Table
+from ..types import DAY, Clock, Micros, system_clock
 
 # Days until feedback expires.
 DAYS = 180
@@ -24,7 +22,6 @@ _COLUMNS = (
     "id TEXT PRIMARY KEY, at BIGINT NOT NULL, session TEXT NOT NULL, owner TEXT, "
     "label TEXT NOT NULL, source TEXT NOT NULL"
 )
-_SELECT = "SELECT id, at, session, owner, label, source FROM feedback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +77,11 @@ def open_feedback(store: str | Path, *, clock: Clock = system_clock) -> Feedback
     """Open the feedback log of a store: `feedback.db` beside its file, a schema beside its tables,
     or in memory.
     """
-    return _TableFeedback(Table(store, name="feedback", columns=_COLUMNS), clock)
+    return _TableFeedback(Table(store, name="feedback", columns=_COLUMNS), clock, Feedback)
 
 
-class _TableFeedback:
+class _TableFeedback(SessionLog[Feedback]):
     """Feedback log in a side table."""
-
-    def __init__(self, table: Table, clock: Clock) -> None:
-        self._table = table
-        self._clock = clock
-        self.location = table.location
 
     def add(
         self,
@@ -104,37 +96,7 @@ class _TableFeedback:
                 f"label must be one of {', '.join(LABELS)} and source one of "
                 f"{', '.join(SOURCES)}. Nothing was recorded."
             )
-        at = self._clock()
-        # An incognito session leaves nothing that names a person.
-        stored_owner = None if self._table.ephemeral else owner
-        hashed = hash_session_id(session)
-        one = Feedback(
-            new_id("feedback", at),
-            at,
-            hashed,
-            stored_owner,
-            label,
-            source,
-        )
-        self._table.write(
-            "INSERT INTO feedback (id, at, session, owner, label, source) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            (one.id, one.at, one.session, one.owner, one.label, one.source),
-        )
-        return one
-
-    def list(
-        self, *, owner: str | None = None, limit: int | None = None
-    ) -> builtins.list[Feedback]:
-        tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
-        condition, values = _owner_clause(owner)
-        query = f"{_SELECT}{condition} ORDER BY at DESC, id DESC{tail}"
-        return [Feedback(*row) for row in self._table.read(query, values)]
-
-    def count(self, *, owner: str | None = None) -> int:
-        condition, values = _owner_clause(owner)
-        rows = self._table.read(f"SELECT count(*) FROM feedback{condition}", values)
-        return int(rows[0][0]) if rows else 0
+        return self._insert("feedback", session, owner, label, source)
 
     def purge(self, *, days: int = DAYS) -> int:
         oldest = self._clock() - days * DAY
@@ -144,12 +106,3 @@ class _TableFeedback:
         if not self.count(owner=owner):
             return 0
         return len(self._table.write("DELETE FROM feedback WHERE owner = ? RETURNING id", (owner,)))
-
-    def close(self) -> None:
-        self._table.close()
-
-
-def _owner_clause(owner: str | None) -> tuple[str, Sequence[Any]]:
-    if owner is None:
-        return "", ()
-    return " WHERE owner = ?", (owner,)

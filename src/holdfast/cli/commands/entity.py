@@ -11,6 +11,7 @@ from .. import output
 from ..app import READING, Json, Scope, Store, app, open_memory, undo_command
 
 if TYPE_CHECKING:
+    from ...client import Holdfast
     from ...types import Entity
 
 entity_app = typer.Typer(
@@ -120,11 +121,7 @@ def merge(
     """
     with open_memory(store, scope, make=False) as hf:
         kept = hf.entities.merge(keep, *others)
-        print(
-            plain(
-                f"{kept.name} also goes by {', '.join(kept.aliases)}. Undo with: {undo_command(hf)}"
-            )
-        )
+        _print_change(hf, f"{kept.name} also goes by {', '.join(kept.aliases)}.")
 
 
 @entity_app.command()
@@ -142,7 +139,7 @@ def split(
     """
     with open_memory(store, scope, make=False) as hf:
         new = hf.entities.split(name, *names)
-        print(plain(f"{new.name} is now apart from {name}. Undo with: {undo_command(hf)}"))
+        _print_change(hf, f"{new.name} is now apart from {name}.")
 
 
 @entity_app.command()
@@ -161,4 +158,8 @@ def rename(
     """
     with open_memory(store, scope, make=False) as hf:
         renamed = hf.entities.rename(name, new_name, type=type_)
-        print(plain(f"{name} is now {renamed.name}. Undo with: {undo_command(hf)}"))
+        _print_change(hf, f"{name} is now {renamed.name}.")
+
+
+def _print_change(hf: Holdfast, text: str) -> None:
+    print(plain(f"{text} Undo with: {undo_command(hf)}"))
