@@ -20,7 +20,7 @@ from .client import Holdfast
 from .config import Settings
 from .errors import InvalidInput
 from .models.embeddings.tiers import Tiers
-from .text.budget import count_tokens
+from .text.token_count import count_tokens
 from .types import Hit, Micros, from_datetime
 
 # Recall@k is reported at these depths.

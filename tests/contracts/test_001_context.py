@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from living import talk
 
-from holdfast.text.budget import count_tokens
 from holdfast.text.fences import TAG
+from holdfast.text.token_count import count_tokens
 
 
 def inside(block):

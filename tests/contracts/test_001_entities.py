@@ -13,7 +13,7 @@ from holdfast.integrations.agent_tools import Keeper
 from holdfast.maintenance.job_runner import once
 from holdfast.maintenance.plan import outlook
 from holdfast.models.embeddings.tiers import Tiers
-from holdfast.models.entities.patterns import PatternRecogniser
+from holdfast.models.entities.entity_patterns import PatternRecogniser
 from holdfast.models.entities.select import Recognition, standard
 
 

@@ -14,8 +14,8 @@ from holdfast.context.blocks import MARKER, cut_middle_within
 from holdfast.extraction.coding.project_settings import Building, ProjectSettings, memory_folder
 from holdfast.projects.guidance import guidance
 from holdfast.projects.transcript_json import payload, within
-from holdfast.text.budget import count_tokens
 from holdfast.text.fences import strip_fences
+from holdfast.text.token_count import count_tokens
 from holdfast.types import Memory, Scope
 
 PROJECT = Scope("project", "shop-1a2b3c4d")

@@ -10,8 +10,8 @@ import re
 import pytest
 from hosts import ask, claude_code, context
 
-from holdfast.text.budget import count_tokens
 from holdfast.text.fences import TAG, strip_fences
+from holdfast.text.token_count import count_tokens
 from records import Repository, by_hand
 
 TICKET = """The install step fails in CI

@@ -24,7 +24,7 @@ from holdfast.records.publish import (
     worth_telling,
 )
 from holdfast.records.roots import RecordRoot
-from holdfast.text.budget import count_tokens
+from holdfast.text.token_count import count_tokens
 from holdfast.types import DAY, Memory, Scope
 
 NOW = 20_000 * DAY

@@ -8,8 +8,8 @@ import holdfast
 from holdfast.extraction.coding.finder import find_notes
 from holdfast.extraction.rules import RuleExtractor
 from holdfast.extraction.vocabulary import vocabulary
+from holdfast.models.entities.entity_patterns import PatternRecogniser
 from holdfast.models.entities.names import NameRecogniser
-from holdfast.models.entities.patterns import PatternRecogniser
 from holdfast.retrieval.query import analyse
 from holdfast.text.memory_requests import read_request
 from holdfast.text.negation import differ, particulars

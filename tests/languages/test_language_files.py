@@ -48,7 +48,7 @@ from holdfast.languages import loader
 loader.FOLDER = Path(sys.argv[1])
 from holdfast.extraction.rules import RuleExtractor
 from holdfast.extraction.vocabulary import vocabulary
-from holdfast.models.entities.patterns import PatternRecogniser
+from holdfast.models.entities.entity_patterns import PatternRecogniser
 from holdfast.text.negation import differ, particulars
 from holdfast.text.time_expressions import spans
 from holdfast.text.tokens import query_terms

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from holdfast.models.entities import EntityMatch, resolve
 from holdfast.models.entities.base import NOWHERE
+from holdfast.models.entities.entity_patterns import PatternRecogniser
 from holdfast.models.entities.gazetteer import listed
 from holdfast.models.entities.llm import LLMRecogniser
 from holdfast.models.entities.names import NameRecogniser
-from holdfast.models.entities.patterns import PatternRecogniser
 from holdfast.models.entities.select import Recognition, standard
 from holdfast.models.entities.spacy import SpacyRecogniser
 

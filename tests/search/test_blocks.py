@@ -20,8 +20,8 @@ from holdfast.context.blocks import (
     render_line_within,
     under_headings,
 )
-from holdfast.text.budget import count_tokens
 from holdfast.text.fences import TAG, strip_fences
+from holdfast.text.token_count import count_tokens
 from holdfast.types import Memory, Scope
 
 TEA = Memory("fact_1", Scope("user", "ann"), "fact", "Likes tea", 0, 0, 0)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from holdfast.context.brief import FORMATS, Verdict, brief, fitting
 from holdfast.errors import InvalidInput
-from holdfast.text.budget import count_tokens
 from holdfast.text.fences import TAG, strip_fences
+from holdfast.text.token_count import count_tokens
 from holdfast.types import Hit, Memory, Reasons, Scope, from_datetime
 
 NOON = from_datetime(datetime(2026, 3, 18, 12, tzinfo=UTC))

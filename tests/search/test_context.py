@@ -8,8 +8,8 @@ import pytest
 
 from holdfast.ingest.commit import Draft, build
 from holdfast.storage import Author
-from holdfast.text.budget import count_tokens
 from holdfast.text.fences import TAG, strip_fences
+from holdfast.text.token_count import count_tokens
 
 STABLE, OPEN, CLOSE = "## Learned Procedures and Policies", f"<{TAG} ", f"</{TAG}>"
 

@@ -8,8 +8,8 @@ import pytest
 
 from holdfast.context.project_rules import standing
 from holdfast.storage import Filter
-from holdfast.text.budget import count_tokens
 from holdfast.text.fences import strip_fences
+from holdfast.text.token_count import count_tokens
 
 
 @pytest.fixture

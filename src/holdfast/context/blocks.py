@@ -16,9 +16,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..text.budget import count_tokens
 from ..text.fences import fence, neutralise
 from ..text.reference import BRANCH, read_in
+from ..text.token_count import count_tokens
 from ..types import OUTDATED_BY, Memory, Scope, iso, to_datetime
 
 # Replaces the middle of a truncated text.

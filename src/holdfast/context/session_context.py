@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from ..retrieval.recall import Engine, Question, recall
 from ..storage.protocol import Store
 from ..storage.store_types import Filter
-from ..text.budget import count_tokens
+from ..text.token_count import count_tokens
 from ..types import MOST_HITS, MOST_RULES, STATUSES, Hit, Memory, Micros, Scope
 from .blocks import (
     Budget,

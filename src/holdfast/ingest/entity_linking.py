@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from ..errors import Conflict, InvalidInput, NotFound
 from ..models.entities.base import TYPES, EntityMatch, resolve, whole
-from ..models.entities.patterns import PatternRecogniser
+from ..models.entities.entity_patterns import PatternRecogniser
 from ..models.entities.quick import QuickNameRecogniser
 from ..storage.protocol import Transaction
 from ..storage.row_codec import entity_names

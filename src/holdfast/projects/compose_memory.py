@@ -14,8 +14,8 @@ from ..extraction.candidate import Candidate
 from ..extraction.coding import Category, Note
 from ..extraction.coding.finder import as_candidate
 from ..extraction.similarity.dedup import first_duplicate
-from ..text.budget import count_tokens
 from ..text.terminal import counted, shorten
+from ..text.token_count import count_tokens
 from ..types import Micros, iso
 from .artifacts import LONGEST_NAME, OWN_BEGIN, OWN_END, Skill, skill_name
 from .stage1_outputs import Output

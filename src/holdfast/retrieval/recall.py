@@ -11,7 +11,7 @@ from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
 from ..storage.row_codec import indexed_text
 from ..storage.store_types import Corpus, Filter
-from ..text.budget import count_tokens
+from ..text.token_count import count_tokens
 from ..text.tokens import index_terms
 from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons
 from . import fusion as fuse

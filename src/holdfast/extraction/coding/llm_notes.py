@@ -14,7 +14,7 @@ from typing import Any
 from ...context.blocks import Line, render_line
 from ...models.llm.chat import Complete
 from ...models.llm.json_output import line, objects_in
-from ...text.budget import count_tokens
+from ...text.token_count import count_tokens
 from ...types import Memory
 from ..llm_extractor import confidence, turn_with
 from ..prompts import prompt

@@ -9,9 +9,9 @@ from hashlib import blake2b
 
 from ...errors import CapReached
 from .base import EntityMatch, Recogniser, resolve
+from .entity_patterns import PatternRecogniser
 from .llm import LLMRecogniser
 from .names import NameRecogniser
-from .patterns import PatternRecogniser
 from .spacy import SpacyRecogniser
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from typing import overload
 from ...errors import CapReached
 from ...storage.protocol import Store
 from ...storage.store_types import Spent
-from ...text.budget import count_tokens
+from ...text.token_count import count_tokens
 from ...types import DAY, Clock, Micros, Scope, iso
 from .chat import Complete
 

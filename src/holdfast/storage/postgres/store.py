@@ -27,6 +27,7 @@ from ..transaction import SQLTransaction
 from . import health, hnsw, schema
 from .connections import Connections, Trace
 from .driver_errors import explained, lost, without_password
+from .pgvector_type import teach_vectors
 from .replica import Replica
 from .scoped_session import (
     READING,
@@ -40,7 +41,6 @@ from .scoped_session import (
 from .transaction import PostgresRows, marked
 from .vacuum import scrub
 from .vector_table import PostgresVectors, passing
-from .vectors import teach_vectors
 
 # Places where statements parse JSON: alias, table and column.
 READS_JSON = (("m", MEMORIES, "metadata"), ("m", MEMORIES, "tags"), ("e", EVENTS, "before"))

@@ -43,7 +43,7 @@ from .connection import (
     vector_extension,
 )
 from .fts import quoted, scope_prefix
-from .vectors import SQLiteVectors
+from .vector_table import SQLiteVectors
 
 # Busy timeout of optional writes, such as use counts.
 MOMENT_MILLISECONDS = 250
