@@ -1,4 +1,4 @@
-"""Row changes inside one transaction, each with its journal entry, on every SQL backend.
+"""The journal: row changes inside one transaction, each with its entry, on every SQL backend.
 
 A backend supplies statements, new numbers, and full-text indexing. This module does not interpret
 rows, except memories, whose text is indexed.
@@ -14,13 +14,13 @@ from typing import Any
 
 from ..errors import NotFound
 from ..text.normal_forms import content_hash
-from ..types import Memories, Memory, Scope
+from ..types import Events, Memories, Memory, Scope
 from .damage import Damages
 from .filters import Dialect, marks
-from .row_codec import check_row, memory_from, terms_of, to_json
+from .row_codec import check_row, event_from, memory_from, terms_of, to_json
 from .schema import EVENTS, MEMORIES, MEMORY_COLUMNS, POINTS_TO, TABLES, Rows, Statements, Table
-from .store_types import Author
-from .table_access import Reach
+from .store_types import Author, EventOrder
+from .table_access import Access, Reach
 
 INSERT_MEMORY = (
     f"INSERT INTO memories (seq, scope, content_hash, terms, {', '.join(MEMORY_COLUMNS)}) "
@@ -30,6 +30,7 @@ INSERT_EVENT = (
     "INSERT INTO events (scope, run, at, actor, verb, noun, target, before, after) "
     "VALUES (?,?,?,?,?,?,?,?,?)"
 )
+SELECT_EVENT = f"SELECT seq, scope, {', '.join(EVENTS.columns)} FROM events"
 PURGED = "purged"
 Indexed = tuple[int, int, Sequence[str], bool]
 """A memory for the full-text index: its `seq`, its scope number, its terms, whether it is
@@ -461,3 +462,32 @@ class JournalledRows(ABC):
         by = self.author
         self._entries.append((number, by.run, by.at, by.actor, by.verb, noun, target, old, new))
         self.count_totals(number, 0, 0, 1)
+
+
+def read_events(
+    access: Access,
+    scopes: Sequence[Scope],
+    *,
+    run: str | None = None,
+    target: str | None = None,
+    after: int | None = None,
+    limit: int | None = None,
+    order: EventOrder = "newest",
+) -> Events:
+    """Journal entries; see `Store.events` in protocol.py."""
+    numbers = access.numbers(scopes)
+    condition = f"scope IN ({marks(numbers)})"
+    values: list[Any] = list(numbers)
+    for column, value in (("run = ?", run), ("target = ?", target), ("seq > ?", after)):
+        if value is not None:
+            condition = f"{condition} AND {column}"
+            values.append(value)
+    # Only memories are named by a bare id; the same text could be another noun's key.
+    if target is not None:
+        condition += " AND noun = 'memory'"
+    direction = "DESC" if order == "newest" else "ASC"
+    tail = "" if limit is None else f" LIMIT {int(limit)}"
+    rows = access.read(
+        numbers, f"{SELECT_EVENT} WHERE {condition} ORDER BY seq {direction}{tail}", values
+    )
+    return access.damages.sound(rows, lambda row: event_from(row, access.scope_of))

@@ -17,8 +17,7 @@ from ..types import Event, Memory, Message, Scope
 from .damage import NOT_AS_STORED, QUARANTINED, Damage
 from .entity_table import SQLEntityTable
 from .filters import marks
-from .journal import PAGE, PURGED, JournalledRows
-from .journal_reads import SELECT_EVENT
+from .journal import PAGE, PURGED, SELECT_EVENT, JournalledRows
 from .memory_table import SQLMemoryTable
 from .merge import Lineage, ends_owner, has_news, joined
 from .row_codec import damaged, event_from, faults, message_from, to_json

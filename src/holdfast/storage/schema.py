@@ -85,7 +85,7 @@ MEMORIES = Table(
     observed=frozenset(("access_count", "last_accessed")),
     order="seq",
 )
-SELECT_MEMORY = "m.seq, m.scope, " + ", ".join(f"m.{column}" for column in MEMORY_COLUMNS)
+SELECT_MEMORY = f"m.seq, m.scope, m.{', m.'.join(MEMORY_COLUMNS)}"
 SESSIONS = Table(
     "session",
     "sessions",
@@ -175,19 +175,16 @@ JOB_COLUMNS = (
 
 # In the order in which an import must see them: whatever a row points to comes first.
 TABLES: Mapping[str, Table] = {
-    table.noun: table
-    for table in (
-        SESSIONS,
-        MESSAGES,
-        PROGRESS,
-        MEMORIES,
-        EDGES,
-        ENTITIES,
-        ENTITY_NAMES,
-        MENTIONS,
-        PROFILES,
-        EVENTS,
-    )
+    SESSIONS.noun: SESSIONS,
+    MESSAGES.noun: MESSAGES,
+    PROGRESS.noun: PROGRESS,
+    MEMORIES.noun: MEMORIES,
+    EDGES.noun: EDGES,
+    ENTITIES.noun: ENTITIES,
+    ENTITY_NAMES.noun: ENTITY_NAMES,
+    MENTIONS.noun: MENTIONS,
+    PROFILES.noun: PROFILES,
+    EVENTS.noun: EVENTS,
 }
 
 # Columns that hold the id of a row elsewhere: it must be there.

@@ -15,7 +15,7 @@ from ..floats import Vector
 from ..types import SCOPE_KINDS, Edges, Events, Memories, Memory, Micros, Names, Scope, Scopes
 from .damage import NOT_TEXT, Damage, Damages, GarbledRow
 from .filters import Dialect, marks, where_clause
-from .journal_reads import read_events
+from .journal import read_events
 from .protocol import (
     EntityReads,
     FileReads,

@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..types import Edge, Edges, Events, Kind, Memories, Memory, Scope
-from .journal import JournalledRows
-from .journal_reads import read_events
+from .journal import JournalledRows, read_events
 from .memory_table import SQLMemoryTable
 from .protocol import (
     EntityTable,

@@ -1,5 +1,6 @@
 """The file of an SQLite store: created private, opened read-only if necessary, refused if it
-belongs to another program; and error translation.
+belongs to another program; error translation; and shared parts of statements: counters, and
+prefixes of full-text terms.
 """
 
 from __future__ import annotations
@@ -35,6 +36,12 @@ from ..schema_status import Status, jobs_by_status, rows_by_noun
 # "HLDF": marks the file as ours among SQLite files.
 APPLICATION_ID = 0x484C4446
 BUSY_MILLISECONDS = 30_000
+# Adds to a counter of the file, which starts at the first addition.
+ADD_TO_META = (
+    "INSERT INTO meta (key, value) VALUES (?, ?) "
+    "ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(meta.value AS INTEGER) + excluded.value AS "
+    "TEXT)"
+)
 
 
 class SQLiteStatements:
@@ -48,6 +55,20 @@ class SQLiteStatements:
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         self._connection.executemany(sql, rows)
+
+
+def scope_prefix(number: int, *, active: bool) -> str:
+    """Return the prefix of a memory's terms in the full-text index: its scope and whether it is
+    active.
+    """
+    return f"{number}~" if active else f"{number}_"
+
+
+def quoted(term: str) -> str:
+    """Quote a term as an FTS5 string. Escapes quotes, so that no term can end the string and match
+    other scopes.
+    """
+    return '"' + term.replace("\x00", " ").replace('"', '""') + '"'
 
 
 def rows_of(

@@ -36,13 +36,14 @@ from .connection import (
     each_row,
     how_to_open,
     make_private_file,
+    quoted,
     refuse_foreign_file,
     rows_of,
+    scope_prefix,
     translated,
     use_log,
     vector_extension,
 )
-from .fts import quoted, scope_prefix
 from .vector_table import SQLiteVectors
 
 # Busy timeout of optional writes, such as use counts.

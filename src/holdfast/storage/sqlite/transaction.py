@@ -10,7 +10,7 @@ import apsw
 from ...errors import InvalidInput
 from ..filters import SQLITE
 from ..journal import Indexed, JournalledRows
-from .fts import ADD_TO_META, scope_prefix
+from .connection import ADD_TO_META, scope_prefix
 
 
 class SQLiteRows(JournalledRows):

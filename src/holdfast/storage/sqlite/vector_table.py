@@ -11,7 +11,7 @@ from ..schema import Rows, Statements
 from ..store_types import Filter, Ranked
 from ..table_access import Reach, Read
 from ..vector_index import PAGE, SQLVectors
-from .fts import ADD_TO_META
+from .connection import ADD_TO_META
 
 _DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
 
