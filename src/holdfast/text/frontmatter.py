@@ -1,8 +1,7 @@
-"""A Markdown file with YAML before its text: taken apart, read, and changed without touching what
-is not meant.
+"""Markdown files with YAML front matter: split, parsed, and patched with minimal changes.
 
-A change replaces the bytes of the values that change. Every other byte is a person's and stays:
-comments, order, quotes, unknown keys, line ends, the mark at the beginning that some editors leave.
+A patch replaces only the bytes of the changed values. Every other byte belongs to a person and
+stays: comments, order, quotes, unknown keys, line ends, and the byte order mark of some editors.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _CONFLICT = re.compile(r"^(?:<{7}|>{7})(?: .*)?\r?$", re.MULTILINE)
 
 
 class Broken(InvalidInput):
-    """A file that cannot be read as a record. Its line says where."""
+    """A file that is not a valid record; `line` tells where."""
 
     line: int
 
@@ -37,7 +36,7 @@ class Broken(InvalidInput):
 
 @dataclass(frozen=True)
 class Document:
-    """A file in four pieces, which together are all of it, character by character."""
+    """A file in four pieces, which together are the file character by character."""
 
     opening: str
     yaml: str
@@ -51,14 +50,14 @@ class Document:
 
     @property
     def eol(self) -> str:
-        """How its lines end."""
+        """Its line ending."""
         if "\r\n" in (self.opening or self.body):
             return "\r\n"
         return "\n"
 
 
 def decode(content: bytes) -> str:
-    """The text of a file; Broken when it is not UTF-8, or when git left a conflict in it."""
+    """Decode a file; raises Broken if it is not UTF-8 or contains a git conflict."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -73,7 +72,7 @@ def decode(content: bytes) -> str:
 
 
 def split(text: str) -> Document:
-    """The pieces of a file; one without frontmatter is all body. Broken when a frontmatter does not
+    """Split a file; without front matter it is all body. Raises Broken if the front matter does not
     end.
     """
     opening = _OPENING.match(text)
@@ -87,9 +86,7 @@ def split(text: str) -> Document:
 
 
 def read(document: Document) -> dict[str, Any]:
-    """The keys and values of the frontmatter; Broken, with the line in the file, when it is not
-    YAML.
-    """
+    """Parse the front matter; raises Broken, with the line in the file, if it is not valid YAML."""
     try:
         return plain_yaml.read(document.yaml)
     except NotPlain:
@@ -102,15 +99,13 @@ def write(
     *,
     eol: str = "\n",
 ) -> Document:
-    """A new file with this frontmatter, in this order, and this body."""
+    """Build a new file with this front matter, in this order, and this body."""
     yaml = "".join(plain_yaml.write(key, value, eol=eol) for key, value in values.items())
     return Document(f"---{eol}", yaml, f"---{eol}", body)
 
 
 def line_of(document: Document, key: str) -> int:
-    """The line of the file in which a key of the frontmatter stands; its first where it does
-    not.
-    """
+    """Return the line of a front matter key in the file; 1 if it is missing."""
     found = re.search(rf"^[\"']?{re.escape(key)}[\"']?\s*:", document.yaml, re.MULTILINE)
     if found:
         return _line(document.text, len(document.opening) + found.start())
@@ -123,11 +118,10 @@ def patch(
     *,
     order: Sequence[str] = (),
 ) -> Document:
-    """The file with other values for some keys; None takes a key out. No byte that is not theirs
-    changes.
+    """Change the values of some keys; None removes a key. No other byte changes.
 
-    A new key comes after those that stand before it in `order`, or at the end. Refused when it
-    cannot be done safely.
+    A new key goes after those that precede it in `order`, else at the end. Raises Refused if the
+    change cannot be made safely.
     """
     wanted = {
         key: value for key, value in read(document).items() if changes.get(key, "") is not None
@@ -150,7 +144,7 @@ def patch(
 
 
 def plain(value: Any) -> Any:
-    """A value of YAML as JSON could hold it: times become text in ISO 8601, keys become text."""
+    """Convert a YAML value to JSON types: times become ISO 8601 text, keys become text."""
     match value:
         case datetime():
             return (
@@ -178,7 +172,7 @@ def _load(yaml: str) -> dict[str, Any]:
     try:
         return texts.full_yaml.load(yaml)
     except texts.full_yaml.NotYAML as error:
-        # The frontmatter begins on the second line of the file.
+        # The front matter starts on the second line of the file.
         raise Broken(f"this is not valid YAML: {error}", 1 + error.line) from error
 
 
@@ -190,7 +184,7 @@ def _cut_and_paste(
     changes: Mapping[str, Any],
     order: Sequence[str],
 ) -> str | None:
-    """The YAML with new values in the places of the old ones; None where that is not so simple."""
+    """Replace the values in place; None if the YAML is too complex for that."""
     entries = texts.full_yaml.entries(document.yaml)
     if entries is None:
         return None
@@ -205,8 +199,8 @@ def _cut_and_paste(
         for key, value in changes.items()
     ]
     text = document.yaml
-    # From the end to the beginning, so that places stay true; of what is new at one place the last
-    # comes first.
+    # From the end to the beginning, so that positions stay valid; of several insertions at one
+    # position, the last is applied first.
     for start, end, new in sorted(
         filter(None, reversed(edits)), key=lambda edit: edit[:2], reverse=True
     ):
@@ -264,7 +258,7 @@ def _added(
 
 
 def _line_end(yaml: str, place: int) -> int:
-    """Where the line after a place begins."""
+    """Return the start of the line after a position."""
     end = yaml.find("\n", place)
     if end < 0:
         return len(yaml)
@@ -276,7 +270,7 @@ def _round_trip(
     changes: Mapping[str, Any],
     _: Sequence[str],
 ) -> str | None:
-    """The YAML as a library writes it again, which is the next best."""
+    """Rewrite the YAML with the library: the second choice, because it may change spaces."""
     plain_changes = {key: plain(value) for key, value in changes.items()}
     again = texts.full_yaml.written_again(document.yaml, plain_changes)
     if again is None:

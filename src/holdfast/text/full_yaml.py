@@ -1,7 +1,6 @@
-"""All of YAML, by a library, for what plain_yaml.py leaves to it: read, taken apart, and written
-again.
+"""Full YAML through a library, for what plain_yaml.py does not handle: parse, locate keys, rewrite.
 
-Importing this takes longer than most commands, so nobody does before it is needed.
+Importing this takes longer than most commands, so it is imported only when needed.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ruamel.yaml.nodes import MappingNode, ScalarNode
 
 
 class NotYAML(ValueError):
-    """What is wrong, and in which line, counted from 1."""
+    """Invalid YAML: the reason, and the line counted from 1."""
 
     def __init__(self, reason: str, line: int) -> None:
         super().__init__(reason)
@@ -24,8 +23,8 @@ class NotYAML(ValueError):
 
 
 class Entry(NamedTuple):
-    """Where a key stands: its first character, the one behind its colon, the end of its value, and
-    its column.
+    """Positions of an entry: start of the key, the character after its colon, end of the value, and
+    column.
     """
 
     start: int
@@ -35,7 +34,7 @@ class Entry(NamedTuple):
 
 
 def load(yaml: str) -> dict[str, Any]:
-    """The keys and values of a mapping; NotYAML when there is none."""
+    """Parse a mapping; raises NotYAML if it is not one."""
     try:
         values = YAML(typ="safe").load(yaml)
     except (YAMLError, ValueError, TypeError, RecursionError) as error:
@@ -48,7 +47,7 @@ def load(yaml: str) -> dict[str, Any]:
 
 
 def entries(yaml: str) -> dict[str, Entry] | None:
-    """The keys of a mapping in block style with their places; None when it is something else."""
+    """Return the keys of a block-style mapping with their positions; None for anything else."""
     root = YAML(typ="safe", pure=True).compose(yaml)
     if root is None:
         return {}
@@ -66,24 +65,20 @@ def entries(yaml: str) -> dict[str, Entry] | None:
 
 
 def _end(node: Any, yaml: str) -> int:
-    """Where a value ends: behind its last character, not behind the comments and blank lines that
-    follow.
-    """
+    """Return the end of a value, without the comments and blank lines after it."""
     if isinstance(node.value, list) and not node.flow_style:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last, yaml)
     start: int = node.start_mark.index
     end: int = node.end_mark.index
-    # Nothing may stand lines below its key.
+    # An empty value may be positioned lines below its key.
     if end > start:
         return start + len(yaml[start:end].rstrip())
     return 0
 
 
 def written_again(yaml: str, changes: Mapping[str, Any]) -> str | None:
-    """A mapping with changes, as the library writes it: comments and unknown keys stay, spaces may
-    not.
-    """
+    """Rewrite a mapping with changes: comments and unknown keys stay, spaces may change."""
     library = YAML()
     library.preserve_quotes, library.width = True, 4096
     try:

@@ -1,8 +1,8 @@
-"""Characters that nobody sees: which there are, and whether a text has any other.
+"""Invisible characters.
 
-Some belong where they are. Joiners make Persian, Hindi and many emoji what they are, and a few
-signs of Arabic and Indic scripts are only classed as formats. All others hide something, turn the
-order of what is shown, or steer a terminal.
+Some are legitimate: joiners shape Persian, Hindi and many emoji, and a few visible Arabic and Indic
+signs are classified as formats. All others hide something, change the direction of text, or control
+a terminal.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 import unicodedata
 
 JOINERS = "\u200c\u200d"
-# Signs that stand before numbers and are seen, though Unicode classes them as formats.
+# Visible signs before numbers, which Unicode classifies as formats.
 _SEEN = frozenset(
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 )
-# Seen as nothing though they are letters, marks or symbols: fillers of Hangul, the empty Braille
-# cell, a note without a head, vowels of Khmer that are not shown, the joiner of graphemes, and the
-# selectors of variants.
+# Letters, marks or symbols that look empty: Hangul fillers, the blank Braille cell, a note without
+# head, invisible Khmer vowels, the grapheme joiner, and variation selectors.
 _EMPTY = frozenset(
     [
         "\u034f",
@@ -33,21 +32,21 @@ _EMPTY = frozenset(
         *map(chr, range(0xE0100, 0xE01F0)),
     ]
 )
-# What turns the direction of the text after it.
+# Direction marks: they change the direction of the text after them.
 TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-# What can stand inside a word without changing how it looks, among it the soft hyphen and the
-# zero-width space.
+# Characters that can be inside a word without changing how it looks, such as the soft hyphen and
+# the zero-width space.
 HIDDEN = frozenset({*JOINERS, *TURNS, "\u00ad", "\u200b", "\u2060", "\ufeff"})
 
 
 def is_format(char: str) -> bool:
-    """Whether `char` is a format that is neither seen nor a joiner."""
+    """Whether `char` is an invisible format character other than a joiner."""
     return unicodedata.category(char) == "Cf" and char not in JOINERS and char not in _SEEN
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing of `text` is seen: it is empty, or all of it is space, control, format or
-    filler.
+    """Whether `text` shows nothing: it is empty, or only space, control, format or filler
+    characters.
 
     >>> is_blank("\\u200b\\u2060 \\ufeff")
     True

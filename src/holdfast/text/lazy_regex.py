@@ -1,4 +1,4 @@
-"""Patterns that are compiled when they are first used: most texts never meet most of them."""
+"""Regular expressions that are compiled on first use, because most texts need few of them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any, cast
 
 NEVER = re.compile(r"(?!)")
-"""A pattern that matches nothing: stands where a language has no words for something."""
+"""A pattern that matches nothing, for a language without words for something."""
 
 
 class _Later:
-    """Stands for a pattern until somebody asks something of it."""
+    """Stand-in for a pattern until its first use."""
 
     def __init__(self, pattern: str | Callable[[], str], flags: int) -> None:
         self._source = pattern, flags
@@ -19,7 +19,7 @@ class _Later:
     def __getattr__(self, name: str) -> Any:
         pattern, flags = self._source
         compiled = re.compile(pattern if isinstance(pattern, str) else pattern(), flags)
-        # From now on its methods are found without coming here.
+        # Later calls find the methods directly and skip `__getattr__`.
         vars(self).update(
             {
                 known: getattr(compiled, known)
@@ -31,9 +31,9 @@ class _Later:
 
 
 def later(pattern: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
-    """Like `re.compile`, without the time it takes; an error in the pattern shows at its first
-    use.
+    """Like `re.compile`, but deferred; an error in the pattern shows at first use.
 
-    A pattern that needs the language files is given as a function, so that they are read only then.
+    A pattern that needs the language files is passed as a function, so that they are read only
+    then.
     """
     return cast(re.Pattern[str], _Later(pattern, flags))

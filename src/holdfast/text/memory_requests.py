@@ -1,34 +1,32 @@
-"""What somebody asks of a memory, in their own words and anywhere in a message.
+"""Memory requests in plain words, anywhere in a message.
 
-`spoken_commands.py` knows whole utterances that are commands; this reads sentences. It takes a
-message apart into sentences and clauses, leaves out what is not the speaker's own prose
-(quotations, code, text to be translated), strips courtesies from the beginning of each clause, and
-compares the rest with a small grammar: a verb of keeping or forgetting, a negation, what it is
-about (this conversation, the last message, a topic), and from when on.
+`spoken_commands.py` recognises whole utterances that are commands; this module reads sentences. It
+splits a message into sentences and clauses, skips what is not the speaker's own prose (quotations,
+code, text to be translated), strips courtesies from the start of each clause, and matches the rest
+against a small grammar: a verb of keeping or forgetting, a negation, the subject (this
+conversation, the last message, a topic), and the time from which it applies.
 
 The grammar is data, in the section `requests` of each language file. A language is tried on texts
-that have letters of its script. The section holds
-- `trigger`: some word of every request; a text without one is not read at all;
+with letters of its script. The section holds
+- `trigger`: a word that every request contains; a text without one is skipped;
 - `nothing`: messages that only mention such words ("translate: forget it"), whatever else they say;
 - `idle`: the same for one sentence ("I don't remember", "forget it, never mind");
 - `starts`: what a clause may follow; `lead`: courtesies before a request; `tags`: "…, ok?", which
-  asks nothing;
-- `personal`: words by which people speak of themselves;
-- `fold`: whether accents are left aside; `spelling`: words that are often misspelt, `not_misspelt`
-  those that look so;
-- `reports`: words after which somebody else is quoted; `questions`: how a request begins that ends
+  is not a real question;
+- `personal`: words with which people speak about themselves;
+- `fold`: whether to ignore accents; `spelling`: words that are often misspelt, `not_misspelt`:
+  words that only look so;
+- `reports`: words that introduce somebody else's words; `questions`: how a request starts that ends
   in a question mark;
-- `rest`: fragments that widen "this" to all of it ("any of it", "the whole chat");
+- `rest`: fragments that extend "this" to everything ("any of it", "the whole chat");
 - `parts`: named alternatives, which patterns and other parts use as {name};
-- `past`: words by which "save nothing" is about what was said ("as if we never talked") rather than
+- `past`: words that make "save nothing" refer to what was said ("as if we never talked") instead of
   what follows;
-- `known`: words that tell that a memory has something, without which "delete it" is about something
-  else;
-- `withdrawn`: an earlier request to keep nothing and, in the next clause or sentence, that it holds
-  no longer;
-- one list of patterns for each kind. The groups: `topic` is what is to be forgotten or kept, `back`
-  a pronoun for something said before, `weak` one that counts only where `known` is found before it.
-  Where `weak` holds a `topic`, that is what it is about.
+- `known`: words that show that a memory exists, without which "delete it" refers to something else;
+- `withdrawn`: an earlier request to store nothing and, in the next clause or sentence, its end;
+- one list of patterns for each kind. Groups: `topic` is what to forget or keep, `back` a pronoun
+  for something said before, `weak` one that counts only if `known` occurs before it. A `topic`
+  inside `weak` is the subject.
 """
 
 from __future__ import annotations
@@ -48,16 +46,16 @@ Kind = Literal[
     "resume", "pause", "forget_last", "forget_session", "forget_topic", "list", "remember"
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-"""Where two kinds fit one clause, the first wins: "from now on save nothing of this" is about what
+"""If two kinds match one clause, the first wins: "from now on save nothing of this" is about what
 follows.
 """
 
 LANGUAGES = tuple(each.code for each, _ in in_every_language("requests"))
-# Characters: longer texts are pasted rather than said.
+# Characters; longer texts are pasted rather than said.
 LONGEST = 4_000
-# Characters, which also bounds what a pattern can cost.
+# Characters; also bounds the cost of a pattern.
 LONGEST_SENTENCE = 600
-# Characters of what is to be remembered; a topic to forget is far shorter.
+# Characters of something to remember; a topic to forget is much shorter.
 LONGEST_TOPIC = 300
 
 _SCRIPTS = {script: re.compile(f"[{letters}]") for script, letters in SCRIPTS.items()}
@@ -75,32 +73,29 @@ _PLAIN = str.maketrans(
         "：": ":",
     }
 )
-# Code, and lines of a program or a shell, are nobody's request.
+# Code, and lines of a program or a shell, contain no requests.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _CODE_LINE = re.compile(r"^\s*(?://|#(?!\d)|/\*|\*|--|\$ |>|<!--|;;).*$", re.MULTILINE)
-# Quotations: marks in pairs. A single straight quote opens one only before a letter and after a
-# space or a bracket.
+# Quotations in paired marks. A single straight quote opens one only before a letter and after a
+# space or bracket.
 _QUOTED = re.compile(
     r"\"[^\"\n]{2,300}\"|«[^»\n]{2,300}»|「[^」\n]{2,300}」|『[^』\n]{2,300}』|《[^》\n]{2,300}》"
     r"|(?<![^\s(\[:,])'(?=\w)[^'\n]*(?:'(?=\w)[^'\n]*)*'(?!\w)"
 )
-_MARK = (
-    "\ua66e"  # stands for a quotation: a letter of no language here, so that it is read as a word
-)
+# Placeholder of a quotation: a letter that no supported language uses, so it counts as a word.
+_MARK = "\ua66e"
 _SENTENCE = re.compile(r"[.!?…]+(?=\s|$|[\"')\]])|[。！？]+|\n+")
 _ENDS = " \t,.;:!?…。、！？~\"'()-–—"
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRequest:
-    """What is asked of memory: of which kind, about what, and where in the plain text the sentence
-    is.
-    """
+    """A request about memory: its kind, its topic, and the rest of the message."""
 
     kind: Kind
     topic: str = ""
     rest: str = ""
-    """What else the message says: every sentence but the one with the request."""
+    """All other sentences of the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +122,10 @@ class _Grammar:
     kinds: Mapping[Kind, tuple[re.Pattern[str], ...]]
 
     def reads(self, text: str) -> bool:
-        """Whether a text may be of this language and has a word for memory in it."""
+        """Whether a text may be in this language and contains a word about memory."""
+        # Kanji next to kana are Japanese, not Chinese.
         if self.script is _SCRIPTS["han"] and _KANA.search(text):
-            return False  # kanji among kana are Japanese
+            return False
         return bool(self.script.search(text)) and bool(
             self.trigger.search(_folded(text) if self.fold else text)
         )
@@ -141,14 +137,14 @@ class _Found:
     topic: str
     span: tuple[int, int]
     back: bool
-    """Whether it is about something that was said before, by a pronoun."""
+    """Whether a pronoun refers to something said before."""
     weak: bool
-    """Whether the pronoun counts only where what was said before is about memory."""
+    """Whether the pronoun counts only if the earlier text is about memory."""
     start: int
 
 
 def read_request(text: str) -> MemoryRequest | None:
-    """What a message asks of memory, in any of the languages; None when it asks for nothing.
+    """Return the memory request in a message, in any language; None if there is none.
 
     >>> read_request("Thanks! And please don't keep any of this.").kind
     'forget_session'
@@ -164,7 +160,7 @@ def read_request(text: str) -> MemoryRequest | None:
 
 
 def _own_words(text: str) -> tuple[str, list[str]]:
-    """A message in plain characters, without code, and with a mark for each quotation."""
+    """Normalise a message: plain characters, no code, and a placeholder for each quotation."""
     plain = unicodedata.normalize("NFKC", text).translate(_PLAIN)
     plain = _CODE_LINE.sub("", _CODE.sub(" ", plain))
     quotes: list[str] = []
@@ -198,13 +194,12 @@ def _read(
         found = _first(grammar, spelled)
         if found is None:
             continue
-        # The topic as it was written.
+        # Keep the topic as written.
         if grammar.fold:
             found = replace(found, topic=sentence[slice(*found.span)].strip(_ENDS))
         before = sentences[:place]
         after = sentences[place + 1 :]
-        # Folding moves no character, so that a topic can be taken from the sentence as it was
-        # written.
+        # Folding keeps positions, so the topic can be taken from the original sentence.
         kind, topic = _settled(
             grammar,
             found,
@@ -220,7 +215,7 @@ def _read(
         if first is None:
             first = request
         elif {first.kind, kind} == {"pause", "resume"}:
-            # "I asked you to save nothing for a while. You can go on now.": the later word counts
+            # "I asked you to save nothing for a while. You can go on now.": the later request wins.
             first = request
     return first or _removal(grammar, said, sentences, quotes)
 
@@ -231,7 +226,7 @@ def _removal(
     sentences: Sequence[str],
     quotes: Sequence[str],
 ) -> MemoryRequest | None:
-    """A request to remove a topic that only its cue words tell."""
+    """Return a request to remove a topic that only cue words reveal."""
     cues = removal_cues(grammar.code)
     if cues is None:
         return None
@@ -239,7 +234,7 @@ def _removal(
     found = read_removal(cues, spelled, partial(_may_ask, grammar))
     if found is None:
         return None
-    # Folding moves no character, so that the topic can be taken as it was written.
+    # Folding keeps positions, so the topic can be taken from the original sentence.
     named = (sentences if grammar.fold else spelled)[found.sentence]
     topic = _put_back(named[found.span].strip(_ENDS), said, sentences[found.sentence], quotes)
     rest = " ".join((*sentences[: found.asking], *sentences[found.asking + 1 :]))
@@ -247,7 +242,7 @@ def _removal(
 
 
 def _may_ask(grammar: _Grammar, sentence: str) -> bool:
-    """Whether a sentence may ask something of memory: it is no talk and no question of fact."""
+    """Whether a sentence may be a request: neither small talk nor a factual question."""
     if grammar.idle.search(sentence):
         return False
     asked = sentence.rstrip(" \"')").endswith(("?", "？"))
@@ -256,8 +251,8 @@ def _may_ask(grammar: _Grammar, sentence: str) -> bool:
 
 
 def _withdrawal(grammar: _Grammar, sentences: Sequence[str]) -> int | None:
-    """The place of the sentence that, alone or with the next, takes back an earlier request to keep
-    nothing.
+    """Return the index of the sentence that, alone or with the next one, withdraws an earlier
+    request to store nothing.
     """
     for place, sentence in enumerate(sentences):
         both = " ".join((sentence, *sentences[place + 1 : place + 2]))
@@ -275,7 +270,7 @@ def _sentences(said: str) -> Iterator[str]:
 
 
 def _first(grammar: _Grammar, sentence: str) -> _Found | None:
-    """The request of a sentence: by the order of kinds, then by the order of clauses."""
+    """Return the request of a sentence, by priority of kinds, then by order of clauses."""
     asked = sentence.rstrip(" \"')").endswith(("?", "？")) and not grammar.tags.search(sentence)
     clauses = list(_clauses(grammar, sentence))
     for kind in KINDS:
@@ -297,8 +292,8 @@ def _first(grammar: _Grammar, sentence: str) -> _Found | None:
 
 
 def _clauses(grammar: _Grammar, sentence: str) -> Iterator[tuple[int, int, bool]]:
-    """Where clauses begin, where what they ask begins behind ever more courtesies, and whether it
-    is put politely.
+    """Yield the start of each clause, the start of its request after more and more courtesies, and
+    whether it is polite.
     """
     seen: set[int] = set()
     for start in (0, *(mark.end() for mark in grammar.starts.finditer(sentence))):
@@ -320,7 +315,7 @@ def _settled(
     before: Sequence[str],
     after: Sequence[str],
 ) -> tuple[Kind | None, str]:
-    """The kind and the topic, given what else is said: pronouns stand for what came before."""
+    """Resolve kind and topic in context: pronouns refer to what was said before."""
     if found.kind == "pause" and _has(grammar, grammar.past, sentence):
         return "forget_session", ""
     if found.kind in ("forget_last", "forget_topic") and found.back:
@@ -349,8 +344,8 @@ def _forgotten(
     before: Sequence[str],
     after: Sequence[str],
 ) -> tuple[Kind | None, str]:
-    """What is to be forgotten by a pronoun: what was just said, the whole conversation, or the
-    matter named before.
+    """Resolve what a pronoun asks to forget: the last message, the whole conversation, or the topic
+    named before.
     """
     if found.weak and not any(_has(grammar, grammar.known, one) for one in (*before, sentence)):
         # "There is a typo in my text. Remove it." is about the text.
@@ -373,13 +368,13 @@ def _remembered(
     before: Sequence[str],
     after: Sequence[str],
 ) -> tuple[Kind | None, str]:
-    """What is to be remembered, which may stand before or after the request; nothing where it is
-    only talk.
+    """Resolve what to remember, which may precede or follow the request; None if it is only small
+    talk.
     """
     if not found.topic:
         said = _meant(grammar, [*before, sentence[: found.start]])
         if not said and after:
-            # "Remember this for me. I'm left-handed.".
+            # As in "Remember this for me. I'm left-handed."
             said = after[0]
         if said and "?" not in said:
             return ("remember", said.strip(_ENDS))
@@ -387,10 +382,10 @@ def _remembered(
     aside = sentence[: found.span[0]].rstrip().endswith((",", "、"))
     if not aside and _has(grammar, grammar.personal, found.topic):
         return "remember", found.topic
-    # "Remember: correlation is not causation. Is that why …?" is talk; so is "Remember, I like tea.
-    # What …?".
+    # "Remember: correlation is not causation. Is that why …?" is small talk, and so is "Remember, I
+    # like tea. What …?".
     asks = any(one.rstrip().endswith(("?", "？")) for one in (*before, *after))
-    # Elsewhere a comma before what is to be remembered is plain grammar.
+    # Only in English is a comma here a sign of small talk; elsewhere it is normal grammar.
     told_as_truth = aside and grammar.code == "en" and not grammar.personal.search(found.topic)
     if asks or told_as_truth:
         return (None, "")
@@ -398,8 +393,8 @@ def _remembered(
 
 
 def _meant(grammar: _Grammar, earlier: Sequence[str]) -> str:
-    """What a pronoun stands for: the last thing said before it, of what people say of themselves if
-    there is any.
+    """Return what a pronoun refers to: the last statement before it, preferably one about the
+    speaker.
     """
     said = [one for one in reversed(earlier) if one.strip(_ENDS)]
     cues = (grammar.personal, grammar.last, grammar.rest)
@@ -408,7 +403,9 @@ def _meant(grammar: _Grammar, earlier: Sequence[str]) -> str:
 
 
 def _refers(grammar: _Grammar, said: str) -> Kind | None:
-    """Whether a pronoun stands for a message or a conversation that was just named."""
+    """Return the kind of request if a pronoun refers to a message or conversation that was just
+    named.
+    """
     if _has(grammar, grammar.rest, said):
         return "forget_session"
     if _has(grammar, grammar.last, said):
@@ -421,12 +418,12 @@ def _has(
     cue: re.Pattern[str],
     text: str,
 ) -> bool:
-    """Whether a cue stands in a text, spelled as the grammar spells it."""
+    """Whether a cue occurs in a text, after correcting its spelling."""
     return bool(cue.search(_spelled(grammar, text)))
 
 
 def _spelled(grammar: _Grammar, sentence: str) -> str:
-    """A sentence with the words of memory spelled as the grammar spells them."""
+    """Correct misspelt memory words in a sentence to the grammar's spelling."""
     if grammar.fold:
         return _folded(sentence)
     if not grammar.spelling:
@@ -442,16 +439,14 @@ def _spelled(grammar: _Grammar, sentence: str) -> str:
 
 
 def _folded(sentence: str) -> str:
-    """A sentence without accents, character by character, so that places in it stay what they
-    are.
-    """
+    """Remove accents character by character, so that positions stay valid."""
     return "".join(unicodedata.normalize("NFD", one)[0] for one in sentence)
 
 
 @cache
 def _corrected(word: str, known: frozenset[str]) -> str:
-    """The one known word from which a longer word is a slip away: a letter too many, too few, wrong
-    or swapped.
+    """Return the known word that is one typo away: a letter too many, missing, wrong or swapped.
+    Empty unless it is the only one.
     """
     near = [
         one for one in known if one[0] == word[0] and _slip(one, word) and not _inflected(one, word)
@@ -462,7 +457,7 @@ def _corrected(word: str, known: frozenset[str]) -> str:
 
 
 def _inflected(one: str, other: str) -> bool:
-    """Whether two words differ by an ending rather than by a slip."""
+    """Whether two words differ by an ending rather than a typo."""
     short, long = sorted((one, other), key=len)
     return long.startswith(short) and long[len(short) :] in ("s", "d", "r", "n", "y")
 
@@ -496,7 +491,7 @@ def _put_back(
     sentence: str,
     quotes: Sequence[str],
 ) -> str:
-    """A topic with its quotations in the place of their marks."""
+    """Replace the placeholders in a topic with their quotations."""
     if _MARK not in topic:
         return topic
     index = said[: max(0, said.find(sentence))].count(_MARK) + sentence[
@@ -553,7 +548,7 @@ def _load(code: str) -> _Grammar:
 
 
 def _expanded(parts: Mapping[str, str]) -> dict[str, str]:
-    """Parts with the parts that they use filled in; each may use those above it."""
+    """Expand the parts used inside parts; each may use those above it."""
     done: dict[str, str] = {}
     for name, pattern in parts.items():
         done[name] = f"(?:{_filled(pattern, done)})"

@@ -1,10 +1,10 @@
-"""What must not differ between two texts that are to count as one statement.
+"""Particulars that must agree for two texts to count as one statement.
 
-A text has particulars: words that turn its sense round (negations, opposites), figures (numbers,
-dates, times) and names (of people, places, files, addresses). Two texts whose particulars differ
-say two things, however many words they share. The word lists know English, German, Spanish, French,
-Russian, Chinese and Japanese; figures, and names that can be told by their form, need no list. A
-doubtful case counts as a difference: a statement kept twice does less harm than one that is lost.
+Particulars are words that change the sense (negations, opposites), figures (numbers, dates, times)
+and names (people, places, files, addresses). Texts with different particulars say different things,
+however many words they share. The word lists cover English, German, Spanish, French, Russian,
+Chinese and Japanese; figures and names recognisable by form need no list. A doubtful case counts as
+a difference: storing a statement twice does less harm than losing one.
 """
 
 from __future__ import annotations
@@ -25,29 +25,27 @@ UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 
 @dataclass(frozen=True, slots=True)
 class Particulars:
-    """What a text says that may not differ."""
+    """Particulars of a text."""
 
     weighty: frozenset[str]
-    """The kinds of words whose presence alone makes another statement: a negation, a restriction, a
-    doubt…
-    """
+    """Kinds of words whose mere presence changes the statement: negation, restriction, doubt…"""
     poles: Mapping[str, frozenset[int]]
-    """By opposite, the sides that are named."""
+    """Sides that are named, by opposite."""
     figures: frozenset[str]
-    """Numbers, weekdays, months and times of day, each written in one way."""
+    """Numbers, weekdays, months and times of day, normalised."""
     marks: frozenset[str]
-    """What is a name by its form: addresses, paths, handles, identifiers, abbreviations."""
+    """Names recognised by form: addresses, paths, handles, identifiers, abbreviations."""
     names: frozenset[str]
     """Capitalised words inside a sentence; Latin and katakana words in a text without spaces."""
     openers: frozenset[str]
-    """Capitalised words that begin a sentence, which may be names."""
+    """Capitalised words at the start of a sentence, which may be names."""
     words: frozenset[str]
-    """Every word, and every mark, as `fold_word` writes it."""
+    """Every word and every mark, folded by `fold_word`."""
 
 
 @lru_cache(maxsize=20_000)
 def particulars(text: str) -> Particulars:
-    """The particulars of a text. Any text is legal."""
+    """Return the particulars of a text. Any text is valid; cached."""
     plain = legible(text)
     weighty, poles = _senses(plain)
     undated, moments = _take_moments(plain)
@@ -65,7 +63,7 @@ def particulars(text: str) -> Particulars:
 
 
 def differ(one: Particulars, other: Particulars) -> bool:
-    """Whether texts with these particulars say two things. It does not matter which comes first."""
+    """Whether texts with these particulars say different things. Symmetric."""
     return (
         one.weighty != other.weighty
         or one.figures != other.figures
@@ -76,9 +74,7 @@ def differ(one: Particulars, other: Particulars) -> bool:
 
 
 def contrasts(words: Collection[str], others: Collection[str]) -> bool:
-    """Whether two sets of lower-cased words, cut at spaces, differ in a number, a negation or an
-    opposite.
-    """
+    """Whether two sets of lower-cased words differ in a number, a negation or an opposite."""
     if any(any(map(str.isdigit, word)) for word in set(words) ^ set(others)):
         return True
     weighty, poles = _senses(legible(" ".join(words)))
@@ -86,7 +82,7 @@ def contrasts(words: Collection[str], others: Collection[str]) -> bool:
     return weighty != their_weighty or _opposed(poles, their_poles)
 
 
-# Texts and words in one way of writing
+# Normalisation of texts and words
 
 _INVISIBLE = dict.fromkeys(
     [0xAD, 0x200B, 0x200C, 0x200D, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0xFE00, 0xFE10)]
@@ -107,11 +103,12 @@ _LONG = {
     "ai": "is",
 }
 _CANNOT = later(r"\bcannot\b", re.IGNORECASE)
-_PREFIXED = later(r"(?<![\w-])([a-z]{1,2})-(?=[a-z]{2,}(?![\w-]))", re.IGNORECASE)  # e-mail, Wi-Fi
+# Joins e-mail and Wi-Fi.
+_PREFIXED = later(r"(?<![\w-])([a-z]{1,2})-(?=[a-z]{2,}(?![\w-]))", re.IGNORECASE)
 
 
 def legible(text: str) -> str:
-    """A text in plain letters: compatibility forms resolved, nothing invisible, `n't` in full,
+    """Normalise a text: compatibility forms and invisible characters resolved, `n't` expanded,
     `e-mail` in one word.
 
     >>> legible("She can’t read ｅ-mails")
@@ -130,7 +127,7 @@ _NO_SPACES = later(f"[{UNSPACED}]")
 
 @lru_cache(maxsize=1 << 15)
 def fold_word(word: str) -> str:
-    """Lower case, and Latin letters without their accents.
+    """Lower-case a word, and remove accents from Latin letters.
 
     >>> fold_word("Übernächste"), fold_word("Тёмный")
     ('ubernachste', 'темный')
@@ -146,14 +143,14 @@ def fold_word(word: str) -> str:
 
 
 def small_words(text: str) -> frozenset[str]:
-    """The stop words, folded, of the language whose stop words a text uses most, and of scripts but
-    the Latin.
+    """Return the folded stop words of the most likely Latin-script language of a text, and of all
+    other scripts.
     """
     return _small_words(language_of(text))
 
 
 def language_of(text: str) -> str:
-    """The code of the language, among those in Latin letters, whose stop words a text uses most."""
+    """Return the code of the Latin-script language whose stop words a text uses most."""
     words = {fold_word(word) for word in _LETTERS.findall(text[:2000])}
     return max(LATIN_LANGUAGES, key=lambda language: len(words & STOP_WORDS[language]))
 
@@ -164,11 +161,11 @@ def _small_words(language: str) -> frozenset[str]:
     return frozenset(map(fold_word, STOP_WORDS[language].union(*told_by_script)))
 
 
-# Words that turn the sense round
+# Words that change the sense
 
 
 def _lexicon(entries: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    """What each word stands for, from pairs of a meaning and the words for it."""
+    """Map each folded word to its meanings, from pairs of a meaning and its words."""
     meanings: dict[str, set[str]] = {}
     for meaning, words in entries:
         for word in words.split():
@@ -182,8 +179,10 @@ def _weighty() -> Iterator[tuple[str, str]]:
 
 
 def _opposites() -> Iterator[tuple[str, str]]:
-    """Texts that name different sides of an opposite, and none in common, make two statements. `|`
-    stands between the sides; a language that has no word for one has `-`.
+    """Yield the sides of each opposite with their words.
+
+    Texts that name different sides, and none in common, say different things. `|` separates the
+    sides; `-` stands for a missing word.
     """
     for _, opposites in in_every_language("opposites"):
         for name, sides in opposites.items():
@@ -191,14 +190,15 @@ def _opposites() -> Iterator[tuple[str, str]]:
                 yield f"{name}/{side}", words.replace("-", "")
 
 
-# Words without spaces around them that hold one of the others and mean nothing of the kind.
+# Words of scripts without spaces that contain a listed word but do not have its sense.
 _HARMLESS = "harmless"
 
 
-@lru_cache(maxsize=1)  # made when first needed: most commands never compare texts
+# Built on first use, because most commands never compare texts.
+@lru_cache(maxsize=1)
 def _kinds() -> dict[str, frozenset[str]]:
-    """By word, the kinds that it is of. A text that has a word of a kind and a text that has none
-    make two statements.
+    """Map each word to its kinds. If only one of two texts has a word of a kind, they say different
+    things.
     """
     return _lexicon(_weighty())
 
@@ -210,7 +210,7 @@ def _poles() -> dict[str, frozenset[str]]:
 
 @lru_cache(maxsize=1)
 def _sense_word() -> re.Pattern[str]:
-    """A word; or where there are no spaces, the longest one that is listed."""
+    """Return a pattern for a word; in scripts without spaces, the longest listed one."""
     harmless = words_of_all("negation", _HARMLESS)
     listed = {word for word in (*_kinds(), *_poles(), *harmless) if _NO_SPACES.search(word)}
     return re.compile(
@@ -222,7 +222,7 @@ _USED_TO = later(r"(?<!is )(?<!are )(?<!was )(?<!were )(?<!be )(?<!get )\bused t
 
 
 def _senses(text: str) -> tuple[frozenset[str], dict[str, frozenset[int]]]:
-    """Which kinds of weighty words a text has, and which sides of which opposites."""
+    """Return the kinds of weighty words in a text, and the named sides of opposites."""
     words = set(_sense_words(text))
     weighty = _kinds()
     poles = _poles()
@@ -239,14 +239,14 @@ def _senses(text: str) -> tuple[frozenset[str], dict[str, frozenset[int]]]:
 
 def _sense_words(text: str) -> list[str]:
     words = _sense_word().findall(text) if _NO_SPACES.search(text) else _WORD.findall(text)
-    return [fold_word(word) for word in words if word != "May"]  # the month
+    # Skip the month, whose folded form is also a verb.
+    return [fold_word(word) for word in words if word != "May"]
 
 
 def _forms(text: str) -> Iterator[str]:
-    """What the form of a text adds to its weight: how often it negates, whether it asks, whether it
-    tells of the past.
+    """Yield what the form of a text adds: number of negations, question, past tense.
 
-    Negations near each other are one: some languages say `never` as `not never`.
+    Negations close to each other count as one: some languages say `never` as `not never`.
     """
     times = 0
     last = -4
@@ -306,12 +306,14 @@ _MONTHS = [
 
 @lru_cache(maxsize=1)
 def _numbers() -> dict[str, str]:
-    """By word, the number that it stands for; `#` marks ordinals."""
+    """Map each number word to its number; `#` marks ordinals."""
     return dict(labelled("figures", "numbers"))
 
 
 def labelled(section: str, key: str) -> Iterator[tuple[str, str]]:
-    """Each word, folded, of lists such as `2=two|twice 3=three`, with what its group stands for."""
+    """Yield each folded word of lists such as `2=two|twice 3=three`, with the label of its
+    group.
+    """
     for _, table in in_every_language(section):
         for group in table.get(key, "").split():
             label, _, words = group.partition("=")
@@ -320,7 +322,7 @@ def labelled(section: str, key: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def _calendar() -> dict[str, str]:
-    """By word, the weekday or month that it names."""
+    """Map each word to the weekday or month that it names."""
     found: dict[str, str] = {}
     for key, labels in (("weekdays", (*_WEEKDAYS[1:], _WEEKDAYS[0])), ("months", _MONTHS)):
         for each in languages():
@@ -330,12 +332,12 @@ def _calendar() -> dict[str, str]:
     return found
 
 
-# Months only when they are capitalised.
+# These count as months only if capitalised.
 _ALSO_VERBS = words_of_all("time", "unsure_months")
 
 
 def _take_moments(text: str) -> tuple[str, frozenset[str]]:
-    """The text without its dates and times of day, and these."""
+    """Split off dates and times of day; return the rest of the text and the times."""
     found: set[str] = set()
 
     def date(match: re.Match[str]) -> str:
@@ -386,15 +388,13 @@ def _figures(text: str) -> Iterator[str]:
 
 
 def is_weighty(word: str) -> bool:
-    """Whether a word, folded, makes another statement by its presence alone: `not`, `only`,
-    `perhaps`.
-    """
+    """Whether a folded word changes a statement by its mere presence: `not`, `only`, `perhaps`."""
     return word in _kinds()
 
 
 def is_figure(word: str) -> bool:
-    """Whether a word, folded, is compared as a figure: it has a digit, or names a number, a weekday
-    or a month.
+    """Whether a folded word counts as a figure: it has a digit, or is a number word, weekday or
+    month.
     """
     return word in _numbers() or word in _calendar() or any(map(str.isdigit, word))
 
@@ -423,7 +423,7 @@ _ADDRESSED = later("([\u4e00-\u9fff]{1,4})(?:さん|様|氏|くん|君)")
 
 
 def _take_marks(text: str) -> tuple[str, frozenset[str]]:
-    """The text without what is a name by its form, and these."""
+    """Split off names recognised by form; return the rest of the text and the names."""
     versions = _VERSION.sub("", text)
     marks = frozenset(
         _SCHEME.sub("", mark.casefold()).rstrip("/.,;:!?)") for mark in _MARK.findall(versions)
@@ -432,8 +432,8 @@ def _take_marks(text: str) -> tuple[str, frozenset[str]]:
 
 
 def _names(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Words that are names, and words that may be: those that begin a sentence, where all are
-    capitalised.
+    """Return words that are names, and words that may be: capitalised words at the start of a
+    sentence.
     """
     names = set(_ADDRESSED.findall(text))
     openers = set()
@@ -470,8 +470,8 @@ def _lacks(text: Particulars, name: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def _same_name(one: str, other: str) -> bool:
-    """Whether two words, folded, can be one name in two grammatical forms: `anna` and `annas`, not
-    `ann` and `anne`.
+    """Whether two folded words can be forms of one name: `anna` and `annas`, but not `ann` and
+    `anne`.
     """
     short, long = sorted((one, other), key=len)
     if not short.isascii():

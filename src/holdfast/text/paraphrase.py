@@ -1,10 +1,9 @@
-"""How a text words what it says: its terms, their order, which small words lead them, and their
-tense.
+"""Wording of a text: its terms, their order, the small words before them, and tense.
 
-Two wordings can be compared without understanding them. What they have in common is the Jaccard
-index of their terms; what only one of them has may carry weight or not; and the same terms may
-still be told otherwise, in exchanged roles ("Ann manages Bob"), under other prepositions ("for
-Lena", "from Lena") or in another tense ("worked at").
+Wordings can be compared without understanding them. Their similarity is the Jaccard index of their
+terms; terms of only one text may matter or not; and the same terms may still say something else,
+with exchanged roles ("Ann manages Bob"), other prepositions ("for Lena", "from Lena") or another
+tense ("worked at").
 """
 
 from __future__ import annotations
@@ -32,28 +31,28 @@ from .tokens import index_terms
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What of a text's wording is compared."""
+    """The compared properties of a text's wording."""
 
     terms: frozenset[str]
     """Stems, characters of scripts without spaces, and figures; no stop words, no negations."""
     light: frozenset[str]
-    """Terms that carry no weight."""
+    """Terms without weight."""
     places: Mapping[str, int]
-    """Where each word stands, in order. Small words are marked with `~`, and left out if they occur
-    twice.
+    """Position of each word, in order. Small words are prefixed with `~`, and left out if they
+    occur twice.
     """
     enumerations: frozenset[frozenset[str]]
-    """Words that are joined by commas or by "and"."""
+    """Groups of words joined by commas or "and"."""
     leads: Mapping[str, str]
-    """The small word before a term."""
+    """The small word before each term."""
     doers: frozenset[tuple[str, str]]
-    """What a passive tells, and who did it."""
+    """Passive verbs with their agents."""
     past: frozenset[str]
     present: frozenset[str]
 
 
 def wording(text: str) -> Wording:
-    """The wording of a text. Any text is legal."""
+    """Return the wording of a text. Any text is valid."""
     plain = legible(text)
     notes = _Notes(small_words(plain), language_of(plain))
     for match in _PIECE.finditer(plain):
@@ -71,14 +70,13 @@ def wording(text: str) -> Wording:
     )
 
 
-# What two wordings have in common
+# Similarity of two wordings
 
 
 def in_common(one: Wording, other: Wording) -> tuple[float, bool]:
-    """The Jaccard index of the terms, and whether those that one text has alone carry no weight.
+    """Return the Jaccard index of the terms, and whether terms of only one text are all light.
 
-    Terms that differ in an ending only are equal too, as long as half of the terms are equal as
-    they are.
+    Terms that differ only in an ending count as equal, as long as half of the terms match exactly.
     """
     mine = one.terms - other.terms
     yours = set(other.terms - one.terms)
@@ -96,8 +94,8 @@ def in_common(one: Wording, other: Wording) -> tuple[float, bool]:
 
 
 def most_in_common(one: Wording, other: Wording) -> float:
-    """The most that `in_common` can find, quickly told: whatever is not equal as it is might differ
-    in an ending.
+    """Return a cheap upper bound of `in_common`: any term without exact match might differ only in
+    an ending.
     """
     fewer, more = sorted((len(one.terms), len(other.terms)))
     if 2 * len(one.terms & other.terms) >= fewer:
@@ -118,13 +116,11 @@ def _one_word(one: str, other: str) -> bool:
 _ENDINGS = frozenset(["", "e", "n", "en", "es", "em", "s", "y", "i"])
 
 
-# What the same terms can say otherwise
+# Different statements with the same terms
 
 
 def told_otherwise(one: Wording, other: Wording) -> bool:
-    """Whether two wordings of the same terms say two things. It does not matter which comes
-    first.
-    """
+    """Whether two wordings of the same terms say different things. Symmetric."""
     return (
         bool(one.past & other.present or other.past & one.present)
         or _otherwise_related(one, other)
@@ -136,7 +132,7 @@ def told_otherwise(one: Wording, other: Wording) -> bool:
 
 
 def _otherwise_related(one: Wording, other: Wording) -> bool:
-    """Whether a preposition before a shared word says something else ("for Lena", "from Lena")."""
+    """Whether a shared word has prepositions of different meaning ("for Lena", "from Lena")."""
     return any(
         _PREPOSITIONS[marker] != _PREPOSITIONS[other.leads[word]]
         for word, marker in one.leads.items()
@@ -145,9 +141,7 @@ def _otherwise_related(one: Wording, other: Wording) -> bool:
 
 
 def _led_elsewhere(one: Wording, other: Wording) -> bool:
-    """Whether a small word stands before one shared word here and before another there ("not tea",
-    "not coffee").
-    """
+    """Whether a small word precedes different shared words ("not tea", "not coffee")."""
     here = one.leads.items() - other.leads.items()
     there = other.leads.items() - one.leads.items()
     return any(
@@ -158,10 +152,10 @@ def _led_elsewhere(one: Wording, other: Wording) -> bool:
 
 
 def _roles_exchanged(one: Wording, other: Wording) -> bool:
-    """Whether two words have changed places around a third ("Ann manages Bob").
+    """Whether two words have exchanged places around a third ("Ann manages Bob").
 
-    A word that took its preposition along has kept its role, and so has the one whom a passive
-    names with "by". What is enumerated has no order.
+    A word that kept its preposition has kept its role, and so has the agent of a passive.
+    Enumerated words have no order.
     """
     places = dict(other.places)
     for words in one.enumerations & other.enumerations:
@@ -170,7 +164,7 @@ def _roles_exchanged(one: Wording, other: Wording) -> bool:
     order = [word for word in one.places if word in places]
     free = [_has_role(word) and not _keeps_role(word, one, other) for word in order]
     behind_all = max(places.values(), default=0) + 1
-    # Of the words that follow here, the one that comes first there.
+    # For each position, the smallest position in the other text among the words that follow here.
     first_after = [behind_all] * (len(order) + 1)
     for at in range(len(order) - 1, -1, -1):
         first_after[at] = (
@@ -203,7 +197,7 @@ def _keeps_role(
 
 
 def _done_to(passive: Wording, active: Wording) -> bool:
-    """Whether who did it here has it done to them there ("hired by Ann", "hired Ann")."""
+    """Whether the agent of one text is the object of the other ("hired by Ann", "hired Ann")."""
     return any(
         deed in active.places
         and who in active.places
@@ -213,7 +207,7 @@ def _done_to(passive: Wording, active: Wording) -> bool:
     )
 
 
-# Reading
+# Parsing
 
 _HIRAGANA = "\u3041-\u309f"
 _PIECE = re.compile(rf"(?<=')s\b|[^\W\d_{UNSPACED}]+|\d+|[{_HIRAGANA}]+|[{UNSPACED}]|[,;&/、，]")
@@ -222,7 +216,7 @@ _KANJI_BEFORE = re.compile("[\u3400-\u9fff]\\Z")
 
 
 class _Notes:
-    """What is noted while a text is read from its beginning to its end."""
+    """State of reading a text from beginning to end."""
 
     def __init__(self, stops: frozenset[str], language: str) -> None:
         self.terms: set[str] = set()
@@ -236,17 +230,18 @@ class _Notes:
         self._past_form = _PAST_BY_LANGUAGE.get(language, _PAST)
         self._order: list[str] = []
         self._times: Counter[str] = Counter()
-        self._lead = ""  # the small word just before
-        self._term = ""  # the last term
-        self._helped = (
-            False  # whether an auxiliary stands before, which makes the next word a participle
-        )
-        # Whether a comma or an "and" stands before.
+        # The small word directly before.
+        self._lead = ""
+        # The last term.
+        self._term = ""
+        # Whether an auxiliary precedes, which makes the next word a participle.
+        self._helped = False
+        # Whether a comma or "and" precedes.
         self._joined = True
         self._enumerated_from = 0
 
     def take(self, match: re.Match[str]) -> None:
-        """Notes the next piece of the text."""
+        """Process the next piece of the text."""
         piece = match[0]
         word = fold_word(match[0])
         if not word[0].isalnum() or word in _JOINING:
@@ -265,13 +260,13 @@ class _Notes:
             self._note_term(piece, word)
 
     def end_enumeration(self) -> None:
-        """Notes the words since the last one that nothing joined, if they are several."""
+        """Close the current enumeration; store it if it has several words."""
         if len(self._order) - self._enumerated_from > 1:
             self.enumerations.add(frozenset(self._order[self._enumerated_from :]))
         self._enumerated_from = len(self._order)
 
     def places(self) -> dict[str, int]:
-        """The words in order, with their places."""
+        """Return the words in order with their positions."""
         return {
             word: at
             for at, word in enumerate(self._order)
@@ -338,9 +333,10 @@ class _Notes:
         self._order.append(f"{word} {self._times[word]}" if again else word)
 
 
-# Words in one form
+# Normalisation of words
 
-_SPELLINGS = (  # British to American, which the stemmer does not know of
+# British to American spelling, which the stemmer does not handle.
+_SPELLINGS = (
     (re.compile(r"(?<=\w{3})our(?=(?:s|ed|ing|ite|ites|ful|able)?$)"), "or"),
     (re.compile(r"(?<=\w{3})is(?=(?:e|es|ed|ing|ation|ations)$)"), "iz"),
     (re.compile(r"(?<=\w{3})tre(?=s?$)"), "ter"),
@@ -363,9 +359,10 @@ def _stem(word: str) -> str:
     for pattern, spelling in _SPELLINGS:
         word = pattern.sub(spelling, word)
     stem = next(iter(index_terms(word)), word)
+    # So that travelling and traveling get the same stem.
     if len(stem) > 5 and stem.endswith("ll"):
         return stem[:-1]
-    return stem  # travelling, traveling
+    return stem
 
 
 def _words(key: str) -> frozenset[str]:
@@ -373,7 +370,7 @@ def _words(key: str) -> frozenset[str]:
 
 
 def _by_first(key: str) -> Iterator[tuple[str, str]]:
-    """Each word of lists such as `begin|began|begun` with the first one of its group."""
+    """Yield each word of lists such as `begin|began|begun` with the first one of its group."""
     for _, table in in_every_language("paraphrase"):
         for group in table.get(key, "").split():
             first, *others = map(fold_word, group.split("|"))
@@ -381,23 +378,24 @@ def _by_first(key: str) -> Iterator[tuple[str, str]]:
             yield from ((other, first) for other in others)
 
 
-# What one text may say and another leave out without saying anything else.
+# Words that a text may omit without changing the statement.
 _LIGHT = _words("light")
 _JOINING = _words("joining")
-# Whom a passive names after these did what it tells.
+# Words that introduce the agent of a passive.
 _AGENT = _words("agent")
 _AUXILIARIES = _words("auxiliaries")
 _AFTER_AUXILIARIES = _words("after_auxiliaries")
-# Articles and auxiliaries come and go, so they have no place in the order of words.
+# Articles and auxiliaries are optional, so they have no position.
 _UNPLACED = _words("unplaced") | _AUXILIARIES
-# They only look like stop words once their accents are gone, or are stop words of a question only.
+# Words that look like stop words only without their accents, or that are stop words only in
+# questions.
 _NO_STOP_WORDS = words_of_all("paraphrase", "no_stop_words")
-# Prepositions of two groups before the same word relate it in two ways.
+# Prepositions of different groups before the same word mean different relations.
 _PREPOSITIONS = dict(labelled("paraphrase", "prepositions"))
 _IRREGULAR = {form: verb for form, verb in _by_first("irregular_verbs") if form != verb}
 
 _PAST = re.compile(patterns_of_all("paraphrase", "past"))
-# Languages whose past has forms that would mean something else in the others.
+# Languages with past forms that would mean something else in other languages.
 _PAST_BY_LANGUAGE = {
     each.code: re.compile(form)
     for each in languages()
@@ -411,7 +409,7 @@ def _any_of(*keys: str) -> str:
     return "|".join(sorted(words, key=lambda word: (-len(word), word)))
 
 
-# Japanese grammar, as it is written in hiragana; the last ones end a word that begins with a kanji.
+# Japanese grammar written in hiragana; the last group ends words that start with a kanji.
 _GRAMMAR = re.compile(f"(?:{_any_of('particles', 'inflections')})*")
 _AFTER_KANJI = re.compile(
     f"[{_HIRAGANA}]{{0,2}}(?:{_any_of('particles', 'inflections', 'kanji_endings')})*"

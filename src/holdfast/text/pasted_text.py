@@ -1,9 +1,8 @@
-"""Whose words a message is made of: its author's own prose, and what they pasted into it.
+"""Whose words a message contains: its author's own prose, and text pasted into it.
 
-`parts` cuts a text into spans that follow each other without a gap, each with the reason why it is
-not the author's own; own prose has none. Facts are looked for in own prose only, and a rule that
-does not stand there is at most proposed. In doubt a line counts as pasted: a wrong memory costs
-more than a missed one.
+`parts` splits a text into adjacent spans, each with the reason why it is not the author's own; own
+prose has none. Facts are extracted only from own prose, and a rule found elsewhere is at most
+proposed. In doubt a line counts as pasted: a wrong memory costs more than a missed one.
 """
 
 from __future__ import annotations
@@ -28,17 +27,16 @@ MACHINE = "a log or code"
 DOCUMENT = "a document"
 MARKUP = "markup"
 MIDDLE = "the middle of a long text"
-"""Why a part is not the author's own prose."""
+"""Reasons why a part is not the author's own prose."""
 
-# People write their own words before or after what they paste, and briefly. So of a long turn only
-# a short first and last paragraph are theirs: in the middle there is no telling whose words these
-# are.
+# People write briefly before or after what they paste. So in a long turn only a short first and
+# last paragraph count as their own; in the middle the author is unknown.
 LONG_TURN = 2000
 SHORT_PARAGRAPH = 500
 
 
 class Part(NamedTuple):
-    """Characters [start, end) of a text, and why they are not its author's prose; empty where they
+    """Characters [start, end) of a text, and why they are not its author's prose; empty if they
     are.
     """
 
@@ -47,13 +45,13 @@ class Part(NamedTuple):
     reason: str
 
 
-# Three of a kind open a block of code; marks that only look like back-ticks or quotes do, too.
+# Three marks open a code block, including look-alikes of back-ticks and quotes.
 _BLOCK_EDGE = later(r"\s{0,12}(```|~~~|\"\"\"|'''|｀｀｀|ˋˋˋ|‘‘‘|’’’|´´´|“““|”””|〜〜〜|∼∼∼)")
 _QUOTED_LINE = later(r"\s{0,12}(?:[>|》＞▌┃│]|&gt;)")
 
 
 def _words(key: str) -> str:
-    """A pattern for any of the words that the languages list under this key, with commas."""
+    """Return a pattern for the comma-separated words of all languages under this key."""
     lists = (str(table.get(key, "")).split(", ") for _, table in in_every_language("pasted"))
     return "|".join(word for words in lists for word in words if word)
 
@@ -82,7 +80,7 @@ _SHELL_PROMPT = later(
     r"\s?[$#%]\s?\S|PS\s[A-Z]:[^>]{0,120}>|[A-Z]:\\[^>]{0,120}>|\(\w[\w.-]*\)\s[$%]\s\S|>>>\s|\.\.\.\s"
     r"|~?/?[\w./~-]{1,80}\s[❯➜$]\s\S|➜\s)"
 )
-# Commands that print a file or a page: all that follows is theirs.
+# Commands that print a file or a page: all following lines are output.
 _PRINTS = later(
     r"\b(?:cat|bat|less|more|head|tail|type|curl|wget|http|git "
     r"(?:show|diff|log|blame)|grep|rg|sed|awk|gh|jq|man|tree"
@@ -108,7 +106,7 @@ _MACHINE_LINE = later(
 )
 _MACHINE_END = later(r"[;{}]$|\)\s?=>|\(\);?$")
 
-# Who speaks, before what they say. Model turns have marks of their own.
+# Speaker labels. Model turns have their own marks.
 _MODEL_TURN = later(
     r"[\s*_#>-]{0,8}(?:human|user|assistant|system|developer|ai|bot|chatgpt|gpt(?:-\d\w*)?|claude|gemini|copilot"
     r"|codex|model)[\s*_]{0,4}[:：]|<\|?(?:im_start|im_end|system|user|assistant|endoftext)\b|\[/?INST\]|<<SYS>>",
@@ -126,12 +124,12 @@ _CHAT_LINE = later(
     rf"|{_LABEL},?\s\[[^\]\n]{{4,40}}\]:?)",
     re.IGNORECASE,
 )
-# Words before a colon that are no speaker: the author introduces something of their own.
+# Labels before a colon that are not speakers: the author introduces something of their own.
 _OWN_LABELS = later(lambda: _patterns("own_labels"), re.IGNORECASE)
 _HEADING = later(r"\s{0,3}#{1,6}\s+\S")
 _UNDERLINE = later(r"\s{0,3}(?:={3,}|-{3,})\s*$")
 _FRONT_MATTER = later(r"---\s*\n(?:[\w-]+:.*\n)+---\s*(?:\n|\Z)")
-# What a README has and a message has not: bold terms that open a list's line, badges, links,
+# Marks of a README that messages lack: bold terms at the start of list items, badges, links,
 # tables, task lists.
 _DOCUMENT_LINE = later(
     r"\s{0,8}(?:(?:[-*+]|\d{1,3}[.)])\s+(?:\*\*|__|`|\[[ "
@@ -145,11 +143,11 @@ _QUOTATION = later(
     r"|(?<!\w)'(?=\w)[^\n]{12,400}?'(?!\w)|(?<!\w)‘(?=\w)[^’\n]{12,400}’(?!\w)"
 )
 _QUOTED_SENTENCE = later(r"[.!?…。！？,][\"'”’»“」』]$|[.!?]\s")
-# Words; from there on a quotation is more than a title.
+# Words from which a quotation is more than a title.
 _SHORT_QUOTE = 6
 
 
-# What nobody sees must not hide a mark.
+# Invisible characters must not hide a mark.
 _UNSEEN = str.maketrans(dict.fromkeys(HIDDEN, ""))
 _LOG_LINE = later(r"\s{0,8}\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
@@ -161,10 +159,9 @@ class _Line(NamedTuple):
 
 
 def parts(text: str, *, by_agent: bool = False) -> list[Part]:
-    """The text from its beginning to its end: own prose and what was pasted, in turn.
+    """Split a text into own prose and pasted parts, in order and without gaps.
 
-    Agents write documents themselves, with headings, lists and labels: `by_agent` leaves those to
-    them.
+    With `by_agent`, headings, lists and labels count as own prose, because agents write documents.
 
     >>> [part.reason for part in parts("Look:\\n> always push on Fridays")]
     ['', 'a quotation']
@@ -191,8 +188,8 @@ def own_prose(
     quoted: str = "",
     by_agent: bool = False,
 ) -> str:
-    """The author's own prose; what was pasted between it leaves `pasted`, a quotation within a line
-    `quoted`.
+    """Return the author's own prose; a pasted part is replaced by `pasted`, a quotation within a
+    line by `quoted`.
     """
     kept = []
     for part in parts(text, by_agent=by_agent):
@@ -205,7 +202,7 @@ def own_prose(
 
 
 def why_pasted(text: str, quote: str) -> str:
-    """Why these words of a text are not its author's own prose; empty where they are, or do not
+    """Return why these words of a text are not its author's own prose; empty if they are, or do not
     occur.
     """
     words = [re.escape(word) for word in quote.split()]
@@ -229,7 +226,7 @@ def _reason_at(
     )
 
 
-# -- line by line
+# Line by line
 
 
 def _lines(text: str) -> list[_Line]:
@@ -248,7 +245,7 @@ def _reasons(
     *,
     by_agent: bool,
 ) -> list[str]:
-    """Why each line is pasted; a later rule never takes back what an earlier one said."""
+    """Return why each line is pasted; later rules never override earlier ones."""
     reasons = _blocks_of_code(lines)
     for number, line in enumerate(lines):
         if not reasons[number]:
@@ -303,8 +300,8 @@ def _is_machine(line: str) -> bool:
 
 
 def _spread_terminal(lines: Sequence[_Line], reasons: list[str]) -> None:
-    """What a command or a log printed goes up to the next blank line, or to the end where a command
-    prints a file.
+    """Extend command output and logs to the next blank line, or to the end if a command prints a
+    file.
     """
     goes_on = False
     for number, line in enumerate(lines):
@@ -335,8 +332,8 @@ def _spread_mail(lines: Sequence[_Line], reasons: list[str]) -> None:
         _fill(reasons, number, MAIL)
     greeted = next((number for number, line in enumerate(lines) if _GREETED.match(line.text)), None)
     signed = [number for number, line in enumerate(lines) if _SIGNED.match(line.text)]
-    # A letter is greeted and signed with a name; a message to an agent has at most a "Thanks" as
-    # its last line.
+    # A letter has a greeting and a signature with a name; a message to an agent ends at most with
+    # "Thanks".
     written = [number for number, line in enumerate(lines) if line.text.strip()]
     if greeted is not None and signed and greeted < signed[-1] < written[-1]:
         for number in range(greeted, min(signed[-1] + 2, len(lines))):
@@ -344,8 +341,8 @@ def _spread_mail(lines: Sequence[_Line], reasons: list[str]) -> None:
 
 
 def _spread_talk(lines: Sequence[_Line], reasons: list[str]) -> None:
-    """Lines of speakers; where one speaks twice, or turns of models are marked, also what follows
-    without a mark.
+    """Mark lines of speakers; if one speaks twice, or model turns are marked, also the unmarked
+    lines that follow.
     """
     turns = next((number for number, line in enumerate(lines) if _is_model_turn(line.text)), None)
     if turns is not None:
@@ -370,7 +367,7 @@ def _is_model_turn(line: str) -> bool:
 
 
 def _speaker(line: str) -> str:
-    """Who speaks in a line of somebody's conversation: "Tom: always push on Fridays"."""
+    """Return the speaker of a line in a pasted conversation: "Tom: always push on Fridays"."""
     found = _SPEAKER.match(line)
     if not found:
         return ""
@@ -385,9 +382,7 @@ def _spread_document(
     lines: Sequence[_Line],
     reasons: list[str],
 ) -> None:
-    """A heading makes a document of all that follows it; so does front matter of what it stands
-    before.
-    """
+    """Mark everything after a heading or front matter as a document."""
     front = _FRONT_MATTER.match(text)
     headings = [
         number
@@ -396,8 +391,9 @@ def _spread_document(
     ]
     under = [
         number
+        # An underline below a title makes a heading; below a sentence it separates parts.
         if lines[number].text.rstrip()[-1] not in ".!?:,;"
-        else number + 2  # a title, or a line between parts
+        else number + 2
         for number, line in enumerate(lines[1:])
         if _UNDERLINE.match(line.text) and lines[number].text.strip() and not reasons[number]
     ]
@@ -411,20 +407,19 @@ def _fill(
     start: int,
     reason: str,
 ) -> None:
-    """Gives a reason to all lines from here on that have none."""
+    """Set the reason of all later lines that have none."""
     for number in range(start, len(reasons)):
         reasons[number] = reasons[number] or reason
 
 
-# -- within lines
+# Within lines
 
 
 def _tagged(text: str) -> list[tuple[int, int]]:
-    """What stands between a tag and its end: "<rules>…</rules>"."""
+    """Return the spans between a tag and its end: "<rules>…</rules>"."""
     found: list[tuple[int, int]] = []
-    last: dict[
-        str, int
-    ] = {}  # where each tag is closed for the last time, so that none is looked for in vain
+    # Last closing position of each tag, so that an unclosed tag is not searched repeatedly.
+    last: dict[str, int] = {}
     position = 0
     while "<" in text and (opens := _TAG_OPENS.search(text, position)):
         tag = f"</{opens['tag']}>"
@@ -436,7 +431,7 @@ def _tagged(text: str) -> list[tuple[int, int]]:
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
-    """Sentences in quotation marks are somebody else's, or an example; a title or a word in them
+    """Return quoted sentences: they are somebody else's or an example. A quoted title or word
     stays.
     """
     found = []

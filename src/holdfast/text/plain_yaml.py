@@ -1,8 +1,8 @@
-"""The YAML that frontmatter nearly always is, read and written without a YAML library.
+"""The simple YAML of most front matter, read and written without a YAML library.
 
-Loading one takes longer than most commands, and reading one file with it longer than reading twenty
-without. Only what cannot mean anything else is read here; whatever else it may be, `NotPlain`
-leaves to the library. What is written here is read here.
+Importing a library takes longer than most commands, and reading one file with it longer than
+reading twenty without. Only unambiguous YAML is read here; for everything else `NotPlain` hands
+over to the library. Everything written here can be read here.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any
 
 from .lazy_regex import later
 
-DEEPEST = 50  # brackets in one value
-# Columns that a list may take before each of its items gets a line of its own.
+# Nesting of brackets in one value.
+DEEPEST = 50
+# Maximum width of a list on one line.
 WIDTH = 100
 
-# Words that mean something else to one reader of YAML or another.
+# Words to which YAML parsers give different meanings.
 _SPECIAL = frozenset(
     ("true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf", "none")
 )
@@ -37,13 +38,11 @@ _UNPRINTABLE = later("[\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\u
 
 
 class NotPlain(ValueError):
-    """It may well be YAML, but not of the plainest sort."""
+    """Possibly valid YAML, but not simple enough for this module."""
 
 
 def read(text: str) -> dict[str, Any]:
-    """The keys and values of a frontmatter; NotPlain when a YAML library has to say what it
-    means.
-    """
+    """Parse front matter; raises NotPlain if a YAML library must decide."""
     values: dict[str, Any] = {}
     text = text.replace("\r\n", "\n")
     if _UNPRINTABLE.search(text.replace("\n", "")):
@@ -71,7 +70,7 @@ def _entry(line: str) -> tuple[str, str | None]:
 
 
 def _indented(lines: Sequence[str], start: int) -> list[str]:
-    """The lines below a key that belong to it: indented, or items of a list."""
+    """Return the lines that belong to the key above: indented ones, or list items."""
     end = start
     while end < len(lines) and lines[end].startswith((" ", "- ")):
         end += 1
@@ -191,7 +190,7 @@ def write(
     eol: str = "\n",
     indent: str = "",
 ) -> str:
-    """One entry of a frontmatter, with its line ends.
+    """Write one front matter entry with its line ends.
 
     >>> print(write("keywords", ["pnpm", "a: b"]), end="")
     keywords: [pnpm, "a: b"]

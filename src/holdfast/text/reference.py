@@ -1,18 +1,18 @@
-"""Where a memory was read, told the way that editors and compilers do."""
+"""Source position of a memory, in the form that editors and compilers use."""
 
 from __future__ import annotations
 
 from ..types import Memory
 
 BRANCH = "branch"
-"""What the metadata of a turn has where the conversation was continued from somewhere else."""
+"""Metadata key of a turn on a branch: the conversation was continued from an earlier point."""
 
 
 def read_in(memory: Memory) -> str:
-    """The file and the lines that a memory was read in, such as `tickets/7.md:3-17`; empty for one
-    that was not.
+    """Return file and lines that a memory was read from, such as `tickets/7.md:3-17`; empty if it
+    was not read from a file.
 
-    Of a turn on a branch that was abandoned it says so.
+    Marks a turn on an abandoned branch.
     """
     match memory.metadata.get("at"):
         case {"path": str(path), "lines": [int(first), int(last)]}:

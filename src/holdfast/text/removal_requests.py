@@ -1,14 +1,13 @@
-"""Requests to remove a topic from memory, read by cue words rather than by the order of words.
+"""Requests to remove a topic from memory, recognised by cue words instead of word order.
 
-`memory_requests.py` knows how most people put such a request. Others say it in two sentences, or
-name the topic first, or wish that it were gone. This reads what they have in common: a word for
-removing (`erase`), a word that tells that the listener's memory is meant (`yours`), and nothing
-that tells that something else is meant (`other`: a file, a text, somebody else's memory).
+`memory_requests.py` knows the usual forms. Other people use two sentences, name the topic first, or
+express a wish. Their requests have in common: a word for removing (`erase`), a word that refers to
+the listener's memory (`yours`), and no word that refers to something else (`other`: a file, a text,
+somebody else's memory).
 
-The topic is what follows `about` in the sentence that asks, or what the speaker calls their own
-(`own`) there; failing that, the same in the other sentences, and then the sentence itself. That
-may be too much rather than too little, and does no harm: what is to be forgotten is searched for,
-shown and confirmed.
+The topic is what follows `about` in the requesting sentence, or what the speaker calls their own
+(`own`) there; else the same in the other sentences, else a whole sentence. A topic that is too
+broad does no harm: what to forget is searched, shown and confirmed.
 
 The cues are the section `removal` of a language file.
 """
@@ -24,14 +23,14 @@ from typing import Any
 from ..languages import language
 from .lazy_regex import later
 
-# Characters: longer messages tell a story, in which cue words meet by chance.
+# Characters; longer messages tell a story, in which cue words occur together by chance.
 LONGEST = 420
 _CLAUSE_END = r"(?=\s*(?:$|[.;:!?,)(–—。、，！？…]|\s-\s))"
 
 
 @dataclass(frozen=True, slots=True)
 class RemovalCues:
-    """What a language says of removing something from a memory."""
+    """Cues of a language for removal requests."""
 
     erase: re.Pattern[str]
     yours: re.Pattern[str]
@@ -41,12 +40,12 @@ class RemovalCues:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A request to remove something: the sentence that asks, and where the topic is."""
+    """A removal request: the requesting sentence, and the position of the topic."""
 
     asking: int
-    """Place of the sentence that asks."""
+    """Index of the requesting sentence."""
     sentence: int
-    """Place of the sentence that names the topic."""
+    """Index of the sentence that names the topic."""
     span: slice
     """The topic within that sentence."""
 
@@ -56,10 +55,10 @@ def read_removal(
     sentences: Sequence[str],
     may_ask: Callable[[str], bool],
 ) -> Removal | None:
-    """The request to remove something; None if no sentence asks for it.
+    """Return the removal request; None if no sentence asks for one.
 
-    `may_ask` tells whether a sentence may be a request at all. It takes longer than the cues, so
-    it is asked last.
+    `may_ask` decides whether a sentence can be a request. It is slower than the cues, so it is
+    called last.
     """
     message = " ".join(sentences)
     if len(message) > LONGEST or not cues.yours.search(message) or cues.other.search(message):
@@ -75,7 +74,7 @@ def _named(
     sentences: Sequence[str],
     asking: int,
 ) -> Removal:
-    """Where the topic is: in the sentence that asks, or else before or after it."""
+    """Locate the topic: in the requesting sentence, else before or after it."""
     earlier = range(asking - 1, -1, -1)
     for place in (asking, *earlier, *range(asking + 1, len(sentences))):
         for pattern in cues.topics:
@@ -86,7 +85,7 @@ def _named(
 
 @cache
 def removal_cues(code: str) -> RemovalCues | None:
-    """The cues of a language; None if its file has none."""
+    """Return the cues of a language; None if its file has none."""
     section: Mapping[str, Any] = language(code).section("removal")
     if not section:
         return None

@@ -1,8 +1,8 @@
-"""Secrets that only their neighbourhood gives away: `password=hunter2`, "my password is …",
-user:pass@host.
+"""Secrets recognised only by their context: `password=hunter2`, "my password is …", user:pass@host.
 
 A name (password, token, api key, in several languages) and a link (`=`, `:`, "is") lead to a value,
-and `secret_values` judges it. Each name costs a bounded look ahead, so time is linear in the text.
+which `secret_values` judges. Each name costs a bounded look-ahead, so the time is linear in the
+text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .secret_values import How, Name, is_random, is_secret, words
 
 
 def _listed(key: str) -> tuple[str, ...]:
-    """The entries of every language under this key, which are written with commas between them."""
+    """Return the comma-separated entries of all languages under this key."""
     entries: list[str] = []
     for _, table in in_every_language("secrets"):
         entries += filter(None, str(table.get(key, "")).split(", "))
@@ -31,13 +31,13 @@ def _any(key: str) -> str:
 
 # Names of passwords, also inside DB_PASSWORD and mypassword.
 _PASSWORDS = _listed("passwords")
-# These count where a word begins: `DB_PASS` and `authToken`, not `compass`, `jsonwebtoken` or
-# `monkey`.
+# These count only at the start of a word: `DB_PASS` and `authToken`, not `compass`, `jsonwebtoken`
+# or `monkey`.
 _OTHERS = _listed("names")
-# What every name begins with: looking for these few strings is cheaper than looking for a pattern.
+# Prefixes of all names: searching these few strings is faster than a pattern.
 _CORES = _listed("cores")
 _FOREIGN_CORES = tuple(name for name in _PASSWORDS + _OTHERS if not name.isascii())
-# What turns a mere key into a secret one, and what turns a key or token into a harmless one.
+# Modifiers that make a plain key a secret one, and modifiers that make a key or token harmless.
 _TELLING = words("""
     api access auth secret private encryption signing master account service deploy consumer
     license admin shared app application webhook client storage subscription hmac jwt ssh tls
@@ -49,7 +49,7 @@ _HARMLESS = words("""
     object index lookup translation routing i host tests checks design syntax parse lexer
     current max min num per input output prompt completion total unexpected invalid
 """)
-# Names that stand alone; every other one names a token.
+# Classes of names without a modifier; every other one names a token.
 _LONELY: dict[str, Name] = {
     "pass": "password",
     "pw": "password",
@@ -65,25 +65,23 @@ _NAME = re.compile(
     r"(?![a-zß-ɏа-я])"
 )
 
-# How far a value is read at first; one that is a secret goes to its end.
+# Characters of a value read at first; a secret is extended to its end.
 LONGEST = 512
-# How much of a value shows what it is.
+# Characters of a value that suffice to judge it.
 ENOUGH = 80
-# Characters of a value that only stands in a list after its name.
+# Minimum length of a value that only follows its name in an argument list.
 LEAST_ARGUMENT = 12
-# How far from a name a random string may end.
+# Maximum distance between a name and the end of a random string.
 NEAR = 80
 _QUOTES = "\"'`“”‘’«»„"
-# A quoted value ends at the same quote, which may itself be escaped where the text is JSON inside
-# JSON.
+# A quoted value ends at the same quote, which may be escaped in JSON nested in JSON.
 _QUOTED = (
     rf"[bruf]{{0,2}}(?:(?P<quote>\\?[\"'`])|[“”‘’«»„])"
     rf"(?P<quoted>(?>(?:(?(quote)(?!(?P=quote))|(?![“”‘’«»„]))(?:\\.|[^\n\\])){{1,{LONGEST}}}))"
 )
-# A bare value ends at white space and at what ends an argument in code, URLs and connection
-# strings.
+# A bare value ends at white space, or where an argument ends in code, URLs and connection strings.
 _BARE = rf"(?P<bare>[^\s{_QUOTES},;&<>(){{}}\[\]|\\\u3000-\u303f]{{1,{LONGEST}}}+)"
-# A told value ends with the sentence, and where the script changes back to one without spaces.
+# A told value ends with the sentence, or where a script without spaces starts.
 _TELL = r"(?P<told>[!#-&*-Z\\^_a-z|~\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u024f\u0400-\u04ff]{4,512})"
 _ABOUT = rf"(?:[ \t](?:{_any('about')})\b[^.:\n?!=]{{1,40}}?)?"
 _IS = (
@@ -92,38 +90,38 @@ _IS = (
     rf"(?:[ \t]{{1,3}}(?:{_any('now')})\b)?"
     r"[ \t]{0,3}[:：]?[ \t]{0,3}"
 )
-# `=`, `:`, `=>`, and what PHP, make and JavaScript write: `.=`, `?=`, `::=`, `+=`, `??=`, `||=`.
+# `=`, `:`, `=>`, and the assignments of PHP, make and JavaScript: `.=`, `?=`, `::=`, `+=`, `??=`,
+# `||=`.
 _LINK = r"(?:=>|:{1,3}=|[.?+]=|(?:\?\?|\|\|)=|[=:：＝](?![=:]))"
-# YAML may put the value of a name on the next line, after `|` or `>`.
+# YAML may have the value on the next line, after `|` or `>`.
 _BLOCK = r"(?:[|>][-+]?[ \t]{0,4}\n[ \t]{1,24})?"
 _ASSIGNED = re.compile(
     rf"(?:\\?[\"'`])?\]?[ \t]{{0,8}}{_LINK}[ \t]{{0,8}}{_BLOCK}(?:{_QUOTED}|{_BARE})"
 )
-# A type between the name and the value: Go's `var apiToken string = "…"`, Kotlin's and Rust's
-# `token: &str = "…"`.
+# A type between name and value: Go's `var apiToken string = "…"`, Kotlin's and Rust's `token: &str
+# = "…"`.
 _TYPED = re.compile(
     rf"(?:[ \t]{{0,2}}:)?[ \t]{{1,3}}[\w.*&\[\]<>?']{{1,40}}[ \t]{{0,3}}:?=[ \t]{{0,3}}{_QUOTED}"
 )
-# `setProperty("API_TOKEN", "…")`: an argument after the one that names it. Lists of names look the
-# same.
+# `setProperty("API_TOKEN", "…")`: the argument after the name. Lists of names look the same.
 _ARGUMENT = re.compile(rf"\\?[\"'`][ \t]{{0,3}},[ \t]{{0,3}}{_QUOTED}")
-# `<add key="Password" value="…" />`
+# As in `<add key="Password" value="…" />`.
 _ATTRIBUTE = re.compile(rf"[\"'][ \t]{{1,4}}value[ \t]?=[ \t]?{_QUOTED}", re.IGNORECASE)
 _TOLD = re.compile(rf"{_ABOUT}{_IS}(?:{_QUOTED}|{_TELL})", re.IGNORECASE)
 _ELEMENT = re.compile(r">\s{0,80}(?P<bare>[^<>\s]{3,512})\s{0,80}(?=</)")
 _WORDS_IN_ELEMENT = re.compile(r">(?P<words>[^<>\n]{0,200}[ \t{}][^<>\n]{0,200})</")
 _ELEMENT_WORD = re.compile(r"[\w.+/=-]{16,200}+", re.ASCII)
-# `--db-password x`, and in a Dockerfile `ENV DB_PASSWORD x`: the value follows after a mere space.
+# `--db-password x`, and in a Dockerfile `ENV DB_PASSWORD x`: only a space before the value.
 _FLAG_START = re.compile(r"(?:^|\s)(?:--(?:[a-z]+-)*|(?:ENV|ARG)[ \t]+[A-Z0-9_]*)$")
 _FLAG_VALUE = re.compile(rf"[ \t]{{1,2}}(?:{_QUOTED}|{_BARE})")
 _BESIDE = re.compile(rf"[ \t]{_QUOTED}")
-# Quotes also part the name of a field.
+# Judged as a told value, because the quotes may also enclose the name of a field.
 _PASSWORD_BESIDE = re.compile(rf"[ \t][{_QUOTES}]{_TELL}(?=[{_QUOTES}])")
 _MODIFIER = re.compile(r"([A-Z]?[a-z]+|[A-Z]+)[ _-]?$")
 _RUN = re.compile(r"(?<![\w+/=.:@#-])(?P<bare>[\w+/=-]{20,}+)(?![.@/])", re.ASCII)
 _REST = re.compile(rf"[^\s{_QUOTES}<>]*+")
-# A password may go on after what ends an argument elsewhere, `DB_PASS=p&ss(w0rd`, if there is a
-# digit to show for it.
+# A password may contain characters that end an argument elsewhere, `DB_PASS=p&ss(w0rd`, if a digit
+# follows them.
 _ODD_TAIL = re.compile(rf"[&|(){{}}\[\]](?=\D{{0,99}}\d)[^\s=;,:{_QUOTES}<>\\]{{1,100}}(?=\s|$)")
 _DOTTED = re.compile(r"[\w.:>-]*\w$")
 _HOWS: tuple[How, ...] = ("quoted", "bare", "told", "url")
@@ -185,7 +183,8 @@ _RULES = (
         ),
     ),
     _Rule(
-        "auth-header",  # of a registry, as Docker keeps it
+        # Registry credentials in Docker's configuration.
+        "auth-header",
         ('"auth"',),
         "token",
         re.compile(r'"auth"[ \t]{0,4}:[ \t]{0,4}"(?P<quoted>[A-Za-z0-9+/]{12,512}={0,2})"'),
@@ -197,16 +196,16 @@ _RULES_BY_CUE = {
     cue: [rule for rule in _RULES if cue in rule.cues] for rule in _RULES for cue in rule.cues
 }
 
-# What a text must hold, within one word, for anything here to be found in it.
+# Strings of which a text must contain one, within one word, for any match here.
 LEADS = tuple({lead.split()[-1] for lead in (*_CORES, *_FOREIGN_CORES, *_RULES_BY_CUE)})
 
 
 def find_named(text: str) -> list[Secret]:
-    """Every value in `text` that its surroundings call a secret."""
+    """Return every value in `text` that its context identifies as a secret."""
     lower = text.lower()
     found = []
     for cue, rules in _RULES_BY_CUE.items():
-        # Rarely so, and then a rule that several cues share may be tried twice.
+        # Rare; a rule that several cues share may then run twice.
         if cue in lower:
             found += [
                 secret
@@ -219,7 +218,7 @@ def find_named(text: str) -> list[Secret]:
 
 
 def _named(text: str, lower: str) -> Iterator[Secret]:
-    # A few letters grow when lowered; positions have to stay.
+    # Some letters get longer in lower case, but positions must stay valid.
     if len(lower) != len(text):
         lower = "".join(small if len(small := char.lower()) == 1 else char for char in text)
     done = 0
@@ -232,7 +231,7 @@ def _named(text: str, lower: str) -> Iterator[Secret]:
 
 
 def _places(lower: str) -> list[int]:
-    """Where a name may begin, in order."""
+    """Return the positions where a name may start, in order."""
     cores = _CORES if lower.isascii() else _CORES + _FOREIGN_CORES
     places: list[int] = []
     for core in cores:
@@ -244,7 +243,7 @@ def _places(lower: str) -> list[int]:
 
 
 def _class_of(match: re.Match[str], text: str) -> Name | None:
-    """What the matched word names here; None where it is a part of another word, or harmless."""
+    """Return the class of a matched name; None if it is part of another word, or harmless."""
     word = match["other"]
     start = match.start()
     if word is None:
@@ -261,8 +260,8 @@ def _class_of(match: re.Match[str], text: str) -> Name | None:
 
 
 def _is_inside(text: str, start: int) -> bool:
-    """Whether the word at `start` is only the end of another one; `authToken` and `IAMToken` are
-    two.
+    """Whether the word at `start` is only the end of another word; `authToken` and `IAMToken` are
+    two words.
     """
     if not text[start - 1 : start].isalpha():
         return False
@@ -278,10 +277,10 @@ def _linked(
     name_match: re.Match[str],
     name: Name,
 ) -> Iterator[Secret]:
-    """The value that the name is said to have."""
+    """Yield the value assigned to the name."""
     start, end = name_match.span()
     beside = {"token": (_BESIDE,), "password": (_PASSWORD_BESIDE,)}.get(name, ())
-    # One may pass a thing to `another`.
+    # The verb "pass" is too common in prose: one may pass a thing to `another`.
     told = () if name_match["other"] == "pass" else (_TOLD, *beside)
     flag = (_FLAG_VALUE,) if _FLAG_START.search(text, max(0, start - 40), start) else ()
     yield from _in_element(text, end)
@@ -297,7 +296,7 @@ def _linked(
 
 
 def _in_element(text: str, end: int) -> Iterator[Secret]:
-    """What looks drawn among the words of an element: `<secret>{id AQAAABAAA x7…}</secret>`."""
+    """Yield random strings among the words of an element: `<secret>{id AQAAABAAA x7…}</secret>`."""
     element = _WORDS_IN_ELEMENT.match(text, end)
     if element:
         for word in _ELEMENT_WORD.finditer(text, element.start("words"), element.end("words")):
@@ -306,7 +305,7 @@ def _in_element(text: str, end: int) -> Iterator[Secret]:
 
 
 def _is_argument(value: str) -> bool:
-    """Whether the argument after a name is its value: `("password", "user_name")` are two names."""
+    """Whether the argument after a name is its value; `("password", "user_name")` are two names."""
     return (
         len(value) >= LEAST_ARGUMENT
         and looks_drawn(value)
@@ -315,8 +314,8 @@ def _is_argument(value: str) -> bool:
 
 
 def _close_by(text: str, end: int) -> Iterator[Secret]:
-    """Random strings soon after a name in the same line; a name that goes on, as in `token_url`,
-    has none.
+    """Yield random strings shortly after a name on the same line; none if the name continues, as in
+    `token_url`.
     """
     if text[end : end + 1] in ("_", "-"):
         return
@@ -337,7 +336,7 @@ def _judged(
     text = match.string
     for end in _ends(match, how, name):
         if is_secret(text[start : min(end, start + ENOUGH)], name=name, how=how):
-            # A read that stopped short.
+            # The pattern stopped at its length limit, so extend to the end.
             whole = _end_of_run(text, end) if end - start >= LONGEST - 8 else end
             return Secret(start, whole, "token" if kind == "key" else kind)
     return None
@@ -348,7 +347,7 @@ def _ends(
     how: How,
     name: Name,
 ) -> Iterator[int]:
-    """Where the value may end, the furthest first."""
+    """Yield possible ends of the value, the furthest first."""
     end = match.end(how)
     if how == "bare" and name == "password" and (tail := _ODD_TAIL.match(match.string, end)):
         yield end + len(tail[0].rstrip(".,:;)]}"))
@@ -356,7 +355,9 @@ def _ends(
 
 
 def _is_call(match: re.Match[str]) -> bool:
-    """`token = parts[2]`, `password = ask(user1)`: what is called or indexed is code."""
+    """Whether the value is a call or an index, and so code: `token = parts[2]`, `password =
+    ask(user1)`.
+    """
     bare = match.groupdict().get("bare")
     return bool(
         bare and match.string[match.end() : match.end() + 1] in tuple("([{") and _DOTTED.match(bare)

@@ -1,5 +1,5 @@
-"""Secrets that no single word gives away: values of a Kubernetes secret, seed phrases of wallets,
-card numbers.
+"""Secrets spread over several words: values of a Kubernetes secret, wallet seed phrases, card
+numbers.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from itertools import pairwise
 from .secret_formats import Secret
 from .secret_seeds import may_hold_phrase, seed_phrases
 
-# A manifest of `kind: Secret`; its values are base64 under `data:`, or plain under `stringData:`.
+# A manifest of `kind: Secret`; its values are base64 under `data:` or plain under `stringData:`.
 _KIND = re.compile(
     r"^[ \t]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?secret\b", re.IGNORECASE | re.MULTILINE
 )
-# The next manifest in the same text.
+# Start of the next manifest in the same text.
 _NEXT = re.compile(r"^---", re.MULTILINE)
 _DATA = re.compile(r"^([ \t]*)[\"']?(?:data|stringData)[\"']?[ \t]*:[ \t]*\{?[ \t]*$", re.MULTILINE)
 _ENTRY = re.compile(
@@ -23,13 +23,13 @@ _ENTRY = re.compile(
     r"\t]*)?[\"']?(?P<value>[^\s\"'#,]{8,}+)"
 )
 _INDENT = re.compile(r"[ \t]*")
-_REFERENCE = re.compile(r"[$<{]|\*\*|REDACTED|xxxx", re.IGNORECASE)  # filled in elsewhere
+# A reference that is filled in elsewhere.
+_REFERENCE = re.compile(r"[$<{]|\*\*|REDACTED|xxxx", re.IGNORECASE)
 
-# Every card number has them, and few texts.
+# Cheap test: every card number has four digits in a row, and few texts do.
 _DIGITS = re.compile(r"\d{4}")
-# 15 or 16 digits with a first digit that issuers have, alone or in the groups that stand on a card;
-# nothing that would make it a part of a longer number, a path, a fraction or an identifier may
-# stand beside it.
+# 15 or 16 digits with a first digit that issuers use, alone or grouped as on a card. Nothing next
+# to it may make it part of a longer number, a path, a fraction or an identifier.
 _CARD = re.compile(
     r"[2-6](?<![\w.,+/=:#-].)(?:(?<=3)[47]\d{2}[ -]?\d{6}[ -]?\d{5}"
     r"|(?:(?<=[46])\d|(?<=5)[1-5]|(?<=2)[2-7]|(?<=3)5)\d{2}(?:[ -]?\d{4}){3})(?![\w/=-]|[.,]\d)"
@@ -37,7 +37,7 @@ _CARD = re.compile(
 
 
 def find_in_documents(text: str, words: list[str]) -> list[Secret]:
-    """Every secret in `text`, whose `words` are given, that no single word of it gives away."""
+    """Return every secret in `text` that no single word reveals; `words` are its words."""
     found: list[Secret] = []
     if "ecret" in text:
         found += _manifest_values(text)
@@ -55,8 +55,8 @@ def _card_numbers(text: str) -> Iterator[Secret]:
 
 
 def _passes_luhn(digits: list[int]) -> bool:
-    """The check digit of card numbers: every second digit from the right counts double, less nine
-    above nine.
+    """Whether the Luhn check digit is right: every second digit from the right counts double, minus
+    nine if above nine.
     """
     doubled = (digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2])
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0

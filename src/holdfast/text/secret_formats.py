@@ -1,9 +1,9 @@
-"""Secrets that show by themselves what they are: the known token formats, as data.
+"""Secrets with a recognisable format: the known token formats, as data.
 
-Keys that only a fixed beginning gives away have a line each in `secret_prefixes`; here are those
-with more of a shape. Ordinary prose has no word of fifteen characters, so most texts never come
-here. Those that do meet a rule only if one of its cues is in a long word, or in the text.
-Repetition is possessive or bounded, so time is linear in the text.
+Keys recognised by a fixed prefix have a line each in `secret_prefixes`; formats with more structure
+are here. Ordinary prose has no word of fifteen characters, so most texts skip this module. The
+others are checked only against rules whose cue occurs in a long word, or in the text. Repetition is
+possessive or bounded, so the time is linear in the text.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from typing import NamedTuple
 
 from .secret_prefixes import formats, looks_drawn
 
-# A token starts where no letter or digit stands before it, or after the \n of text that is still
-# JSON-escaped. Checked after the match: patterns that begin with a literal are searched for much
-# faster.
+# A token starts after no letter or digit, or after the \n of JSON-escaped text. Checked after the
+# match, because patterns that start with a literal are searched much faster.
 _INSIDE = re.compile(r"(?<=[A-Za-z0-9])(?<!\\[nrt])")
 
-# The same for beginnings that names have too: `my-key-…`.
+# The same for prefixes that also occur in names: `my-key-…`.
 _AFTER_WORD = re.compile(r"(?<=[\w.+/-])(?<!\\[nrt])")
 
-# No format below fits into a shorter stretch without white space.
+# Length of the shortest format below, without white space.
 SHORTEST = 15
 
-# kind, cues, pattern; the group `secret` is what goes, the whole match where there is none. All of
-# it is one word.
+# Kind, cues, pattern. The group `secret` is redacted, or the whole match without one. All within
+# one word.
 _TOKENS = (
     ("aws-access-key", "AKIA ASIA ABIA ACCA", r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
     (
@@ -110,7 +109,7 @@ _TOKENS = (
     ("yandex-token", "t1.", r"t1\.[A-Z][\w-]{8,}+={0,2}\.[\w-]{80,}+"),
     ("mapbox-token", "pk. sk.", r"[ps]k\.[A-Za-z0-9]{30,}+(?:\.[\w-]{20,}+)?"),
 )
-# The same where white space may be inside, so that the cue is looked for in the whole text.
+# The same for formats that may contain white space, so cues are searched in the whole text.
 _SPREAD = (
     (
         "private-key",
@@ -140,14 +139,15 @@ _SPREAD = (
 
 
 class Secret(NamedTuple):
-    """A secret's place in the text, and its kind, such as `github-token` or `password`."""
+    """Position of a secret in the text, and its kind, such as `github-token` or `password`."""
 
     start: int
     end: int
     kind: str
 
 
-_Rule = tuple[str, str]  # kind, pattern
+# Kind and pattern.
+_Rule = tuple[str, str]
 
 
 def _by_cue(rows: tuple[tuple[str, str, str], ...]) -> dict[str, list[_Rule]]:
@@ -158,7 +158,7 @@ def _by_cue(rows: tuple[tuple[str, str, str], ...]) -> dict[str, list[_Rule]]:
     return rules
 
 
-# Each pattern is made when its cue is first met: most processes meet few of them.
+# Compiled when a cue first occurs, because most processes need few patterns.
 _compiled = cache(lambda pattern: re.compile(pattern, re.ASCII))
 _IN_WORDS = tuple(
     _by_cue(
@@ -169,7 +169,9 @@ _IN_TEXT = tuple(_by_cue(_SPREAD).items())
 
 
 def find_tokens(text: str) -> list[Secret]:
-    """Every token of a known format in `text`; one that two cues lead to may be listed twice."""
+    """Return every token of a known format in `text`; one found through two cues may be listed
+    twice.
+    """
     long_words = "\n".join(
         {word for word in text.split() if len(word) >= SHORTEST and not word.isalpha()}
     )
@@ -197,6 +199,6 @@ def _found(kind: str, match: re.Match[str]) -> Secret | None:
 
 
 def _is_filler(token: str) -> bool:
-    """Whether documentation wrote this: `ghp_xxxxxxxx`, `sk-000000000000`."""
+    """Whether this is a documentation example: `ghp_xxxxxxxx`, `sk-000000000000`."""
     tail = token[len(token) // 2 :]
     return len(set(tail)) < 3

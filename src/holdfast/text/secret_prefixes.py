@@ -1,10 +1,9 @@
-"""Keys that a fixed beginning gives away: one line each, from which the patterns are made.
+"""Keys recognised by a fixed prefix: one line each, from which the patterns are built.
 
-A line has the kind, the beginnings, the alphabet of what follows, and how much of it at least; `=`
-before the number means exactly so much, or from so much to so much. After a beginning that other
-names have too the number ends in `?`: then no word may stand right before it, and what follows has
-to look drawn by a machine, so that a name such as `live_configuration_of_the_project` stays. To
-know a new key, add a line.
+A line has the kind, the prefixes, the alphabet of the rest, and its minimum length; `=` before the
+number means an exact length or range. For a prefix that other names share, the number ends in `?`:
+then no word may precede it, and the rest must look random, so that a name such as
+`live_configuration_of_the_project` is kept. To support a new key, add a line.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-# The alphabets; in one with `-` or `_` a key may hold these, so that they do not end it.
+# Alphabets of keys. Characters such as `-` and `_` are included if a key may contain them.
 ALPHABETS = {
     "hex": "a-f0-9",
     "Hex": "A-Fa-f0-9",
@@ -131,15 +130,14 @@ wallet-key          xprv yprv zprv                                              
 """
 
 
-# CamelCase with humps as long as words have them, and the same with numbers in it:
-# `ReadSshKey2From14d`.
+# CamelCase with parts as long as words, and the same with numbers: `ReadSshKey2From14d`.
 _NAME = re.compile(r"[a-z]*(?:[A-Z][a-z]{2,}|[A-Z]{2,5}(?=[A-Z]|$))*")
 _NUMBERED_NAME = re.compile(r"[a-z]{2,}\d{0,2}(?:[A-Z][a-z]{1,}\d{0,2}){1,}[a-z]?")
 
 
 class Format(NamedTuple):
-    """A key by its beginnings, and the pattern of the whole; the group `drawn` is there where it
-    has to look drawn.
+    """A key format: kind, prefixes and pattern; the pattern has a group `drawn` if that part must
+    look random.
     """
 
     kind: str
@@ -148,7 +146,7 @@ class Format(NamedTuple):
 
 
 def formats() -> Iterator[Format]:
-    """Every line of the table as a pattern."""
+    """Yield a pattern for every line of the table."""
     for line in TABLE.strip().splitlines():
         kind, *beginnings, alphabet, length = line.split()
         yield Format(kind, tuple(beginnings), _pattern(beginnings, ALPHABETS[alphabet], length))
@@ -168,15 +166,15 @@ def _pattern(
 
 
 def looks_drawn(tail: str) -> bool:
-    """Whether no person would write this: figures in it, or large and small letters without the
-    order of words.
+    """Whether no person would write this: it has digits, or mixed case without the order of words.
 
     >>> looks_drawn("k3Jd9sLq0aZx"), looks_drawn("GkwFDQoHqzXDVsC")
     (True, True)
     >>> looks_drawn("Configuration-file_name")
     False
     """
-    if len(set(tail)) < 5:  # xxxxxxxx, 00000000, ABABABAB
+    # Fillers: xxxxxxxx, 00000000, ABABABAB.
+    if len(set(tail)) < 5:
         return False
     if sum(map(str.isdecimal, tail)) >= 2:
         return not _NUMBERED_NAME.fullmatch(tail)

@@ -1,8 +1,7 @@
-"""Seed phrases of wallets: twelve to twenty-four words of the English list of BIP-39, one after the
-other.
+"""Wallet seed phrases: twelve to twenty-four consecutive words of the English BIP-39 list.
 
-The list itself is not kept here, only a filter made of it: a bit for the CRC of each of its 2,048
-words. One word in sixteen of all others passes too, which does not matter for twelve in a row.
+Only a filter of the list is stored: one bit for the CRC of each of its 2,048 words. One in sixteen
+other words passes too, which does not matter for twelve in a row.
 """
 
 from __future__ import annotations
@@ -13,12 +12,14 @@ import zlib
 from collections.abc import Iterator
 from functools import cache
 
-LEAST = 12  # words of the shortest phrase
-# Characters of a word of the list with what may stand around it.
+# Words of the shortest phrase.
+LEAST = 12
+# Characters of a listed word including punctuation.
 LONGEST = 12
-# A word may be drawn twice, but a chant is no phrase.
+# Minimum number of different words: a phrase may repeat a word, but a chant is not a phrase.
 DISTINCT = 9
-MOST_KNOWN = 50_000  # words whose marks are kept
+# Words whose marks are cached.
+MOST_KNOWN = 50_000
 _BITS = 32_768
 _FILTER = """
 eNplV0tua0UQrW53Qidk0I7Ck5l1oghZjMxbQcdEyMzMjKHZAUvohCAZiUHECoLEAlhChFhAlvCWQp1TdT8RTuy+t2/d+tep
@@ -50,17 +51,14 @@ zeVIWA1u4ZyarwxN8uy0GbZ25mQ1+TysIyTnLx4S9FFbKlYknxfhlVOZDqIACvkPO+/5nQ==
 _WORD = re.compile(r"\S+")
 _TWELVE = "x" * LEAST
 _RUN = re.compile(f"x{{{LEAST},}}")
-_PUNCTUATION = (
-    ",;.()[]\"'`"  # what may stand around a word of a phrase; a colon ends what leads to one
-)
-# Phrases are written down with numbers as well.
+# Punctuation around a word of a phrase. Without the colon, which ends an introduction to one.
+_PUNCTUATION = ",;.()[]\"'`"
+# Phrases may be numbered.
 _NUMBER = re.compile(r"\(?\d{1,2}[.):]?")
 
 
 class _Marks(dict[str, str]):
-    """Each word's mark, worked out when it is first met: a look into a table costs less than a
-    call.
-    """
+    """Cache of word marks: a lookup is cheaper than a call."""
 
     def __missing__(self, word: str) -> str:
         if len(self) > MOST_KNOWN:
@@ -73,14 +71,14 @@ _marks = _Marks()
 
 
 def may_hold_phrase(words: list[str]) -> bool:
-    """Whether a text of these words has twelve of the list in a row; quick, for every text is
-    asked.
+    """Whether these words contain twelve listed ones in a row. Fast, because it runs on every
+    text.
     """
     return len(words) >= LEAST and _TWELVE in "".join(map(_marks.__getitem__, words))
 
 
 def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
-    """Where in `text` a seed phrase begins and ends."""
+    """Yield start and end of each seed phrase in `text`."""
     places = [match for match in _WORD.finditer(text) if _marks[match[0]]]
     marks = "".join(_marks[match[0]] for match in places)
     for run in _RUN.finditer(marks):
@@ -95,7 +93,7 @@ def seed_phrases(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _mark(word: str) -> str:
-    """`x` for a word of the list, nothing for a number that may stand between two, a space for all
+    """Return `x` for a listed word, nothing for a number between words, a space for anything
     else.
     """
     if len(word) > LONGEST:

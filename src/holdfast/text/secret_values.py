@@ -1,4 +1,4 @@
-"""Is this value a secret? Judged by how it was named and written; placeholders, types and code are
+"""Whether a value is a secret, judged by its name and notation; placeholders, types and code are
 not.
 """
 
@@ -10,20 +10,19 @@ from typing import Literal
 
 from .secret_prefixes import looks_drawn
 
-# password: a short guessable word may be one. token: needs digits. key: needs to look random. pin:
-# is a number.
+# password: may be a short, guessable word. token: needs digits. key: must look random. pin: a
+# number.
 Name = Literal["password", "token", "key", "pin"]
-# quoted: "value". bare: name=value. told: the name is value. url: user:value@host
+# Notation. quoted: "value". bare: name=value. told: the name is value. url: user:value@host.
 How = Literal["quoted", "bare", "told", "url"]
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of `text`: a long table reads better as prose than as a list."""
+    """Split `text` into words, because a long table is more readable as prose than as a list."""
     return tuple(text.split())
 
 
-# Words that stand where a secret would stand. A value made of nothing but these says "put yours
-# here".
+# Words used in place of a secret. A value of only such words means "insert yours here".
 _FILLER_WORDS = frozenset(
     words("""
     password passwd passwort passphrase passcode pass pwd pw kennwort contrasena contraseña
@@ -64,16 +63,16 @@ _TECHNICAL = re.compile(
     r"|\d+[-–]\d+$|(?:19|20)\d\d-\d\d(?:-\d\d)?|\d{1,2}[:.]\d{2}$",
     re.IGNORECASE,
 )
-# Characters of a password in a URL; `user:p@host` is how manuals write it.
+# Minimum length of a password in a URL; manuals write `user:p@host`.
 SHORTEST_IN_URL = 2
-LONG_NUMBER = (
-    16  # digits of a number that may be a token: dates, times in milliseconds and sizes have fewer
-)
+# Digits of a number that may be a token: dates, milliseconds and sizes have fewer.
+LONG_NUMBER = 16
 LEAST_LETTERS = 16
 _LETTERS = re.compile(r"(?:[a-z]{16,64}|[A-Z]{16,64})$")
 _LOWER = re.compile(r"[a-z0-9]{24,128}$")
 _NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
-_MARKS = re.compile(r"[!@#$%^&*+=?~]")  # what people put into passwords
+# Characters that people use in passwords.
+_MARKS = re.compile(r"[!@#$%^&*+=?~]")
 
 
 def is_secret(
@@ -82,7 +81,7 @@ def is_secret(
     name: Name,
     how: How,
 ) -> bool:
-    """Whether `value`, introduced as a `name` and written `how`, is worth hiding."""
+    """Whether `value`, with this class of name and this notation, must be redacted."""
     if name == "pin":
         return value.isdecimal() and 4 <= len(value) <= 8
     if how == "url":
@@ -101,9 +100,9 @@ def is_secret(
 
 
 def is_placeholder(value: str, *, least: int = 3) -> bool:
-    """Whether `value` only shows where a secret goes: `<your-key>`, `${TOKEN}`, `xxxx`, `changeme`.
+    """Whether `value` only stands for a secret: `<your-key>`, `${TOKEN}`, `xxxx`, `changeme`.
 
-    A value of fewer than `least` different characters is one.
+    A value of fewer than `least` different characters is a placeholder.
     """
     if (
         _REFERENCE.match(value)
@@ -117,8 +116,8 @@ def is_placeholder(value: str, *, least: int = 3) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Whether `value` looks drawn by a machine: long, mixed, and changing class far more often than
-    words do.
+    """Whether `value` looks random: long, mixed, and changing character class far more often than
+    words.
     """
     if len(value) < 20 or _is_digest(value):
         return False
@@ -130,8 +129,8 @@ def is_random(value: str) -> bool:
 
 
 def _is_random_lower(value: str) -> bool:
-    """The same without capitals: long, figures all over it, and letters that no digest in
-    hexadecimal has.
+    """Whether a value without capitals looks random: long, digits throughout, and letters that
+    hexadecimal digests lack.
     """
     if len(value) < 24 or not _LOWER.match(value):
         return False
@@ -165,8 +164,8 @@ def _is_tokenlike(value: str, how: How) -> bool:
 
 
 def _is_scrambled(value: str) -> bool:
-    """Whether letters alone look drawn: long, with more consonants in a row than words have, or of
-    mixed case.
+    """Whether letters alone look random: long, with more consecutive consonants than words have, or
+    in mixed case.
     """
     if _LETTERS.match(value):
         return bool(_NO_VOWEL.search(value.lower()))
@@ -176,7 +175,9 @@ def _is_scrambled(value: str) -> bool:
 
 
 def _is_numbered_name(value: str) -> bool:
-    """`user_token_2`, `oauth2-proxy`, `v1beta1`: words with a number, not a token."""
+    """Whether this is a name with a number, not a token: `user_token_2`, `oauth2-proxy`,
+    `v1beta1`.
+    """
     parts = re.split(r"[_.:-]", value)
     return len(value) < 40 and all(
         re.fullmatch(r"[a-z]*\d{0,2}|[A-Z]*\d{0,2}|\d{1,4}", part) for part in parts

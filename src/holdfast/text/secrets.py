@@ -1,11 +1,10 @@
-"""The one secret scanner: what must never reach the disk, and what must not be mistaken for it.
+"""The secret scanner: finds what must never reach the disk, and avoids false positives.
 
     >>> redact("export DB_PASSWORD=hunter2 # task_management_module")[0]
     'export DB_PASSWORD=[REDACTED:password] # task_management_module'
 
-Formats that show what they are come from `secret_formats`, secrets that only their surroundings
-give away from `secret_context`, those that take several words from `secret_documents`. Other
-personal data is not its subject.
+`secret_formats` knows recognisable formats, `secret_context` secrets recognised by their context,
+`secret_documents` those of several words. Other personal data is not covered.
 """
 
 from __future__ import annotations
@@ -22,31 +21,32 @@ from .secret_prefixes import looks_drawn
 __all__ = ["Secret", "find_secrets", "redact"]
 
 _MARKER = re.compile(r"\[REDACTED:[a-z0-9-]{1,40}\]")
-# `msg_01…`, or the path of a file.
+# An id such as `msg_01…`, or a file path.
 _ID = re.compile(r"[a-z]{2,8}_|[^/]*/.*\.\w{1,5}$")
 # A private-use character: part of no word and no token.
 _HIDDEN = "\ue000"
-# A secret of so many characters is looked for elsewhere; a shorter one may be a word, a longer one
-# is rare.
+# Lengths of secrets that are searched elsewhere in the text; shorter ones may be words, longer ones
+# are rare.
 LEAST_REPEATED = 12
 MOST_REPEATED = 400
-# Each costs a search through the text, so that a text full of keys stays linear.
+# Each value costs a search through the text, so this keeps the time linear for a text full of keys.
 MOST_VALUES = 64
-# hiding one secret can bring the next within reach of a name; more than two rounds are contrived
+# Redacting one secret may bring the next within reach of a name; more than two rounds are
+# artificial.
 _ROUNDS = 8
 
 
 @lru_cache(maxsize=50_000)
 def _is_harmless(word: str) -> bool:
-    """Whether a word is part of no secret and leads to none. Each is judged once: most texts hold
-    no other.
+    """Whether a word neither is nor introduces a secret. Cached: most texts have only such
+    words.
     """
     lower = word.lower()
     return len(word) < SHORTEST and not any(map(lower.__contains__, LEADS))
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """The secrets in `text` in order, none overlapping another, and none inside a
+    """Return the secrets in `text` in order, without overlaps and not inside a
     `[REDACTED:kind]`.
     """
     words = text.split()
@@ -69,7 +69,7 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def _repeated(text: str, secrets: list[Secret]) -> list[Secret]:
-    """Other places of a secret that was found: a log names a key once and repeats it without its
+    """Find other occurrences of a secret: a log names a key once and repeats it without the
     name.
     """
     again: list[Secret] = []
@@ -88,8 +88,8 @@ def _repeated(text: str, secrets: list[Secret]) -> list[Secret]:
 
 
 def _is_unmistakable(value: str, kind: str) -> bool:
-    """Whether a value is a secret wherever it stands: a password may be a word, `msg_01…` the id of
-    something.
+    """Whether a value is a secret wherever it occurs. A password may be an ordinary word, and
+    `msg_01…` an id.
     """
     if kind == "token":
         return looks_drawn(value) and not _ID.match(value)
@@ -97,15 +97,13 @@ def _is_unmistakable(value: str, kind: str) -> bool:
 
 
 def redact(text: str) -> tuple[str, list[Secret]]:
-    """`text` with each secret replaced by `[REDACTED:kind]`, and where they were. Redacting twice
-    changes nothing.
-    """
+    """Replace each secret by `[REDACTED:kind]`; return the text and the secrets. Idempotent."""
     secrets = find_secrets(text)
     return _replaced(text, secrets), secrets
 
 
 def _scan(text: str) -> list[Secret]:
-    # The kind in a marker is not the name of what follows it.
+    # The kind inside a marker must not count as a name for the text after it.
     if "[REDACTED:" in text:
         text = _MARKER.sub(lambda match: f"[{_HIDDEN * (len(match[0]) - 2)}]", text)
     found = find_tokens(text) + find_named(text)
@@ -113,7 +111,7 @@ def _scan(text: str) -> list[Secret]:
 
 
 def _merged(secrets: list[Secret]) -> list[Secret]:
-    """Overlapping ones joined; the kind is that of the first listed, and formats are listed before
+    """Merge overlapping secrets. The kind of the first listed wins; formats are listed before
     contexts.
     """
     merged: list[Secret] = []
@@ -136,7 +134,7 @@ def _replaced(text: str, secrets: list[Secret]) -> str:
 
 
 def _origin(position: int, secrets: list[Secret]) -> int:
-    """Where in the original text stands what is at `position` after `secrets` were replaced."""
+    """Map a position in the redacted text to the original text."""
     for start, end, kind in secrets:
         if position <= start:
             break

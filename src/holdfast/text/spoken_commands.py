@@ -1,20 +1,19 @@
-"""What a person says to their memory in plain words: list it, forget something, remember something.
+"""Spoken memory commands: list memories, forget something, remember something.
 
-Only a whole utterance is a command, courtesies left aside: "forget about the old flat" is one, "I
-can't forget about him" and "forget it, let's talk about tea" are not. A command that is missed is
-answered by whoever is talked to; one that is seen where none was meant takes the word out of
-somebody's mouth. So the cues, which are data, are many and narrow. What is not to be remembered at
-all is the write policy's business, and so are the cues for it.
+Only a whole utterance is a command, apart from courtesies: "forget about the old flat" is one, "I
+can't forget about him" and "forget it, let's talk about tea" are not. A missed command is answered
+by the agent; a false one interrupts the user. So the cues, which are data, are many and narrow. The
+write policy and its cues decide what must not be remembered at all.
 
 The section `commands` of a language file holds
 - `before`, `requests`, `after`: courtesies around a command. A question is a command only if it
-  begins as a request;
-- `unnamed`, `passing`: what "forget about …" may not be about (pronouns, talk), and what makes an
-  utterance one about now ("forget about the report for today");
-- `dismiss`: "forget it", which is no command at all;
-- `say`: short answers to what memory asks back;
-- `utterances`: the commands, each a pattern for the whole of it. `about` and `said` are what it is
-  about, `number` is one of a list, `facts`, `sessions` and `rules` are which list.
+  starts as a request;
+- `unnamed`, `passing`: what cannot be the topic of "forget about …" (pronouns, small talk), and
+  what makes an utterance one about the present ("forget about the report for today");
+- `dismiss`: "forget it", which is not a command;
+- `say`: short answers to questions of the memory;
+- `utterances`: the commands, each a pattern for the whole utterance. `about` and `said` are the
+  topic, `number` is a list position, `facts`, `sessions` and `rules` name the list.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from typing import Any, Literal, get_args
 from ..languages import LanguageData, in_every_language
 
 LANGUAGES = tuple(each.code for each, _ in in_every_language("commands"))
-# Characters: whoever says more than that says more than a command.
+# Characters; a longer utterance says more than a command.
 LONGEST = 300
-LONGEST_SUBJECT = 60  # characters after "forget about"
+# Characters after "forget about".
+LONGEST_SUBJECT = 60
 SORTS = ("facts", "sessions", "rules")
 
-# Where several would fit, the first wins: "forget everything about me" is about everything, not
-# about "me".
+# In order of priority: "forget everything about me" is about everything, not about "me".
 Name = Literal[
     "wipe",
     "forget_number",
@@ -52,9 +51,9 @@ Name = Literal[
     "resume",
 ]
 READ: tuple[Name, ...] = ("forget_last", "forget_session", "pause", "resume")
-"""Commands that have no cues here: `memory_requests.py` reads them."""
+"""Commands without cues here; `memory_requests.py` recognises them."""
 NAMES: tuple[Name, ...] = tuple(name for name in get_args(Name) if name not in READ)
-# Commands that are questions by nature.
+# Commands that are usually questions.
 ASKED = frozenset(("status", "list"))
 Answer = Literal["yes", "no", "all", "undo"]
 
@@ -83,7 +82,7 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What is asked of memory: about what, which of which list, or what to keep."""
+    """A memory command with its topic, list number or text to store."""
 
     name: Name
     about: str = ""
@@ -105,7 +104,7 @@ class _Language:
 
 
 def command(text: str) -> Command | None:
-    """The command that an utterance is, in any of the languages; None when it is none.
+    """Return the command in an utterance, in any language; None if there is none.
 
     >>> command("Please forget about the old flat.")
     Command(name='forget_about', about='the old flat', number=0, sort='')
@@ -121,7 +120,7 @@ def command(text: str) -> Command | None:
 
 
 def answer(text: str) -> Answer | int | None:
-    """What a short reply says: yes, no, all, undo, or a number; None when it is none of them.
+    """Return the meaning of a short reply: yes, no, all, undo, or a number; None for anything else.
 
     >>> [answer(text) for text in ("Yes!", "nein", "2.", "#3", "let's talk about tea")]
     ['yes', 'no', 2, 3, None]
@@ -139,15 +138,13 @@ def answer(text: str) -> Answer | int | None:
 
 
 def dismissive(text: str) -> bool:
-    """Whether an utterance is "forget it" or the like, by which people mean the matter and not the
-    memory.
-    """
+    """Whether an utterance is "forget it" or similar, which means the topic and not the memory."""
     said = _plain(text).strip(_END)
     return any(language.dismiss.fullmatch(said) for language in _languages())
 
 
 def only_courtesies(text: str) -> bool:
-    """Whether nothing but "please", "thanks" and the like is said."""
+    """Whether a text is only "please", "thanks" and the like."""
     said = _plain(text).strip(_END + ",、")
     return not said or any(language.after.fullmatch(f" {said}") for language in _languages())
 
@@ -194,8 +191,8 @@ def _is_subject(language: _Language, about: str) -> bool:
 
 
 def _without_courtesies(language: _Language, said: str) -> Iterator[tuple[str, bool]]:
-    """An utterance as it is, and with ever more of what is polite about it left out; whether that
-    was a request.
+    """Yield an utterance with more and more courtesies removed, and whether it was phrased as a
+    request.
     """
     requested = False
     while said:
@@ -211,7 +208,7 @@ def _without_courtesies(language: _Language, said: str) -> Iterator[tuple[str, b
 
 
 def _plain(text: str) -> str:
-    """Full-width and typographic characters as plain ones, white space as single spaces."""
+    """Normalise full-width and typographic characters, and white space to single spaces."""
     plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     return re.sub(r"[^\S\n]+", " ", plain).strip()
 

@@ -1,7 +1,7 @@
-"""Words that carry grammar rather than meaning, by language, lower-cased and without accents.
+"""Stop words by language, lower-cased and without accents.
 
-They leave questions (never the index), and which language's words a text uses tells its language.
-The words are in the section `stopwords` of the language files.
+They are removed from questions, never from the index, and identify the language of a text. The
+words are in the section `stopwords` of the language files.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ STOP_WORDS: dict[str, frozenset[str]] = {
 LATIN_LANGUAGES = tuple(
     each.code for each in languages() if each.script == "latin" and STOP_WORDS[each.code]
 )
-"""Languages that share a script, so that only their stop words tell them apart; by rank."""
+"""Languages that share the Latin script, so that only stop words distinguish them; by rank."""
 
 STEMMERS = {each.code: each.stemmer for each in languages()}
 
 ENGLISH_LOOKALIKES = words_of_all("stopwords", "lookalikes")
-"""Stop words of one language that are words of content (or part of a name) in English: one of these
+"""Stop words of one language that are content words (or parts of names) in English: one of these
 alone does not make a text foreign.
 """
 
 TOLD_BY_ACCENT = words_of_all("stopwords", "told_by_accent")
-"""Words that carry meaning, and that only an accent tells from a stop word of their own
-language.
-"""
+"""Content words that differ from a stop word of their language only by an accent."""

@@ -1,4 +1,4 @@
-"""Text on a screen: short enough, in words, and with no power over the terminal that shows it."""
+"""Text for a terminal: short, readable, and without control over the terminal."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ REPLACED: Final = "\ufffd"
 
 
 class _Harmless(dict[int, str | int]):
-    """What a terminal is given in place of each character, worked out when one is first met.
+    """Replacement of each character for a terminal, computed on first use.
 
-    A control character becomes U+FFFD, all but tab and line feed: a carriage return would let a
-    line be written over. The separators of Unicode are line ends to one reader and not to the next.
-    What turns the direction of a text becomes U+FFFD as well, for it lets a line read otherwise
-    than it is; formats that are not seen are left out.
+    A control character becomes U+FFFD, except tab and line feed; a carriage return, which could
+    overwrite a line, is removed. Unicode line separators become line feeds, because readers
+    disagree about them. A direction mark becomes U+FFFD, because it can make a line read
+    differently; invisible formats are removed.
     """
 
     def __missing__(self, code: int) -> str | int:
@@ -41,7 +41,7 @@ _HARMLESS = _Harmless(
 
 
 class _Escaped(dict[int, str | int]):
-    """The same for JSON, where a character can be written as an escape and nothing is lost."""
+    """The same for JSON, where escapes preserve every character."""
 
     def __missing__(self, code: int) -> str | int:
         char = chr(code)
@@ -61,25 +61,21 @@ def _escape(code: int) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` without power over a terminal: where a control or a turn of direction was, U+FFFD
-    stands.
-    """
+    """Make `text` safe for a terminal: control characters and direction marks become U+FFFD."""
     if text.isascii() and text.isprintable():
         return text
     return text.translate(_HARMLESS)
 
 
 def escaped(document: str) -> str:
-    """A JSON `document` in which such characters are escapes: the same to a parser, harmless to a
-    terminal.
-    """
+    """Escape such characters in a JSON `document`: the same for a parser, safe for a terminal."""
     if document.isascii():
         return document
     return document.translate(_ESCAPED)
 
 
 def shorten(text: str, width: int) -> str:
-    """One line of at most `width` characters."""
+    """Return one line of at most `width` characters."""
     line = " ".join(text.split())
     if len(line) <= width:
         return line
@@ -91,7 +87,7 @@ def counted(
     one: str,
     several: str = "",
 ) -> str:
-    """How many of something, in words.
+    """Return a count with its noun.
 
     >>> counted(1, "record"), counted(2, "memory"), counted(2, "thing was", "things were")
     ('1 record', '2 memories', '2 things were')
@@ -100,7 +96,7 @@ def counted(
 
 
 def _several(one: str) -> str:
-    """The plural of a regular noun: memory, memories; day, days."""
+    """Return the plural of a regular noun: memory, memories; day, days."""
     if one.endswith("y") and one[-2:-1] not in "aeiou":
         return f"{one[:-1]}ies"
     return f"{one}s"

@@ -1,7 +1,7 @@
-"""When a question is about: its time expressions as spans of time.
+"""Time expressions of a question as spans of time.
 
-First every plain expression is found ("7 May", "last week", "in 2022"), then the words around it
-bend it: "the last two weeks of" (`when_parts`), "before", "since", "between … and …". A month or
+First every simple expression is found ("7 May", "last week", "in 2022"), then the words before it
+modify it: "the last two weeks of" (`time_parts`), "before", "since", "between … and …". A month or
 weekday alone needs a preposition, because `may` and `march` are also words. A date without a year
 is the latest such date that has begun. Days are UTC days; seasons are those of the northern
 hemisphere.
@@ -20,19 +20,17 @@ from .lazy_regex import later
 from .time_parts import Parts, is_an_end
 from .time_words import any_of, full_month_names, listed, meanings, numbered
 
-# Year 1: where "before …" starts.
+# Year 1: the start of "before …".
 BEGINNING = -62_135_596_800_000_000
-# Year 10000: where "after …" ends.
+# Year 10000: the end of "after …".
 END = 253_402_300_800_000_000
-# Characters; beyond it a question is a pasted document.
+# Characters; a longer question is a pasted document.
 _LONGEST_QUESTION = 2000
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Span(NamedTuple):
-    """From `start` up to but not including `end`, in microseconds UTC, and the words that said
-    so.
-    """
+    """From `start` to `end` (exclusive) in microseconds UTC, with the words that name it."""
 
     start: int
     end: int
@@ -124,7 +122,9 @@ def _months(
 
 
 def _latest(days_of: Callable[[int], _Days], today: date) -> _Days:
-    """The days of the latest year in which they have begun; a leap day may be some years back."""
+    """Return the days in the latest year in which they have begun; a leap day may be some years
+    back.
+    """
     for year in range(today.year, today.year - 9, -1):
         try:
             days = days_of(year)
@@ -136,7 +136,7 @@ def _latest(days_of: Callable[[int], _Days], today: date) -> _Days:
 
 
 def _dated(match: re.Match[str], today: date) -> _Days:
-    """`7 May 2023`, `May 7`: with a year, or the latest one."""
+    """Parse `7 May 2023` or `May 7`; without a year, the latest one."""
     month = _MONTHS[match["month"]]
     day = int(match["day"])
     if match["year"]:
@@ -157,8 +157,8 @@ def _stepped_year(
     days_of: Callable[[int], _Days],
     today: date,
 ) -> _Days:
-    """The latest of them that has begun; with `last` the latest that is over, with `next` the first
-    that is to come.
+    """Return the latest occurrence that has begun; with `last` the latest that is over, with `next`
+    the first to come.
     """
     latest = _latest(days_of, today)
     step = _STEPS.get(match.groupdict().get("step") or "", 0)
@@ -200,8 +200,8 @@ def _day_word(match: re.Match[str], today: date) -> _Days:
 
 
 def _unsure_yesterday(match: re.Match[str], today: date) -> _Days:
-    """A word for yesterday, unless the question is in a language where it means something else:
-    `hier` is "here" in German.
+    """Parse a word for yesterday, unless the question is in a language where it means something
+    else: `hier` is "here" in German.
     """
     if _OTHERWISE.search(match.string):
         return None
@@ -215,7 +215,7 @@ def _count(word: str) -> int:
 
 
 def _ago(match: re.Match[str], today: date) -> _Days:
-    """That long back, as exactly as people mean it: a day, a week around the day, a whole month or
+    """Go back as precisely as people mean it: to a day, a week around the day, or a whole month or
     year.
     """
     count = _count(match["count"])
@@ -229,7 +229,7 @@ def _ago(match: re.Match[str], today: date) -> _Days:
 
 
 def _past(match: re.Match[str], today: date) -> _Days:
-    """`the last three weeks`: from then until today."""
+    """Parse `the last three weeks`: from then until today."""
     count = _count(match["count"])
     unit = _UNITS[match["unit"]]
     days = {
@@ -248,7 +248,9 @@ def _unit_span(
     step: int,
     today: date,
 ) -> _Days:
-    """The calendar week, weekend, month, quarter or year `step` units from the current one."""
+    """Return the calendar week, weekend, month, quarter or year `step` units from the current
+    one.
+    """
     monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
     if unit == "week":
         return monday, monday + timedelta(days=6)
@@ -268,8 +270,8 @@ def _stepped(match: re.Match[str], today: date) -> _Days:
 
 
 def _weekday(match: re.Match[str], today: date) -> _Days:
-    """`last Friday`, `on Friday`: the latest one before today; `next Friday`: the first one
-    after.
+    """Parse `last Friday` or `on Friday` as the latest one before today, `next Friday` as the first
+    one after.
     """
     number = _WEEKDAYS[match["weekday"]] - 1
     step = match.groupdict().get("step")
@@ -289,7 +291,7 @@ def _season(match: re.Match[str], today: date) -> _Days:
 
 
 def _season_in_part(match: re.Match[str], today: date) -> _Days:
-    """`the last week of summer`: without such a part before it, "of summer" is no time."""
+    """Parse `the last week of summer`; without such a part, "of summer" is not a time."""
     days = _season(match, today)
     if days and _PARTS.before(match.string[: match.start("season")], *days):
         return days
@@ -304,14 +306,15 @@ _ORDINAL = rf"(?:{_any('ordinals')})?"
 
 
 class _Rule(NamedTuple):
-    """A pattern for one way to name a time, and the days that a match of it means."""
+    """A pattern for one kind of time expression, and the days that a match means."""
 
     pattern: re.Pattern[str]
     days_of: Callable[[re.Match[str], date], _Days]
     year_given: bool
     needs: tuple[frozenset[str], ...]
-    """Of each of these sets a word must be in the question. Compiling a pattern of all months in
-    all languages takes a millisecond, and most questions name none."""
+    """Sets of which the question must contain a word each. Compiling a pattern of all months in all
+    languages takes a millisecond, and most questions name none.
+    """
 
 
 def _first_words(words: Iterable[str]) -> frozenset[str]:
@@ -338,7 +341,7 @@ def _rule(
     return _Rule(later(rf"(?<!\w){pattern}(?!\w)"), days_of, year_given, needs)
 
 
-# The order counts: where two rules fit the same words, the first one is taken.
+# Order matters: if two rules match the same words, the first one wins.
 _RULES = (
     _rule(
         rf"(?P<year>{_YEAR})[-/](?P<month>0?[1-9]|1[0-2])"
@@ -449,7 +452,7 @@ _RULES = (
     ),
     _rule(rf"(?:{_any('before_weekday')})\s+(?P<weekday>{_WEEKDAY})", _weekday, _A_WEEKDAY),
 )
-# A question without a digit or the first word of one of these has no time in it: most stop here.
+# A question with neither a digit nor the first word of one of these has no time: most stop here.
 _HINTS = _DIGIT | _DAY_WORD | _A_STEP | _A_MONTH | _A_WEEKDAY | _A_SEASON | _AGO | _UNSURE_DAY
 _WORD = re.compile(r"\d|\w+")
 _ARTICLE = rf"(?:(?:{_any('range_articles')})\s+)?"
@@ -461,8 +464,7 @@ _RANGE_JOINT = later(rf"\s*(?:{_any('range_to')}|-|–)?\s*{_ARTICLE}")
 
 
 def spans(text: str, now: int) -> list[Span]:
-    """The spans of time that `text` names, in order; `now` (microseconds) is what relative ones
-    count from.
+    """Return the time spans in `text`, in order; relative ones count from `now` (microseconds).
 
     >>> now = 1_700_000_000_000_000
     >>> [span.text for span in spans("Did we talk on 7 May 2023 or last week?", now)]
@@ -477,7 +479,7 @@ def spans(text: str, now: int) -> list[Span]:
 
 
 def _plain(text: str) -> str:
-    """Lower case without accents, as many characters as `text` has, so positions stay true."""
+    """Lower-case and remove accents, keeping the length of `text`, so that positions stay valid."""
     start = text[:_LONGEST_QUESTION]
     if start.isascii():
         return start.lower()
@@ -513,7 +515,8 @@ def _expressions(
                 continue
             try:
                 days = days_of(match, today)
-            except (ValueError, OverflowError):  # 30 February, year 0
+            except (ValueError, OverflowError):
+                # 30 February, or year 0.
                 continue
             if days:
                 given = year_given or bool(match.groupdict().get("year"))
@@ -522,9 +525,7 @@ def _expressions(
 
 
 def _narrowed(plain: str, found: list[_Found]) -> list[_Found]:
-    """Each expression, or the part of it that is named just before: "the last two weeks of
-    August".
-    """
+    """Replace an expression by the part of it named just before: "the last two weeks of August"."""
     narrowed: list[_Found] = []
     for each in found:
         part = (
@@ -534,7 +535,7 @@ def _narrowed(plain: str, found: list[_Found]) -> list[_Found]:
         )
         if part:
             start, first, last = part
-            # "last two weeks" was found on its own.
+            # Drop "last two weeks", which was also found on its own.
             narrowed = [other for other in narrowed if other.end <= start]
             narrowed.append(
                 each._replace(
@@ -549,7 +550,7 @@ def _narrowed(plain: str, found: list[_Found]) -> list[_Found]:
 
 
 def _start_of_name(match: re.Match[str]) -> int:
-    """Where the expression itself starts; the preposition before a month stays outside, it may bend
+    """Return the start of the expression without the preposition before a month, which may modify
     it.
     """
     groups = {name: value for name, value in match.groupdict().items() if value}
@@ -559,7 +560,7 @@ def _start_of_name(match: re.Match[str]) -> int:
 
 
 def _joined(plain: str, found: list[_Found]) -> list[_Found]:
-    """`between A and B` as one."""
+    """Join `between A and B` into one expression."""
     joined: list[_Found] = []
     for each in found:
         previous = joined[-1] if joined else None
@@ -584,7 +585,7 @@ def _is_range(
 
 def _range(first: _Found, second: _Found) -> _Found:
     start = first.first
-    # "from May to July 2022": the May before that July.
+    # "from May to July 2022" means the May before that July.
     if not first.year_given:
         start = _in_year(start, second.first.year)
         if start > second.last:
@@ -597,7 +598,8 @@ def _range(first: _Found, second: _Found) -> _Found:
 def _in_year(day: date, year: int) -> date:
     try:
         return day.replace(year=year)
-    except ValueError:  # 29 February
+    except ValueError:
+        # 29 February in a year that is not a leap year.
         return day
 
 

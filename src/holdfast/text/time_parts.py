@@ -1,4 +1,4 @@
-"""A part of a month, season or year: "the last two weeks of August", "the first weekend of May",
+"""Parts of a month, season or year: "the last two weeks of August", "the first weekend of May",
 "the end of June".
 """
 
@@ -29,7 +29,7 @@ _STAGES = {
     }[key]
     for word, key in meanings("beginning", "middle", "end").items()
 }
-# What joins a part and the whole: "of", "im", "de la"; after "Ende" and "fin" nothing need.
+# Words between part and whole: "of", "im", "de la"; none are needed after "Ende" and "fin".
 _OF = (
     rf"(?:\s+(?:{any_of(listed('part_of'))})(?:\s+(?:{any_of(listed('articles'))}))?\s+"
     rf"|\s+(?:{any_of(listed('part_of_joined'))}))"
@@ -44,7 +44,7 @@ _LENGTHS = {
     "year": 365,
 }
 _MONTHS_OF_YEAR = 12
-# "the first days of May"
+# A plural without number, as in "the first days of May", means a few.
 _DAYS = frozenset(listed("days"))
 _A_FEW = 3
 _WORD = re.compile(r"\d|\w+")
@@ -52,8 +52,8 @@ _AT_ITS_END = later(rf"(?:{any_of(listed('end'))})\b")
 
 
 class Parts:
-    """Finds what is said of a whole just before it, in the words for numbers, units and weekdays of
-    a language.
+    """Finds a part named just before a whole, with the words for numbers, units and weekdays of a
+    language.
     """
 
     def __init__(
@@ -81,10 +81,10 @@ class Parts:
         first: date,
         last: date,
     ) -> tuple[int, date, date] | None:
-        """Where a part of [first, last] is named at the end of `text`, and its days; None where
-        none is.
+        """Return the start of a part of [first, last] named at the end of `text`, and its days;
+        None without one.
         """
-        # Compiling the patterns takes a few milliseconds; most times are named as a whole.
+        # Compiling the patterns takes a few milliseconds, and most times are not split into parts.
         if self._cues.isdisjoint(_WORD.findall(text)):
             return None
         if found := self._part.search(text):
@@ -109,10 +109,11 @@ class Parts:
         whole = (last - first).days + 1
         length = whole // 2 if unit == "half" else _LENGTHS[unit]
         if length * count * place > whole + 3:
-            # "last year in May" is no part of May.
+            # The part is longer than the whole: "last year in May" is not a part of May.
             return None
         if unit in ("weekday", "weekend"):
-            day = self.weekdays.get(word, 6) - 1  # a weekend begins on Saturday
+            # A weekend starts on Saturday.
+            day = self.weekdays.get(word, 6) - 1
             return _on_days(
                 day,
                 _LENGTHS[unit],
@@ -150,7 +151,7 @@ class Parts:
 
 
 def is_an_end(words: str) -> bool:
-    """Whether a time is named by its end: "until the end of June" goes on to the last of June."""
+    """Whether a time is named by its end: "until the end of June" includes the last of June."""
     return bool(_AT_ITS_END.match(words))
 
 
@@ -159,7 +160,7 @@ def _size(
     first: date,
     last: date,
 ) -> int:
-    """The days of one unit, or its months where it has whole ones."""
+    """Return the length of one unit in days, or in months for units of whole months."""
     if unit == "half":
         days = (last - first).days + 1
         if days > 300:
@@ -182,7 +183,7 @@ def _on_days(
     first: date,
     last: date,
 ) -> tuple[date, date]:
-    """The so manieth of a weekday, or of the weekends, whose first day lies inside."""
+    """Return the nth weekday or weekend whose first day lies inside."""
     if from_end:
         ends = last - timedelta(days=(last.weekday() - day) % 7)
         begins = ends - timedelta(weeks=count - 1)
@@ -207,7 +208,7 @@ def _by_months(
 
 
 def _month_after(day: date, months: int) -> date:
-    """The first day of the month so many months on."""
+    """Return the first day of the month `months` later."""
     month = day.month - 1 + months
     return date(day.year + month // _MONTHS_OF_YEAR, month % _MONTHS_OF_YEAR + 1, 1)
 
@@ -217,8 +218,8 @@ def _stage_of(
     first: date,
     last: date,
 ) -> tuple[date, date]:
-    """The first third, the middle one or the last; of a year, which people cut coarser, a quarter
-    at each end.
+    """Return the first, middle or last third; of a year, a quarter at each end, because people
+    split it more coarsely.
     """
     whole = (last - first).days + 1
     edge = round(whole / 4) if whole > 300 else whole // 3

@@ -1,8 +1,8 @@
-"""Words for times in every language: the sections `time` of the language files, put together.
+"""Words for times in every language: the combined sections `time` of the language files.
 
-A question may mix languages, and is too short to tell which; so all words are tried on all
-questions. Words are lower-cased and without accents; `_` stands for a space inside one, `|` between
-words that share a place in a list, and `-` for a place without one.
+A question may mix languages and is too short to identify one, so all words apply to all questions.
+Words are lower-cased and without accents; `_` stands for a space, `|` separates words at one
+position of a list, and `-` marks an empty position.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _TABLES = tuple(table for _, table in in_every_language("time"))
 
 
 def listed(key: str) -> list[str]:
-    """The words of every language under this key.
+    """Return the words of every language under this key.
 
     >>> listed("tomorrow")[:2]
     ['tomorrow', 'demain']
@@ -30,7 +30,7 @@ def listed(key: str) -> list[str]:
 
 
 def numbered(key: str) -> dict[str, int]:
-    """By word, its place in the list of its language, from 1.
+    """Map each word to its position in the list of its language, from 1.
 
     >>> numbered("weekdays")["dienstag"]
     2
@@ -45,14 +45,14 @@ def numbered(key: str) -> dict[str, int]:
 
 
 def meanings(*keys: str) -> dict[str, str]:
-    """By word, the key under which it is listed."""
+    """Map each word to the key under which it is listed."""
     return {word: key for key in keys for word in listed(key)}
 
 
 def full_month_names() -> frozenset[str]:
-    """Names of months that need no year beside them: neither short forms nor words of the language.
+    """Return month names that need no year: neither abbreviations nor ordinary words.
 
-    The first name of a month is no short form, however short it is: "mai".
+    The first name of a month is never an abbreviation, however short: "mai".
     """
     first = (
         words.split("|")[0] for table in _TABLES for words in str(table.get("months", "")).split()
@@ -62,5 +62,5 @@ def full_month_names() -> frozenset[str]:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """A pattern for any of these words, the longest first; without words it fits nothing."""
+    """Return a pattern for any of these words, longest first; matches nothing without words."""
     return "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word))) or "(?!)"

@@ -1,8 +1,8 @@
-"""How many tokens a text takes in a model's window, estimated without any model's tables.
+"""Token counts of texts, estimated without a model's vocabulary.
 
-Calibrated on common byte-pair encodings and rounded up: about four ASCII characters a token, two of
-another alphabet, one CJK character. A budget kept by this estimate is kept by the real count for
-ordinary text.
+Calibrated on common byte-pair encodings and rounded up: about four ASCII characters per token, two
+characters of another alphabet, one CJK character. For ordinary text, the real count stays within a
+budget measured this way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WIDE = later(
 
 
 def count_tokens(text: str) -> int:
-    """An estimate of the tokens in `text`; 0 only for the empty text.
+    """Estimate the tokens in `text`; 0 only for the empty text.
 
     >>> count_tokens("")
     0

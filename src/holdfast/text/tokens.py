@@ -1,13 +1,13 @@
-"""The one tokenizer: what is indexed, what a question asks for, and what two texts share.
+"""The tokenizer for index terms, questions and duplicate detection.
 
-A text is cut into raw tokens by one pattern; each raw token then becomes terms in a cached
-function, so the cost per repeated word is one dictionary lookup. Terms hold letters, digits,
-combining marks, emoji and `_`.
+One pattern splits a text into raw tokens; a cached function turns each raw token into terms, so a
+repeated word costs one dictionary lookup. Terms consist of letters, digits, combining marks, emoji
+and `_`.
 
-Language matters only for stemming. Scripts with a single stemmer use it; Latin text is stemmed as
-English, and when its stop words tell another language, that language's stem is added beside the
-English one. So the same word written twice always shares a term, however little text there was to
-tell the language from.
+Language matters only for stemming. Scripts with a single stemmer use it. Latin text is stemmed as
+English; if its stop words indicate another language, that language's stem is added to the English
+one. So two occurrences of a word always share a term, however little text there is to detect the
+language.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ..languages import words_of_all
 from .lazy_regex import later
 from .stopwords import ENGLISH_LOOKALIKES, LATIN_LANGUAGES, STEMMERS, STOP_WORDS, TOLD_BY_ACCENT
 
-# Longer words are keys, hashes or noise: their beginning identifies them.
+# Longer words are keys, hashes or noise; their beginning identifies them.
 LONGEST_TERM = 64
-# Enough words to tell a language; more only cost time.
+# Enough words to detect a language; more only cost time.
 _DETECTION_TOKENS = 200
 
 # Scripts written without spaces: each character (with its marks) is a token.
@@ -38,19 +38,18 @@ _UNSPACED = (
 _EMOJI = "\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 _APOSTROPHES = "'\u2019\u02bc"
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?![\d,])"
-_LANGUAGE_NAME = r"(?<!\w)[A-Za-z](?:\+\+|\#)(?!\w)"  # C++, C#, F#
+# C++, C#, F#.
+_LANGUAGE_NAME = r"(?<!\w)[A-Za-z](?:\+\+|\#)(?!\w)"
 
-# Most texts hold neither grouped numbers nor such names, and need only the short pattern.
+# Most texts have neither grouped numbers nor such names, and need only the short pattern.
 _GROUPED = re.compile(r"\d,\d")
 _PLAIN_TOKEN = re.compile(r"\w++(?:['.]\w++)*", re.ASCII)
 _ASCII_TOKEN = later(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:['.]\w+)*", re.ASCII)
-# Latin, Greek and Cyrillic letters; punctuation, currency signs, arrows, signs of mathematics: no
-# combining marks, no emoji, and nothing that is written without spaces. They need no more than
-# this.
+# Latin, Greek and Cyrillic letters, punctuation, currency signs, arrows, mathematical signs: no
+# combining marks, no emoji, no scripts without spaces. Such texts need only the simple pattern.
 _SIMPLE = (range(0x300), range(0x370, 0x483), range(0x2000, 0x20D0), range(0x2100, 0x2600))
 _SIMPLE_TOKEN = later(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:[{_APOSTROPHES}.]\w+)*")
-# Where combining marks are: not among the tens of thousands of ideographs and syllables between
-# these.
+# Blocks with combining marks; skips the tens of thousands of ideographs and syllables between them.
 _WITH_MARKS = (
     range(0x300, 0x3100),
     range(0xA66F, 0xABF0),
@@ -68,7 +67,7 @@ def _any_of(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=lambda word: (-len(word), word)))
 
 
-# Pronouns and articles that an apostrophe joins to a word: "she's", "l'amour".
+# Pronouns and articles attached by an apostrophe: "she's", "l'amour".
 _CONTRACTION = later(
     rf"[{_APOSTROPHES}](?:{_any_of(words_of_all('stopwords', 'contractions'))})$", re.IGNORECASE
 )
@@ -90,7 +89,8 @@ _UNDECOMPOSED_LATIN = str.maketrans(
     }
 )
 
-_SCRIPT_STEMMERS = (  # first code point, last code point, whose stemmer
+# First code point, last code point, stemmer.
+_SCRIPT_STEMMERS = (
     (0x0370, 0x03FF, "greek"),
     (0x0400, 0x052F, "russian"),
     (0x0530, 0x058F, "armenian"),
@@ -107,12 +107,13 @@ _EVERY_LANGUAGE_STOPS = frozenset().union(
 )
 _LATIN_STOPS = frozenset().union(*(STOP_WORDS[language] for language in LATIN_LANGUAGES))
 _DISTINCTIVE = {language: STOP_WORDS[language] - ENGLISH_LOOKALIKES for language in LATIN_LANGUAGES}
-# Stemmers keep state while they work, so each thread has its own.
+# Stemmers keep state, so each thread has its own.
 _local = threading.local()
 
 
 def index_terms(text: str) -> list[str]:
-    """The terms of `text` in order, stop words included; an identifier gives its parts and itself.
+    """Return the terms of `text` in order, including stop words; an identifier gives its parts and
+    itself.
 
     >>> index_terms("Caroline's user_name")
     ['carolin', 'user', 'name', 'user_name']
@@ -126,14 +127,14 @@ def index_terms(text: str) -> list[str]:
 
 
 class _IfEnglish(dict[str, Any]):
-    """The English terms of each token met so far; None for one that is a sign of another language.
+    """Cache of the English terms of tokens; None for a token that indicates another language.
 
-    A plain dictionary, because this is where the time goes.
+    A plain dictionary, because most of the time is spent here.
     """
 
     def __missing__(self, token: str) -> tuple[str, ...] | None:
         if token.isascii() and token.isalnum() and not token.isalpha() and token == token.lower():
-            # There are too many numbers to keep, and nothing to work out.
+            # Numbers are too many to cache, and need no work.
             return (token,)
         if len(self) > _TOKENS_KEPT:
             self.clear()
@@ -148,7 +149,7 @@ _IF_ENGLISH = _IfEnglish()
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct index terms of a question that carry meaning, in order; empty when none do.
+    """Return the distinct meaningful index terms of a question, in order; empty if there are none.
 
     >>> query_terms("What did the dogs do?")
     ['dog']
@@ -157,7 +158,7 @@ def query_terms(text: str) -> list[str]:
 
 
 def lone_letters(text: str) -> list[str]:
-    """The Latin letters of a question that stand alone, which `query_terms` leaves out.
+    """Return the single Latin letters of a question, which `query_terms` skips.
 
     >>> lone_letters("What about C?")
     ['c']
@@ -177,8 +178,8 @@ def _is_letter(term: str) -> bool:
 
 
 def dedup_tokens(text: str) -> list[str]:
-    """Every token of `text`, lower-cased and otherwise as written: what tells two near-equal texts
-    apart.
+    """Return every token of `text`, lower-cased and otherwise unchanged, to compare near-equal
+    texts.
 
     >>> dedup_tokens("I don't feel sad")
     ['i', 'dont', 'feel', 'sad']
@@ -202,16 +203,14 @@ def _tokens(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 12)
 def _is_simple(character: str) -> bool:
-    """Whether a character is of those that words are made of, or divided by, the way ASCII texts
-    are.
-    """
+    """Whether a character forms or separates words as in ASCII text."""
     return any(ord(character) in block for block in _SIMPLE)
 
 
 @lru_cache(maxsize=1)
 def _unicode_token() -> re.Pattern[str]:
-    # `\w` leaves out combining marks, without which Devanagari or vocalised Arabic words fall
-    # apart.
+    # `\w` does not match combining marks, without which Devanagari or vocalised Arabic words would
+    # be split.
     marks = _ranges(
         code for block in _WITH_MARKS for code in block if unicodedata.category(chr(code))[0] == "M"
     )
@@ -224,9 +223,7 @@ def _unicode_token() -> re.Pattern[str]:
 
 
 def _ranges(codes: Iterable[int]) -> str:
-    """Code points in rising order as a pattern writes them, which takes a third of the time to
-    compile.
-    """
+    """Write ascending code points as ranges of a pattern, which compiles three times faster."""
     runs: list[list[int]] = []
     for code in codes:
         if runs and runs[-1][1] == code - 1:
@@ -237,7 +234,9 @@ def _ranges(codes: Iterable[int]) -> str:
 
 
 def _language(tokens: list[str]) -> str:
-    """The language whose stop words the text uses most; English unless another one clearly wins."""
+    """Return the language whose stop words the text uses most; English unless another clearly
+    wins.
+    """
     beginning = tokens[:_DETECTION_TOKENS]
     if None not in map(_IF_ENGLISH.__getitem__, beginning):
         return "en"
@@ -257,7 +256,7 @@ def _stop_words(language: str) -> frozenset[str]:
 
 def _carries_grammar(token: str, language: str) -> bool:
     """Whether a token is a stop word. Stop words are listed without accents, and an accent can make
-    another word.
+    a different word.
     """
     surface = _surface(token)
     if surface not in _stop_words(language):
@@ -274,22 +273,23 @@ def _carries_grammar(token: str, language: str) -> bool:
 
 @lru_cache(maxsize=1 << 15)
 def _surface(token: str) -> str:
-    """The form in which stop words are listed: contractions opened, lower case, no accents."""
+    """Return a token as stop words are listed: contractions resolved, lower case, no accents."""
     return _fold(_without_apostrophes(token))
 
 
 @lru_cache(maxsize=1 << 16)
 def _terms(token: str, language: str) -> tuple[str, ...]:
     if token.isascii() and token.isalnum() and token.islower():
-        # A plain word, as most are.
+        # Fast path: a plain word, like most tokens.
         return _stems(token, language)
     if token.endswith(("+", "#")):
         return (token[0].casefold() + ("plusplus" if token[-1] == "+" else "sharp"),)
     pieces = [
         piece for piece in re.split(r"[._]", _without_apostrophes(token.replace(",", ""))) if piece
     ]
+    # Initials: U.S.A. becomes one term.
     if len(pieces) > 1 and all(len(piece) == 1 and piece.isalpha() for piece in pieces):
-        return _stems("".join(pieces), language)  # U.S.A.
+        return _stems("".join(pieces), language)
     parts = [part for piece in pieces for part in _CAMEL.split(piece)]
     terms = [term for part in parts for term in _stems(part, language)]
     if len(pieces) > 1:
@@ -306,7 +306,7 @@ def _without_apostrophes(token: str) -> str:
 
 
 def _fold(word: str) -> str:
-    """Lower case, and without accents where the script is Latin."""
+    """Lower-case a word; remove accents if it is in Latin script."""
     folded = word.casefold()
     if folded.isascii() or not _is_latin(folded):
         return folded
@@ -326,7 +326,7 @@ def _is_latin(word: str) -> bool:
 
 
 def _stems(word: str, language: str) -> tuple[str, ...]:
-    """The term or terms of one plain word (see the theory at the top of this file)."""
+    """Return the terms of one plain word; see the module docstring."""
     folded = _fold(word)
     if not folded.isalpha() and folded.isascii():
         return (folded,) if folded else ()
@@ -345,7 +345,7 @@ def _stems(word: str, language: str) -> tuple[str, ...]:
 
 
 def _english_stem(word: str) -> str:
-    """The stem, with Porter's final `i` turned back: `happy`, `happiness` -> `happy`."""
+    """Return the stem with Porter's final `i` turned back: `happy` and `happiness` give `happy`."""
     stem = _stem(word, "english")
     if len(stem) > 3 and stem[-1] == "i" and word[-1] != "i":
         return stem[:-1] + "y"
@@ -353,7 +353,7 @@ def _english_stem(word: str) -> str:
 
 
 def _plain(word: str) -> Iterable[str]:
-    """A word with digits or marks in it, digits of every script written alike."""
+    """Yield a word with digits or marks, with the digits of all scripts unified."""
     if word:
         own = _script_language(word) if not word.isascii() else ""
         digits = "".join(str(unicodedata.decimal(c, c)) for c in word)
@@ -372,12 +372,14 @@ class _Stemmer(Protocol):
 
 
 def _stem(word: str, language: str) -> str:
-    """The stem of a word by the Snowball stemmer of this name; without one, the word itself."""
+    """Return the stem of a word by the Snowball stemmer of this name; the word itself without
+    one.
+    """
     if not language:
         return word
     stemmers: dict[str, _Stemmer] = _local.__dict__.setdefault("stemmers", {})
     if language not in stemmers:
-        # A fifth of the start-up time, and only writing and recall need it.
+        # Deferred import: a fifth of the start-up time, and only writing and recall need it.
         import Stemmer  # noqa: PLC0415
 
         stemmers[language] = Stemmer.Stemmer(language)
