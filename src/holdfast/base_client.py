@@ -280,9 +280,10 @@ def events_of(
     scope: Scope,
     id: str,
 ) -> Events:
-    """Return the journal entries of a memory, oldest first."""
-    # The store returns the newest entries first.
-    return client.store.events((scope,), target=id)[::-1]
+    """Return the journal entries of a memory, oldest first. Raises RowDamaged: permissions depend
+    on every entry.
+    """
+    return client.store.events((scope,), target=id, order="oldest", strict=True)
 
 
 def filter_of(

@@ -176,6 +176,18 @@ def test_a_session_goes_with_its_messages_jobs_and_what_was_learned_from_it(hf):
     assert hf.admin.check() == []
 
 
+def test_a_session_that_goes_without_its_turns_is_named_nowhere_else(hf):
+    turn = hf.capture("s2", "user", "I collect stamps")
+    hf.sessions.append("dear diary", [{"text": "stamps!"}])
+    fact = hf.remember("Collects things", metadata={"session": "dear diary"})
+    assert hf.sessions.purge("dear diary") == 1
+    assert {one.id for one in hf.list()} == {turn.id, fact.id}
+    assert hf.get(fact.id).metadata == {"session": "(erased)"}
+    assert "dear diary" not in everything(hf)
+    assert [job.kind for job in hf.store.jobs.list([ANN]) if job.status == "pending"] == ["scrub"]
+    assert hf.admin.check() == []
+
+
 def test_messages_of_other_sessions_no_longer_quote_it(hf):
     note = hf.remember('Said "no" to Zoë')
     quoting = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.pipelines.test_extract import extract, one
+from test_extract import extract, one
 
 from holdfast.extraction.third_person import retell
 

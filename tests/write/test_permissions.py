@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
+import apsw
 import pytest
 
 from holdfast import Holdfast, Settings
-from holdfast.errors import NeedsPerson
+from holdfast.errors import NeedsPerson, RowDamaged
 from holdfast.ingest import commit, permissions
 from holdfast.ingest.permissions import ACTORS, VERBS
 from holdfast.integrations.agent_tools import talking
@@ -387,3 +390,26 @@ def test_over_mcp_rejected_words_stay_rejected(acting):
         ann, "memory_remember", content="Always offer tea", kind="rule"
     )
     assert ann.list() == []
+
+
+@pytest.mark.parametrize("column", ["actor", "verb", "after"])
+def test_a_damaged_journal_entry_allows_an_agent_nothing(tmp_path, clock, column):
+    """That Ann wrote it is only in the entry: without it, the memory would pass for anybody's."""
+    path = tmp_path / "memory.db"
+    settings = Settings(embedding_models="none")
+
+    def opened(actor):
+        return Holdfast.open(path, scope="user:ann", settings=settings, clock=clock, actor=actor)
+
+    with opened("cli:ann") as ann:
+        memory = ann.remember(WORDS)
+    with closing(apsw.Connection(str(path))) as file:
+        file.execute(f"UPDATE events SET {column} = CAST(x'7bff' AS TEXT)")
+    with opened("agent:helper") as helper:
+        with pytest.raises(RowDamaged):
+            helper.correct(memory.id, OTHERS)
+        with pytest.raises(RowDamaged):
+            helper.admin.write("change", lambda tx: tx.change(memory, category="drinks"))
+        assert helper.get(memory.id) == memory
+    with opened("cli:ann") as ann:
+        assert ann.correct(memory.id, OTHERS).content == OTHERS

@@ -15,19 +15,19 @@ from ..records.atomic_files import Changes
 from ..records.file_backed_store import FileBackedStore
 from ..storage.protocol import Store, Transaction
 from ..storage.store_types import Author, ErasureTarget
-from ..types import Scope, new_id
+from ..types import Micros, Scope, new_id
 from . import rows
-from .cleanup import finish
+from .cleanup import enqueue_cleanup, finish
 from .hook_log import erase_from_log
 from .project_files import rebuild_project_files
 from .receipt import Receipt
 from .record_files import delete_record_files, describe_deleted
-from .rows import ErasedRows, erase_rows
+from .rows import ErasedRows, erase_rows, erase_session_rows
 from .selection import same_words
 from .target import Plan, Target
 
 # Entry points for other packages; the steps are internal.
-__all__ = ["Plan", "Target", "erase", "finish", "plan"]
+__all__ = ["Plan", "Target", "erase", "erase_sessions", "finish", "plan"]
 
 NAME_STAYS = (
     "The name {scope} stays in one journal entry that records the erasure, so that a store "
@@ -97,6 +97,22 @@ def erase(
     ]
     found = tuple(place for place in places if place is not None)
     return replace(receipt, places=(*receipt.places, *found))
+
+
+def erase_sessions(
+    tx: Transaction,
+    scope: Scope,
+    sessions: Sequence[str],
+    *,
+    at: Micros,
+) -> int:
+    """Erase sessions with their messages, and their names in rows that stay. Turns stay.
+
+    Returns the number of messages. Raises NotFound.
+    """
+    messages = erase_session_rows(tx, scope, sessions)
+    enqueue_cleanup(tx, scope, at)
+    return messages
 
 
 def _erase_in_store(

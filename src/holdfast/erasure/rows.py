@@ -146,9 +146,25 @@ def _purge_session(
         for noun, id_, body in tx.erasure.contents(scope, session)
     ]
     if tx.sessions.get(scope, session) is not None:
-        tx.erasure.session(scope, session)
-    redact_quotations(tx, scope, sessions=(session,))
+        erase_session_rows(tx, scope, [session])
+    else:
+        # Memories may name a session that was never opened here.
+        redact_quotations(tx, scope, sessions=(session,))
     return items
+
+
+def erase_session_rows(
+    tx: Transaction,
+    scope: Scope,
+    sessions: Sequence[str],
+) -> int:
+    """Erase sessions with their messages, and their names in rows that stay. Turns stay.
+
+    Returns the number of messages. Raises NotFound.
+    """
+    messages = sum(tx.erasure.session(scope, session) for session in sessions)
+    redact_quotations(tx, scope, sessions=sessions)
+    return messages
 
 
 def _is_read(tx: Transaction, session: Session) -> bool:

@@ -270,11 +270,9 @@ def _check_change(
                 "approves it."
             )
         return
-    earlier = [
-        event
-        for event in tx.events([before.scope], target=before.id, order="oldest")
-        if event.run != who.run
-    ]
+    # Strict: without a damaged entry, a person's memory could pass for an agent's.
+    events = tx.events([before.scope], target=before.id, order="oldest", strict=True)
+    earlier = [event for event in events if event.run != who.run]
     state = state_of(before, earlier, who.actor)
     if not permissions.ruling(who.kind, verb, state).allowed:
         raise refused(verb, state, before.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import context, extraction, ingest
+from .. import context, erasure, extraction, ingest
 from ..base_client import (
     Namespace,
     author_of,
@@ -103,7 +103,8 @@ class Sessions(Namespace):
 
         `complete` is a language model; the default is the configured one, or rules. A model failure
         does not fail the turn: nothing is written, `stats` reports it, and the next call retries.
-        Raises NotFound for an unknown session.
+        If the session changes meanwhile, nothing is written either, and the result is an empty list
+        instead of a Conflict. Raises NotFound for an unknown session.
         """
         reading = reading_of(self.client, complete)
         author = author_of(self.client, "consider")
@@ -135,11 +136,16 @@ class Sessions(Namespace):
         return sum(outcomes, extraction.session_extraction.SessionExtraction())
 
     def purge(self, *sessions: str) -> int:
-        """Erase sessions with their messages permanently; return the number of messages."""
+        """Erase sessions with their messages permanently; return the number of messages.
+
+        Their names are erased too wherever other memories name them. Turns are memories and stay;
+        `admin.purge(session=…)` erases them as well. Raises NotFound.
+        """
         scope = self.client.scopes[0]
+        at = self.client.clock()
 
         def work(tx: Transaction) -> int:
-            return sum(tx.erasure.session(scope, session) for session in sessions)
+            return erasure.purge.erase_sessions(tx, scope, sessions, at=at)
 
         return write(self.client, "purge", work) if sessions else 0
 

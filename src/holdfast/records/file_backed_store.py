@@ -303,10 +303,11 @@ class FileBackedStore:
         after: int | None = None,
         limit: int | None = None,
         order: EventOrder = "newest",
+        strict: bool = False,
     ) -> Events:
         self.refresh()
         return self.bare.events(
-            scopes, run=run, target=target, after=after, limit=limit, order=order
+            scopes, run=run, target=target, after=after, limit=limit, order=order, strict=strict
         )
 
     def snapshot(self) -> AbstractContextManager[Callable[[str, Scope], Iterator[dict[str, Any]]]]:

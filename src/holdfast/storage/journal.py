@@ -473,6 +473,7 @@ def read_events(
     after: int | None = None,
     limit: int | None = None,
     order: EventOrder = "newest",
+    strict: bool = False,
 ) -> Events:
     """Journal entries; see `Store.events` in protocol.py."""
     numbers = access.numbers(scopes)
@@ -490,4 +491,6 @@ def read_events(
     rows = access.read(
         numbers, f"{SELECT_EVENT} WHERE {condition} ORDER BY seq {direction}{tail}", values
     )
+    if strict:
+        return [event_from(row, access.scope_of) for row in rows]
     return access.damages.sound(rows, lambda row: event_from(row, access.scope_of))

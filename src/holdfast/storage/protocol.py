@@ -735,6 +735,7 @@ class Transaction(Protocol):
         after: int | None = None,
         limit: int | None = None,
         order: EventOrder = "newest",
+        strict: bool = False,
     ) -> Events:
         """Journal entries as in `Store.events`, without those this transaction will write."""
 
@@ -947,10 +948,12 @@ class Store(Protocol):
         after: int | None = None,
         limit: int | None = None,
         order: EventOrder = "newest",
+        strict: bool = False,
     ) -> Events:
         """Journal entries of these scopes, newest first unless `order` says otherwise.
 
         Optionally only those of a run, of a memory (`target`), or after the entry numbered `after`.
+        A damaged entry is skipped and recorded; with `strict` it raises RowDamaged.
         """
 
     def snapshot(self) -> AbstractContextManager[Callable[[str, Scope], Iterator[dict[str, Any]]]]:

@@ -435,9 +435,17 @@ class SQLStore(ABC):
         after: int | None = None,
         limit: int | None = None,
         order: EventOrder = "newest",
+        strict: bool = False,
     ) -> Events:
         return read_events(
-            self, scopes, run=run, target=target, after=after, limit=limit, order=order
+            self,
+            scopes,
+            run=run,
+            target=target,
+            after=after,
+            limit=limit,
+            order=order,
+            strict=strict,
         )
 
     def rows(self, noun: str, scope: Scope) -> Iterator[dict[str, Any]]:

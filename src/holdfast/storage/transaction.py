@@ -155,9 +155,17 @@ class SQLTransaction:
         after: int | None = None,
         limit: int | None = None,
         order: EventOrder = "newest",
+        strict: bool = False,
     ) -> Events:
         return read_events(
-            self._rows, scopes, run=run, target=target, after=after, limit=limit, order=order
+            self._rows,
+            scopes,
+            run=run,
+            target=target,
+            after=after,
+            limit=limit,
+            order=order,
+            strict=strict,
         )
 
     def undo(self, scopes: Sequence[Scope], run: str) -> Events:
