@@ -149,17 +149,18 @@ def test_there_are_no_import_cycles():
 
 # What `python tests/house_metrics.py` may print at most, except for the comments.
 BARS = {
-    "tokens per code line": 8.7,
+    "tokens per code line": 8,
     "functions over 60 lines": 0,
     "closures below two others": 0,
-    "file names used twice": 30,
-    "visible commands": 55,
+    "import cycles": 0,
+    "file names used twice": 10,
+    "visible commands": 32,
     "public names of Holdfast": 20,
     "namespaces of Holdfast": 6,
     "depth of Holdfast": 2,
-    "methods of Store and Transaction": 119,
-    "depth of a store": 4,
-    "files entered by remember": 70,
+    "methods of Store and Transaction": 60,
+    "depth of a store": 2,
+    "files entered by remember": 69,
     "files entered by recall": 58,
 }
 
@@ -175,4 +176,4 @@ def test_the_house_stays_within_its_bars(figures, name):
 
 
 def test_two_lines_in_a_hundred_say_why(figures):
-    assert figures["comment lines %"] >= 1.6
+    assert figures["comment lines %"] >= 2
