@@ -160,7 +160,7 @@ BARS = {
     "depth of Holdfast": 2,
     "methods of Store and Transaction": 60,
     "depth of a store": 2,
-    "files entered by remember": 69,
+    "files entered by remember": 63,
     "files entered by recall": 58,
 }
 

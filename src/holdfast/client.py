@@ -298,7 +298,7 @@ class Holdfast(BaseClient):
         # A rejected or expired proposal must not become active without a decision.
         back = (
             "proposed"
-            if extraction.approval.proposer(memory) and extraction.approval.undecided(memory)
+            if extraction.proposals.proposer(memory) and extraction.proposals.undecided(memory)
             else "active"
         )
         return _set_status(self, "restore", ref, back, "restored")

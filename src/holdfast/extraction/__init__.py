@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from . import job_types as job_types
     from . import permission_checks as permission_checks
     from . import policy as policy
+    from . import proposals as proposals
     from . import session_extraction as session_extraction
     from . import turn_extraction as turn_extraction
 else:

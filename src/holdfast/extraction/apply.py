@@ -19,7 +19,7 @@ from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Transaction, rests_on
 from ..storage.store_types import Filter
 from ..types import Edge, Memories, Memory, Micros, Scope, Session
-from . import approval, permission_checks
+from . import permission_checks, proposals
 from .candidate import Candidate, Extractor, grounded
 from .episodes import SOURCE
 from .policy import JudgedCandidate, Policy, Verdict, short
@@ -165,7 +165,7 @@ class DecisionWriter:
         memory = self._built(judged.candidate, judged.verdict, WAITING)
         if memory is None or self._is_turned_down(memory, judged.verdict, judged.candidate):
             return None
-        proposed = self.tx.add(approval.proposal(memory, by=self.actor))
+        proposed = self.tx.add(proposals.proposal(memory, by=self.actor))
         self._rests_on(proposed, [judged.candidate.source])
         return proposed
 
@@ -198,7 +198,7 @@ class DecisionWriter:
             metadata={**held.metadata, **fields.pop("metadata", {}), "policy": policy}, **fields
         )
         if self.policy.needs_person(held.kind):
-            told = approval.proposal(told, by=self.actor)
+            told = proposals.proposal(told, by=self.actor)
             self.tx.change(
                 held,
                 status="proposed",

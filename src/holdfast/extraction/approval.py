@@ -1,4 +1,4 @@
-"""The approval queue: propose, preview, approve, reject and expire memories.
+"""The approval queue: preview, approve, reject and expire proposals.
 
 The proposer never decides; `permissions.py` says who may.
 
@@ -8,12 +8,11 @@ what it contradicts, unless a person has confirmed that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import Conflict
 from ..ingest import commit
-from ..ingest.sanitize import without_secrets
 from ..retrieval import recall as recall_
 from ..storage.duplicates import claim, same_content
 from ..storage.protocol import Store, Transaction
@@ -22,6 +21,7 @@ from ..text.terminal import counted
 from ..text.tokens import dedup_tokens
 from ..types import DAY, PROPOSAL_DAYS, Edge, Memories, Memory, Micros, Scope, iso
 from .candidate import as_candidate
+from .proposals import REJECTED, REPLACES
 from .reconcile import Add, Bump, Coexist, Decision, Supersede, decide
 from .similarity.known_memories import sharing_words
 
@@ -30,16 +30,6 @@ from .similarity.known_memories import sharing_words
 ALIKE = 0.2
 # Cosine of the vectors, for the same when the words differ.
 AKIN = 0.55
-WAITING = ("proposed", "held")
-# When a candidate of the write policy was committed, its decision says at what moment.
-COMMITTED = ("immediate", "session_end", "promotion")
-REJECTED = "rejected"
-REPLACES = "replaces"
-"""Where a proposal keeps the id of the memory that it is to take the place of, whatever protects
-that.
-"""
-DECIDED = ("policy", "proposed_by", "proposed_at", "approved_by", "approved_at", REPLACES)
-"""What the metadata of a memory say of how it came to be active."""
 _KEPT = (
     "kind",
     "category",
@@ -76,63 +66,6 @@ class Weighed:
             case Coexist(_, old, reason):
                 return f"It contradicts {old.id}, which was confirmed: {reason}. Both would stand."
         return "It is new."
-
-
-# How it stands
-
-
-def undecided(memory: Memory) -> bool:
-    """Whether a memory awaits approval, or was put away without being approved."""
-    if memory.status in WAITING:
-        return True
-    if memory.status == "active":
-        return False
-    if "proposed_by" in memory.metadata:
-        return "approved_by" not in memory.metadata
-    policy = memory.metadata.get("policy")
-    return isinstance(policy, Mapping) and bool(policy) and policy.get("timing") not in COMMITTED
-
-
-def proposer(memory: Memory) -> str:
-    """Who proposed a memory; empty if unknown."""
-    return str(memory.metadata.get("proposed_by", ""))
-
-
-def grounds(memory: Memory) -> str:
-    """Why a memory was proposed; empty if no reason was given."""
-    policy = memory.metadata.get("policy")
-    if isinstance(policy, Mapping):
-        return str(policy.get("reason", ""))
-    return ""
-
-
-# Proposing
-
-
-def proposal(
-    memory: Memory,
-    *,
-    by: str,
-    reason: str = "",
-) -> Memory:
-    """Turn a new memory into a proposal by `by`."""
-    known = memory.metadata.get("policy")
-    policy = (
-        dict(known)
-        if isinstance(known, Mapping)
-        else {"action": "propose", "reason": without_secrets(reason)}
-    )
-    told = {
-        **memory.metadata,
-        "policy": policy,
-        "proposed_by": by,
-        "proposed_at": iso(memory.created_at),
-    }
-    return memory.with_(
-        status="proposed",
-        status_at=memory.created_at,
-        metadata=told,
-    )
 
 
 def said_before(store: Store, memory: Memory) -> Memory | None:

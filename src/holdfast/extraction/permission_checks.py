@@ -16,7 +16,7 @@ from ..ingest import commit, permissions
 from ..ingest.permissions import Actor, State, Verb
 from ..storage.protocol import Transaction
 from ..types import Event, Events, Memories, Memory, Scope
-from . import approval
+from . import proposals
 
 T = TypeVar("T")
 # What somebody states; turns and documents are kept as they were said or found, and are nobody's
@@ -56,10 +56,10 @@ def state_of(
     actor: str = "",
 ) -> State:
     """What people have done to a memory so far, from its journal, as seen by an actor."""
-    if memory.status in approval.WAITING:
-        return "own" if actor and approval.proposer(memory) == actor else "waiting"
+    if memory.status in proposals.WAITING:
+        return "own" if actor and proposals.proposer(memory) == actor else "waiting"
     if memory.status != "active":
-        if approval.undecided(memory):
+        if proposals.undecided(memory):
             return "rejected"
         if _by_person(_last(events, _put_away)):
             return "forgotten"
@@ -92,12 +92,12 @@ def state_of_run(events: Events, memories: Iterable[Memory]) -> State:
     for event in events:
         if event.noun != "memory" or event.before is None or event.after is None:
             continue
-        if {image.get("status") for image in (event.before, event.after)} & set(approval.WAITING):
+        if {image.get("status") for image in (event.before, event.after)} & set(proposals.WAITING):
             return "waiting"
         if (
             "status" in event.before
             and event.target in known
-            and approval.undecided(known[event.target])
+            and proposals.undecided(known[event.target])
         ):
             return "rejected"
     if all(permissions.kind_of(event.actor) == "agent" for event in events):
@@ -115,7 +115,7 @@ def check(
     journal: Callable[[Scope, str], Events],
 ) -> permissions.Ruling:
     """Rule on a verb applied to a memory. Raises NeedsPerson if it is refused."""
-    if who.trusted and memory.status not in approval.WAITING:
+    if who.trusted and memory.status not in proposals.WAITING:
         # Without a look at the journal.
         return permissions.Ruling("allow")
     state = state_of(memory, journal(memory.scope, memory.id), who.actor)
@@ -201,7 +201,7 @@ def _admitted(
         raise refused("remember", state, twin.id if twin else memory.id)
     if twin is not None and twin.status == "proposed":
         return twin
-    return approval.proposal(memory, by=who.actor, reason=ruling.reason)
+    return proposals.proposal(memory, by=who.actor, reason=ruling.reason)
 
 
 def is_turned_down(
@@ -224,10 +224,10 @@ def said_before(twins: Memories) -> tuple[State, Memory | None]:
         if one.status == "proposed":
             return "waiting", one
     for one in twins:
-        if one.status == "archived" and one.status_reason.startswith(approval.REJECTED):
+        if one.status == "archived" and one.status_reason.startswith(proposals.REJECTED):
             return "rejected", one
     expired = next(
-        (one for one in twins if approval.proposer(one) and approval.undecided(one)), None
+        (one for one in twins if proposals.proposer(one) and proposals.undecided(one)), None
     )
     if expired:
         return ("waiting", expired)
@@ -295,9 +295,9 @@ def change_of(before: Memory | None, after: Memory | None) -> Verb | None:
 
 def _status_change(before: str, after: str) -> Verb | None:
     if after == "active":
-        if before in approval.WAITING:
+        if before in proposals.WAITING:
             return "approve"
         return "restore"
-    if before in ("active", *approval.WAITING):
+    if before in ("active", *proposals.WAITING):
         return "forget"
     return None

@@ -52,7 +52,7 @@ class Reviews(Namespace):
         known = extraction.approval.said_before(self.client.store, memory)
         if known is not None:
             return known
-        proposed = extraction.approval.proposal(memory, by=self.client.actor, reason=reason)
+        proposed = extraction.proposals.proposal(memory, by=self.client.actor, reason=reason)
         return write(self.client, "propose", lambda tx: tx.add(proposed))
 
     def list(self) -> Memories:
@@ -136,10 +136,10 @@ def propose_instead(
     """
     # The new text has had no decision yet, so it must not inherit the old one's.
     bare = {
-        key: value for key, value in new.metadata.items() if key not in extraction.approval.DECIDED
+        key: value for key, value in new.metadata.items() if key not in extraction.proposals.DECIDED
     }
-    instead = new.with_(metadata={**bare, extraction.approval.REPLACES: old.id})
-    proposed = extraction.approval.proposal(instead, by=client.actor, reason=reason)
+    instead = new.with_(metadata={**bare, extraction.proposals.REPLACES: old.id})
+    proposed = extraction.proposals.proposal(instead, by=client.actor, reason=reason)
 
     def work(tx: Transaction) -> Memory:
         # Raises if the memory was removed meanwhile: a proposal to replace it would be pointless.

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HoldfastError, InvalidInput, Nothing
-from ..extraction import approval, runner
+from ..extraction import proposals, runner
 from ..extraction.apply import retire
 from ..extraction.coding import Note, ask_for_notes, find_notes
 from ..extraction.policy import Policy, private_after, withdrawn
@@ -201,7 +201,7 @@ class Extractor:
         if record is None:
             return replace(one, decision="ignored", reason="nothing is left of it without secrets")
         if self.policy.needs_person(record.kind):
-            record = approval.proposal(record, by=self.actor)
+            record = proposals.proposal(record, by=self.actor)
         added = operations.add(tx, record, at=at)
         self._link(tx, added, one.note, at=at)
         if other is not None and one.decision == "supersedes" and added.status == "active":

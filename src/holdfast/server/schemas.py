@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from .. import types
-from ..extraction import approval
+from ..extraction import approval, proposals
 from ..types import iso
 
 Kind = types.Kind
@@ -477,8 +477,8 @@ class Proposal(Record):
         """Build the schema from a proposal and the effect of its approval."""
         return cls.of(
             memory,
-            proposed_by=approval.proposer(memory),
-            reason=approval.grounds(memory),
+            proposed_by=proposals.proposer(memory),
+            reason=proposals.grounds(memory),
             effect=weighed.told,
             nearest=Record.of(weighed.nearest) if weighed.nearest else None,
         )

@@ -102,7 +102,7 @@ def _json(hf: Holdfast, proposed: Memory) -> dict[str, Any]:
 
 
 def _list(waiting: Sequence[Memory]) -> None:
-    from ...extraction.approval import grounds, proposer
+    from ...extraction.proposals import grounds, proposer
 
     rows = [
         (m.id, m.kind, proposer(m), when(m.status_at), shorten(m.content, 400), grounds(m))
@@ -131,7 +131,7 @@ class _Screen:
         proposed: Memory,
         place: str,
     ) -> None:
-        from ...extraction.approval import grounds, proposer
+        from ...extraction.proposals import grounds, proposer
 
         weighed = hf.reviews.preview(proposed.id)
         kind = f"{proposed.kind}, {proposed.category}"
@@ -381,7 +381,7 @@ def edit_all(store: Store = None, scope: Scope = None) -> None:
 
 def sheet(proposals: Sequence[tuple[Memory, Weighed]]) -> str:
     """Render proposals as text to edit; `read_sheet` parses it."""
-    from ...extraction.approval import grounds, proposer
+    from ...extraction.proposals import grounds, proposer
 
     blocks = [SHEET]
     for memory, weighed in proposals:
