@@ -17,6 +17,7 @@ from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.errors import Conflict
 from holdfast.records.roots import RecordRoot, init_project
+from holdfast.records.scan import Listing
 from holdfast.storage import SQLiteStore
 from patience import PATIENCE
 
@@ -115,6 +116,28 @@ def crowd(folder: Path, place: RecordRoot, name: int, shared: str) -> None:
             conflicts += 1
     hf.close()
     sys.exit(0)
+
+
+def test_a_record_that_is_added_after_the_files_were_listed_stays(tmp_path, monkeypatch):
+    place = init_project(tmp_path / "shop")
+    first, second = opened(tmp_path, place), opened(tmp_path, place)
+    first.records.add("Use tea.", category="decisions")
+    (place.records / "extra.md").write_text("Use milk.\n")
+    listed, added = Listing.records, []
+
+    def list_then_add(self, warnings):
+        tree = listed(self, warnings)
+        if not added:
+            added.append("")
+            added[0] = second.records.add("Use water.", category="decisions").id
+        return tree
+
+    monkeypatch.setattr(Listing, "records", list_then_add)
+    followed = first._files.follow()
+    assert followed.removed == []
+    assert first.get(added[0]).content == "Use water."
+    first.close()
+    second.close()
 
 
 def test_four_processes_add_and_update_at_once(tmp_path):

@@ -177,7 +177,7 @@ class _Run:
             # Compared inside the transaction: if another process has synced since, this attempt
             # would apply stale content.
             now = {one.path: one for one in tx.files.list(self._place.scope, self._root)}
-            if now != self._known:
+            if now != self._known or (last and self._came_back()):
                 return None
             taking = records.file_transaction.Taking(
                 tx, self._checkout(tx), self._known, self._held, at=author.at
@@ -199,6 +199,14 @@ class _Run:
             # The content is unchanged and only its state was to be noted; the next sync checks it
             # again.
             return True
+
+    def _came_back(self) -> bool:
+        """Whether a file that the listing lacks exists.
+
+        Another process may add a record after the listing. It writes the file in its own
+        transaction, so inside ours the disk is right and the listing is old.
+        """
+        return any((self._place.root / path).exists() for path in self._gone)
 
     def _bring_up(self, tx: Transaction, changes: atomic_files.Changes) -> None:
         """Write to files what a sync between stores changed in memories while the place was
