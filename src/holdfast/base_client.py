@@ -75,8 +75,8 @@ class BaseClient:
         if isinstance(store, str | Path):
             raise InvalidInput("A path is opened by Holdfast.open(path, scope='user:alice').")
         self.mode = retention_mode.chosen((settings or config.Settings()).memory_mode, mode)
-        # Read from the class itself and not inherited: a subclass that adds a file must say so
-        # anew.
+        # Read from the class itself, not inherited: a subclass that writes a file must opt in
+        # again.
         if self.mode == "incognito" and vars(type(store)).get("supports_incognito") is not True:
             raise InvalidInput(
                 "An incognito memory needs a store that writes nothing to disk, and "
@@ -90,8 +90,8 @@ class BaseClient:
         self.actor = actor
         self.last_run = ""
         self.remedy = ""
-        """The command that embeds these memories anew, where it is not `holdfast store reembed`."""
-        # An incognito memory reads nothing that is on the disk, records neither.
+        """Command that embeds these memories again, if it is not `holdfast store reembed`."""
+        # An incognito memory reads nothing from disk, not even records.
         opened = () if self.mode == "incognito" else tuple(places)
         self._files = FileBackedStore(
             store, opened, self._new_author, self.settings.max_content_bytes

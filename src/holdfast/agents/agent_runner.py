@@ -38,10 +38,8 @@ from .role_memory import RoleMemory
 
 log = logging.getLogger(__name__)
 
-TOOL_RETRIES = (
-    # Retries that a model gets after invalid arguments of a tool.
-    2
-)
+# Retries of a model after invalid tool arguments.
+TOOL_RETRIES = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from ..types import STATUSES
 if TYPE_CHECKING:
     from ..client import Holdfast
 
+# Names or ids that a hint lists.
 MOST_NAMED = 5
 # Number of newest memories whose ids are compared.
 MOST_LOOKED_AT = 1_000

@@ -247,7 +247,7 @@ def _told(memory: Memory) -> str:
 def brief(text: str, format: str) -> None:
     """Print a brief unchanged; print nothing if it is empty."""
     if format == "json":
-        # What the output cannot hold is escaped there as JSON wants it.
+        # `emit` escapes characters that the output cannot encode.
         emit(json.loads(text))
     elif text:
         print(text)

@@ -55,7 +55,7 @@ JobListener = Callable[[Job], None]
 
 
 def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
-    """Enqueue what is to be done; return how many of these jobs can be claimed now."""
+    """Enqueue the jobs that are due; return how many of these can be claimed now."""
     claimable = 0
     for kind in kinds:
         if next(iter(KINDS[kind].due(worker)), None) is not None:

@@ -11,7 +11,7 @@ from .protocol import Transaction
 
 
 def claim(memory: Memory) -> tuple[Any, ...]:
-    """What must be equal for two memories to say the same of the same."""
+    """Return what must be equal for two memories to make the same claim."""
     return memory.scope, memory.kind, memory.category, memory.author, content_hash(memory.content)
 
 

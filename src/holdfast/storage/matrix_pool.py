@@ -28,6 +28,7 @@ class Matrices:
     def __init__(self, newest: Newest, dialect: Dialect) -> None:
         self._newest = newest
         self._dialect = dialect
+        # Any thread may search: a matrix is built once, and refreshed by one thread at a time.
         self._lock = threading.Lock()
         self._held: OrderedDict[tuple[int, int], Matrix] = OrderedDict()
         self._asked: set[tuple[int, int]] = set()

@@ -1,4 +1,4 @@
-"""Rows of the tables as nouns of `types`, and back: encoding, decoding, and what is damaged."""
+"""Encoding of the nouns of `types` as table rows, decoding, and detection of damage."""
 
 from __future__ import annotations
 
@@ -40,16 +40,18 @@ from .schema import (
     Table,
 )
 
+# Sorted keys and fixed separators, so that equal values have equal text: keys and the journal are
+# compared as text.
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def to_json(value: Any) -> str:
-    """Canonical JSON: one text for one value."""
+    """Encode a value as canonical JSON: equal values give equal text."""
     return _CANONICAL.encode(value)
 
 
 def encode(column: str, value: Any) -> Any:
-    """A field of a noun as its column holds it."""
+    """Encode a field of a noun for its column."""
     if column == "triple":
         return to_json(_triple_list(value)) if value else None
     if column == "tags":
@@ -70,7 +72,7 @@ def _triple_list(triple: Triple) -> list[str]:
 
 
 def memory_values(memory: Memory) -> tuple[Any, ...]:
-    """A memory as the values of MEMORY_COLUMNS."""
+    """Encode a memory as the values of MEMORY_COLUMNS."""
     m = memory
     return (
         m.id,
@@ -112,8 +114,8 @@ _FIELDS = ("seq", "scope", *MEMORY_COLUMNS)
 
 
 def memory_from(row: Row, scope_of: ScopeOf) -> Memory:
-    """The memory of a row read as SELECT_MEMORY. RowDamaged, as from all that decode rows, if it
-    cannot be read.
+    """Decode a memory from a row read as SELECT_MEMORY. Like all decoders here, raises RowDamaged
+    if it cannot be read.
     """
     fields = dict(zip(_FIELDS, row, strict=True))
     fields["scope"] = scope = scope_of(fields["scope"])
@@ -146,7 +148,7 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-# What cannot be read
+# Damaged rows
 
 
 def faults(
@@ -154,7 +156,7 @@ def faults(
     columns: Sequence[str],
     row: Row,
 ) -> dict[str, str]:
-    """What is wrong with a row that was read as these columns, by column; empty for a sound one."""
+    """Return the faults of a row read as these columns, by column; empty if it is sound."""
     garbled = row.garbled if isinstance(row, GarbledRow) else ()
     found = {columns[place]: NOT_TEXT for place in garbled}
     for column, value in zip(columns, row, strict=True):
@@ -186,7 +188,7 @@ def _is_json(column: str, text: str) -> bool:
 
 
 def _names_a_row(event: Mapping[str, Any]) -> bool:
-    """Whether what an entry of the journal is about can be told from it."""
+    """Whether a journal entry names its row."""
     return event["noun"] == MEMORIES.noun or _is_json("tags", event["target"])
 
 
@@ -196,7 +198,7 @@ def damaged(
     row: Row,
     scope: Scope | None,
 ) -> RowDamaged:
-    """The error for a row that was read as these columns and cannot be decoded."""
+    """Return the error for a row, read as these columns, that cannot be decoded."""
     found = faults(table, columns, row)
     told = (
         "; ".join(f"its {column} {fault}" for column, fault in found.items())
@@ -208,7 +210,7 @@ def damaged(
 
 
 _NOUNS = {"event": JOURNAL_ENTRY, "entity_name": "name of an entity", "edge": "link"}
-"""What people call a row, where the tables have another word for it."""
+"""Names of rows for people, where they differ from the table's noun."""
 
 
 def _name(
@@ -217,9 +219,7 @@ def _name(
     row: Row,
     found: Mapping[str, str],
 ) -> str:
-    """How a row is named: by its key, or by its number where the key cannot be read or there is
-    none.
-    """
+    """Return the name of a row: its key, or its number if the key is damaged or missing."""
     values = dict(zip(columns, row, strict=True))
     if table.key and not any(column in found for column in table.key):
         return " ".join(str(values[column]) for column in table.key)
@@ -237,13 +237,13 @@ def check_row(
     row: Row,
     scope: Scope | None,
 ) -> None:
-    """Raises RowDamaged for a row of these columns whose texts are not UTF-8."""
+    """Raise RowDamaged if a text of a row is not UTF-8."""
     if type(row) is GarbledRow:
         raise damaged(table, columns, row, scope)
 
 
 def session_values(session: Session) -> dict[str, Any]:
-    """A session as its columns."""
+    """Encode a session as its column values."""
     return {column: encode(column, getattr(session, column)) for column in SESSIONS.columns}
 
 
@@ -251,7 +251,7 @@ _SESSION_FIELDS = ("scope", *SESSIONS.columns)
 
 
 def session_from(row: Row, scope_of: ScopeOf) -> Session:
-    """The session of a row read as scope and SESSIONS.columns."""
+    """Decode a session from a row read as scope and SESSIONS.columns."""
     (
         number,
         id_,
@@ -281,7 +281,7 @@ def session_from(row: Row, scope_of: ScopeOf) -> Session:
 
 
 def profile_from(row: Row | None, scope: Scope) -> dict[str, Any]:
-    """What is set for a scope, out of a row read as PROFILES.columns; empty where there is none."""
+    """Decode the profile of a scope from a row read as PROFILES.columns; empty without a row."""
     if row is None:
         return {}
     check_row(PROFILES, PROFILES.columns, row, scope)
@@ -295,7 +295,7 @@ _MESSAGE_FIELDS = ("scope", *MESSAGES.columns)
 
 
 def message_from(row: Row, scope_of: ScopeOf) -> Message:
-    """The message of a row read as scope and MESSAGES.columns."""
+    """Decode a message from a row read as scope and MESSAGES.columns."""
     number, session, position, body, created_at = row
     scope = scope_of(number)
     check_row(MESSAGES, _MESSAGE_FIELDS, row, scope)
@@ -309,7 +309,7 @@ _EVENT_FIELDS = ("seq", "scope", *EVENTS.columns)
 
 
 def event_from(row: Row, scope_of: ScopeOf) -> Event:
-    """The event of a row read as seq, scope and EVENTS.columns."""
+    """Decode an event from a row read as seq, scope and EVENTS.columns."""
     seq, number, run, at, actor, verb, noun, target, before, after = row
     scope = scope_of(number)
     check_row(EVENTS, _EVENT_FIELDS, row, scope)
@@ -323,7 +323,7 @@ def event_from(row: Row, scope_of: ScopeOf) -> Event:
 
 
 def image_from(row: Row, scope: Scope) -> dict[str, Any]:
-    """One image in the journal, out of a row that has nothing else."""
+    """Decode one image of the journal from a row that has only the image."""
     try:
         check_row(EVENTS, ("before",), row, scope)
         return _object(row[0])
@@ -337,7 +337,7 @@ _EDGE_FIELDS = ("scope", *EDGES.columns)
 
 
 def edge_from(row: Row, scope_of: ScopeOf) -> Edge:
-    """The edge of a row read as scope and EDGES.columns."""
+    """Decode an edge from a row read as scope and EDGES.columns."""
     number, source, target, relation, created_at, reason = row
     scope = scope_of(number)
     if type(row) is GarbledRow or relation not in WORDS["edge", "relation"]:
@@ -346,7 +346,7 @@ def edge_from(row: Row, scope_of: ScopeOf) -> Edge:
 
 
 def job_from(row: Row, scope_of: ScopeOf) -> Job:
-    """The job of a row read as scope and JOB_COLUMNS."""
+    """Decode a job from a row read as scope and JOB_COLUMNS."""
     number, *values = row
     return Job(scope_of(number), *values)
 
@@ -358,7 +358,7 @@ def entity_from(
     *,
     mentions: int = 0,
 ) -> Entity:
-    """The entity of a row read as scope and ENTITIES.columns, and of all its names."""
+    """Decode an entity from a row read as scope and ENTITIES.columns, and all its names."""
     number, id_, name, type_, summary, created_at = row
     check_row(ENTITIES, ("scope", *ENTITIES.columns), row, scope_of(number))
     aliases = tuple(other for other in names if fold(other) != fold(name))
@@ -366,7 +366,7 @@ def entity_from(
 
 
 def entity_names(entity: Entity) -> dict[str, str]:
-    """Every name of an entity by its folded form, the canonical one winning."""
+    """Return every name of an entity by its folded form; the canonical name wins."""
     names = {fold(alias): alias for alias in entity.aliases}
     return names | {fold(entity.name): entity.name}
 
@@ -376,8 +376,8 @@ def exported(
     values: Row,
     scope: Scope | None = None,
 ) -> dict[str, Any]:
-    """A row in the shape of an export: JSON columns opened, empty columns left out, no number of
-    this store.
+    """Return a row as exported: JSON columns parsed, empty columns omitted, no numbers that are
+    local to this store.
     """
     row = _opened(table, values, scope)
     if table is EVENTS and row.get("before"):
@@ -417,7 +417,7 @@ def _opened_value(
 
 
 def imported(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of an exported row."""
+    """Return the column values of an exported row."""
     return {
         column: to_json(row[column])
         if column in table.json and row.get(column) is not None
@@ -431,7 +431,7 @@ def indexed_text(
     content: str,
     tags: Sequence[str],
 ) -> str:
-    """What the full-text index and the embedders see of a memory."""
+    """Return the text of a memory that the full-text index and the embedders use."""
     if not title and not tags:
         return content
     return "\n".join(part for part in (title, content, " ".join(tags)) if part)
@@ -442,8 +442,6 @@ def terms_of(
     content: str,
     tags: str | None,
 ) -> list[str]:
-    """The terms of a memory for the full-text index, from its columns; tags that cannot be read
-    give none.
-    """
+    """Return the full-text terms of a memory from its columns; damaged tags are ignored."""
     named = _list(tags) if tags and _is_json("tags", tags) else ()
     return index_terms(indexed_text(title, content, named))

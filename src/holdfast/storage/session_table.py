@@ -13,11 +13,12 @@ from .row_codec import message_from, session_from, session_values, to_json
 from .schema import MESSAGES, SELECT_MEMORY, SESSIONS, Rows
 from .table_access import Access, StoreAccess
 
+# Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
 
 
 class SQLSessionReads:
-    """What stores and transactions read of sessions; see `SessionReads` in protocol.py."""
+    """Sessions as stores and transactions read them; see `SessionReads` in protocol.py."""
 
     def __init__(self, access: Access) -> None:
         self._access = access

@@ -48,6 +48,7 @@ from .vector_index import SQLVectors
 if TYPE_CHECKING:
     from .entity_table import SQLEntityReads
 
+# Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
 Spot = tuple[int, str, int]
 Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]

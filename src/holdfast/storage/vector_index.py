@@ -21,6 +21,7 @@ from .table_access import Numbers, Reach, Read, StoreAccess
 # Order of embedding: extracted memories before raw turns and documents, newest first.
 SAID = ("turn", "document")
 PARTS = (f"m.kind NOT IN {SAID}", f"m.kind IN {SAID}")
+# Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
 
 

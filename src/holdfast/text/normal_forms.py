@@ -5,19 +5,19 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
-# Quotation marks around a text, and what may end it, do not change what it says.
+# Quotation marks around a text and punctuation at its end do not change the statement.
 _AROUND = " \t\r\n\"'“”„‟‘’‚‛«»‹›「」『』"
 _AFTER = _AROUND + ".!。！"
 
 
 @lru_cache(maxsize=4096)
 def fold(name: str) -> str:
-    """A name for comparison: compatibility forms, case and spacing do not count."""
+    """Normalise a name for comparison: ignores compatibility forms, case and spacing."""
     return fold_text(name)
 
 
 def fold_text(text: str) -> str:
-    """`fold` for a whole text, in which folded names are looked for; not kept, for texts may be
+    """Fold a whole text like `fold`, to search folded names in it. Not cached, because texts may be
     long.
     """
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
@@ -25,12 +25,12 @@ def fold_text(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def content_hash(content: str) -> bytes:
-    """Equal for texts that differ only in case, spacing, quotes around them or the final full
-    stop.
+    """Return a hash that is equal for texts that differ only in case, spacing, surrounding quotes
+    or the final full stop.
     """
     text = content if content.isascii() else unicodedata.normalize("NFKC", content)
     normal = " ".join(text.strip(_AROUND).rstrip(_AFTER).casefold().split())
-    # It loads OpenSSL, and a recall needs none.
+    # Deferred import: it loads OpenSSL, which a recall does not need.
     from hashlib import blake2b  # noqa: PLC0415
 
     return blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=16).digest()

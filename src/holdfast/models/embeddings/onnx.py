@@ -26,6 +26,7 @@ MAX_TOKENS = 256
 MAX_CHARACTERS = 10_000
 # Threads per text.
 THREADS = 2
+# `cache` alone would load the model twice if two threads start together.
 _LOADING = Lock()
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from .base import EntityMatch, EntityType, compiled
 from .gazetteer import listed
 
+# Confidence: of an honorific, an introduction or a legal form, and of a phrase about a place.
 TOLD = 0.8
 PHRASED = 0.7
 

@@ -27,14 +27,18 @@ _UNSPACED = "[\u0e00-\u0eff\u2e80-\ud7ff]"
 _LETTER = rf"(?!{_UNSPACED})[\w{_MARKS}]"
 # A Latin handle ends where Japanese text continues: `@bobさん`.
 _HANDLE = rf"(?=[^\W\d])(?:(?>(?:{_LETTER})+(?:[.-](?:{_LETTER})+)*)|\w{{1,30}}+)"
+# Neither part of an address (`@user@host`) nor a package scope (`@org/name`).
 _MENTION = rf"(?<![\w@＠.+-])[@＠]({_HANDLE})(?!\w*@|/\w)"
+# Not after `&` or `/`, which would make it an HTML entity or part of a URL.
 _HASHTAG = rf"(?<![\w#＃&/])[#＃]([\w{_MARKS}]++(?>(?:-[\w{_MARKS}]++)*))(?![#＃])"
+# With 4 or 8 digits at least one must be decimal, so that `#cafe` stays a tag.
 _HEX_COLOUR = r"(?i:[0-9a-f]{3}|[0-9a-f]{6}|(?=[a-f]*\d)(?:[0-9a-f]{4}|[0-9a-f]{8}))"
 _HAS_LETTER = r"[^\W\d_]"
 _LONGEST_TAG = 100
 
 _ADDRESS_LETTERS = "a-zA-Z0-9\u00c0-\u024f\u0370-\u052f"
 _LOCAL = rf"{_ADDRESS_LETTERS}.!#$&*+/=?^_|~%-"
+# At most 64 characters before the @ and 63 per label, the limits of e-mail and DNS.
 _EMAIL = (
     rf"(?<![{_LOCAL}])[{_LOCAL}]{{1,64}}+@"
     rf"([{_ADDRESS_LETTERS}-]{{1,63}}+(?>(?:\.[{_ADDRESS_LETTERS}-]{{1,63}}+)+))"

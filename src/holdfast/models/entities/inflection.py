@@ -12,11 +12,14 @@ from .base import EntityType
 from .gazetteer import key_of, listed
 
 _MARKS = "\u0300-\u036f"
+# Initials with dots (`U.S.`), or a word with apostrophes or hyphens inside. Atomic groups keep the
+# time linear.
 _WORD = re.compile(
     rf"(?>(?:[^\W\d_]\.){{2,}})|[^\W\d_][\w{_MARKS}]*+(?>(?:['’-][^\W\d_][\w{_MARKS}]*+)*)"
 )
 # The trailing apostrophe covers names that end in s: `Ines'`.
 _POSSESSIVE = re.compile(r"['’]s?$")
+# Also brackets, quotes and list marks: a capital after them may only start a sentence.
 _SENTENCE_END = re.compile(r"[.!?…:;\n\r\t\"“”„«»‹›(\[*•|/>—–]")
 
 

@@ -27,6 +27,7 @@ class Recognition:
     def __init__(self, strategies: Mapping[str, Sequence[Recogniser]]) -> None:
         self._strategies = strategies
         self._known: dict[_Key, tuple[EntityMatch, ...]] = {}
+        # Two threads that evict at once could remove the same entry.
         self._lock = threading.Lock()
 
     def recognise(self, text: str, strategy: str = "fast") -> list[EntityMatch]:

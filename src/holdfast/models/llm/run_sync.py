@@ -11,6 +11,7 @@ from threading import Lock, Thread
 from typing import TypeVar
 
 T = TypeVar("T")
+# `lru_cache` alone could start two loops if two threads call at the same time.
 _STARTING = Lock()
 
 

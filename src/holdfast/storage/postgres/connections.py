@@ -174,8 +174,8 @@ class Connections:
         self.here = threading.local()
 
     def _prepare(self, connection: Connection) -> None:
-        # One type for all integers: otherwise a list of small and large ones has mixed types, and
-        # the server plans the statement anew.
+        # psycopg sends an integer as int2, int4 or int8 depending on its value. With one type, the
+        # same statement always has the same parameter types for the planner.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         connection.adapters.register_loader(UNKNOWN, UnknownType)
         self.configure(connection)

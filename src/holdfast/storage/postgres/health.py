@@ -68,6 +68,7 @@ def _schema(look: Look) -> Iterator[Finding]:
         yield Finding("schema", f"{name} is missing", repairable=False)
     for name in sorted(name for name, valid in there.items() if not valid):
         yield Finding("schema", f"{name} was not built to its end", repairable=False)
+    # `meta` is readable for everybody, so it needs no forced policy.
     for (name,) in look(
         "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE "
         "n.nspname = 'holdfast' "
@@ -76,6 +77,7 @@ def _schema(look: Look) -> Iterator[Finding]:
         "AND EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid)) ORDER BY c.relname"
     ):
         yield Finding("schema", f"{name} is not kept apart by row-level security", repairable=False)
+    # A policy that does not test the transaction's scopes would show every owner's rows.
     for table, policy in look(
         "SELECT tablename, policyname FROM pg_policies WHERE schemaname = 'holdfast' AND "
         "tablename <> 'meta' AND "

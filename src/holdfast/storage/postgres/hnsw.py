@@ -44,6 +44,7 @@ class NearIndexes:
 
     def __init__(self, read: Callable[[str], Rows]) -> None:
         self._read = read
+        # Many threads search at once; one of them reloads the list.
         self._lock = threading.Lock()
         self._models: set[int] = set()
         self._looked = -FRESH

@@ -35,6 +35,7 @@ class Replica:
         self._connections = Connections(
             url, without_password(url), configure=configure, patience=PATIENCE
         )
+        # Guards `_needed`, which writers raise and readers reset.
         self._lock = threading.Lock()
         self._needed = 0
         self._resting_until = 0.0

@@ -118,9 +118,10 @@ class PostgresVectors(SQLVectors):
         if not self.store.has_extension:
             return self.nearest_cached(where, number, model, vector, limit)
         if self.indexes.has(model):
+            # With fewer hits than `limit`, either there are no more or a strict filter made the
+            # index give up, so the exact search decides.
             found = self._nearest_by_index(where, number, model, vector, limit)
             if len(found) == limit:
-                # fewer: a strict filter, for which the index gave up; or there are no more
                 return found
         beside, values = _passing_vectors(where, number)
         rows = self.store.read(

@@ -217,8 +217,8 @@ def refuse_foreign_file(connection: apsw.Connection, location: str) -> None:
 def use_log(connection: apsw.Connection) -> None:
     """Switch to write-ahead logging.
 
-    The switch needs exclusive access and ignores the busy timeout, so processes that create a store
-    at the same time retry here.
+    The switch needs exclusive access, so processes that create a store at the same time retry after
+    random pauses.
     """
     connection.set_busy_timeout(0)
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000

@@ -71,6 +71,8 @@ class SQLiteStore(SQLStore):
         super().__init__(SQLiteVectors(self))
         self.location = str(path)
         self._clock = clock
+        # Reentrant, so that a nested transaction in one thread raises an error instead of
+        # deadlocking.
         self._lock = threading.RLock()
         self._local = threading.local()
         self._closed = False
