@@ -510,6 +510,7 @@ class Holdfast(BaseClient):
     def history(self, ref: Ref) -> Events:
         """Return the journal entries of a memory, oldest first."""
         memory = find(self, ref)
+        # The store returns the newest entries first.
         return self.store.events((memory.scope,), target=memory.id)[::-1]
 
     def stats(self) -> dict[str, Any]:

@@ -56,6 +56,7 @@ def _order(compose: Compose) -> list[str]:
     """Services in dependency order."""
     services = compose.spec.services
     answers = {name: service.sink.targets for name, service in services.items() if service.sink}
+    # Only checked for circles: answers do not determine the start order.
     _sorted(answers, "pass their answers around in an endless circle")
     return _sorted(
         {name: service.depends_on for name, service in services.items()},
@@ -175,6 +176,7 @@ class _Composition:
                     thread.start()
                     threads.append(thread)
                 self._announce(name)
+            # In short steps, so that a signal handler gets its turn.
             while not self._stop.wait(STEP):
                 pass
         finally:

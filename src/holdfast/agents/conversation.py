@@ -188,6 +188,7 @@ class Conversation:
             and any(one.id == session for one in memory.hf.sessions.list())
         ):
             raise InvalidInput(f"Session {session!r} already exists. Give another id, or none.")
+        # They belong to the conversation that ends, but the agent is used again.
         self.agent.recalled = self.agent.guidance = ""
         self.agent.project_tools = ()
         return Conversation(self.agent, session=session)
@@ -227,6 +228,7 @@ class Conversation:
         if memory is None:
             return []
         if self.control.gone:
+            # The pause was for this conversation; the agent may start another.
             memory.paused = False
             memory.remove_session(self.session)
             return []

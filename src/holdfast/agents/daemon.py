@@ -60,6 +60,7 @@ class Service:
         while not self._stop.is_set():
             left = deadline - time.monotonic()
             try:
+                # In short steps, so that a shutdown is noticed.
                 self._inbox.put(firing, timeout=max(0, min(STEP, left)))
                 return True
             except Full:
@@ -185,7 +186,7 @@ def serve(
 
 
 def one_by_one(report: Announce) -> Announce:
-    """The same, for callers on several threads."""
+    """Return a thread-safe version of `report`."""
     # Triggers and services report from their own threads; lines must not interleave.
     lock = threading.Lock()
 

@@ -93,6 +93,7 @@ class _Delegation:
         """
         try:
             self._check_depth()
+            # In a thread, because opening a store would block the event loop.
             agent = await asyncio.to_thread(self._opened)
             try:
                 return await self._answer(agent, prompt)

@@ -462,6 +462,7 @@ class Control:
     def _hf(self) -> Holdfast:
         memory = self._its()
         view = memory.hf.scoped(memory.scope)
+        # These are the person's own commands, so they are not limited to what an agent may do.
         view.actor = self._actor
         return view
 
@@ -518,6 +519,7 @@ class Control:
     def _set(self, pending: Pending | None) -> None:
         """Store the open question, here and with the session."""
         self._pending = pending
+        # Writing would create a store only to clear nothing.
         if pending is None and not self._stored:
             return
         memory = self._its()

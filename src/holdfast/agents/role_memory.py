@@ -143,6 +143,7 @@ class RoleMemory:
                     named=self.config.store_path is not None,
                 )
                 raise type(error)(f"{self.place} {message}") from error
+            # A role names its store in its file, not with an option.
             message = str(error).replace(
                 "with --store", f"under spec.memory.store_path in {self.role.file.name}"
             )
@@ -151,6 +152,7 @@ class RoleMemory:
     @cached_property
     def tiers(self) -> Tiers:
         """Embedding models of this agent."""
+        # Incognito text must reach no embedder.
         if self.incognito:
             return Tiers((), environ={}, clock=self.clock)
         return embeddings.tiers(self.role, self.environ, self.clock)
@@ -316,6 +318,7 @@ class RoleMemory:
         category = clean(category) if category else None
         memories = self.hf.list(
             kinds=kinds_named(type_) if type_ else (),
+            # Only memories that the agent stored itself have a normalised category.
             categories=tuple({category, tidy(category)}) if category else (),
         )
         # By their own time, not the order of storage: an import adds old memories late.
@@ -341,6 +344,7 @@ class RoleMemory:
     @property
     def recall_is_off(self) -> bool:
         """Whether proactive recall is switched off. Procedures still apply."""
+        # Unset means on.
         return (
             self.exists and self.hf.store.profiles.get(self.scope).get("proactive_recall") is False
         )
@@ -417,8 +421,9 @@ class RoleMemory:
             if done.created:
                 self.keep_within_caps("semantic", "episodic")
                 self.embed()
-        except Exception as error:  # any error of a provider's client
-            # A caller that forces it gets the reason in the result.
+        except Exception as error:
+            # Errors of a provider's client have no common base class. A caller that forces it gets
+            # the reason in the result.
             if not force:
                 log.warning(
                     "consolidation of the episodes of %s failed, retrying later: %s",
@@ -442,6 +447,7 @@ class RoleMemory:
         """Append messages to a session; False, with a warning, if they could not be written. Never
         raises.
         """
+        # Nothing to save, so nothing failed.
         if self.paused:
             return True
         return self._quietly(
@@ -514,10 +520,8 @@ class RoleMemory:
     def _quietly(self, what: str, work: Callable[[], object]) -> bool:
         try:
             work()
-        except (
-            Exception
+        except Exception as error:
             # A conversation must not fail because its record cannot be written.
-        ) as error:
             log.warning("%s: %s", what, error)
             return False
         return True
@@ -537,10 +541,8 @@ class RoleMemory:
         try:
             done = self.hf.admin.reembed(progress=progress)
         except EmbedderError:
-            if (
-                not self._drop_misfits()
-                # The length of a server's vectors is known only after the first one.
-            ):
+            # The length of a server's vectors is known only after the first one.
+            if not self._drop_misfits():
                 raise
             done = self.hf.admin.reembed(progress=progress)
         for identity in self.hf.store.vectors.dimensions([self.scope]).keys() - {

@@ -50,6 +50,7 @@ app = typer.Typer(
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
+    # Errors are reported by `outcome`, and a traceback could show text of memories.
     pretty_exceptions_enable=False,
 )
 

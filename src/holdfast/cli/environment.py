@@ -245,6 +245,7 @@ def _file(file: Path) -> Iterator[Note]:
         there = file.stat()
     except OSError:
         there = None
+    # Windows has no such permission bits.
     if there is not None and stat.S_IMODE(there.st_mode) & 0o077 and platform.system() != "Windows":
         yield Note(
             "privacy", "wrong", f"others on this machine can read {file}", f"chmod 600 '{file}'"

@@ -82,6 +82,7 @@ def open_memory(
     from ..client import Holdfast
     from ..storage.damage import Damages
 
+    # A command lists damaged rows when it ends, instead of logging each of them.
     Damages.logged = False
     settings = config.load()
     places = here()
@@ -115,6 +116,7 @@ def open_memory(
             add_nearest(hf, error)
         raise
     finally:
+        # Collected before closing, because they are read from the store.
         told = [] if quiet else _warnings(hf)
         hf.close()
         for warning in (*_file_warnings(hf), *told):
@@ -132,6 +134,7 @@ def _scopes_of(
     given = [scope] if isinstance(scope, str) else list(scope or ())
     scopes = scopes_meant(given or ([default] if default else []), places)
     if project and not given:
+        # Without the first one, which is the person's own scope.
         around = scopes_meant([], places)[1:]
         scopes = list(dict.fromkeys([*scopes, *around]))
     return scopes
@@ -238,6 +241,7 @@ def undo_command(hf: Holdfast, scope: str = "") -> str:
     words = ["holdfast", "undo", hf.last_run]
     if not is_meant_here(scope):
         words += ["--scope", scope]
+    # The default store needs no option, and a store in memory cannot be named in one.
     if hf.store.location not in (":memory:", location_of(settings.store or config.default_store())):
         words += ["--store", hf.store.location]
     return shlex.join(words)

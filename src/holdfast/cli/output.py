@@ -91,6 +91,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "model": hit.why.model,
     }
     memory = memory_json(hit.memory)
+    # What identifies the memory comes first.
     first = {name: memory.pop(name) for name in ("id", "kind", "category", "content")}
     return {**first, "score": round(hit.score, 4), "why": why, **memory}
 
@@ -146,6 +147,7 @@ def _rich_table(columns: Sequence[str], rows: list[list[str]]) -> None:
     for column in columns:
         grid.add_column(column, overflow="fold", ratio=1 if column == "text" else None)
     for row in rows:
+        # As `Text`, because rich would interpret [brackets] in a string as markup.
         grid.add_row(*(Text(cell) for cell in row))
     console.print(grid)
 
@@ -181,6 +183,7 @@ def _stacked(
 
 def memories(found: Sequence[Memory]) -> None:
     """Print a list of memories, one line each."""
+    # A pipe gets the whole text.
     wide = sys.stdout.isatty()
     rows = [
         (
@@ -237,6 +240,7 @@ def hits(found: Sequence[Hit], *, reasons: bool) -> None:
 def _told(memory: Memory) -> str:
     """Format a memory in one line, with its author and source file."""
     place = read_in(memory)
+    # No text is that long: `shorten` only joins its lines here.
     return (
         f"{memory.author}: " * bool(memory.author)
         + shorten(memory.content, 10**6)

@@ -53,6 +53,7 @@ Read = Callable[[], str]
 _COMMAND = re.compile(r"/(?P<name>\w+)(?:\s+(?P<rest>.*))?$", re.DOTALL)
 
 
+# A BaseException, so that code which handles errors of a model does not catch it.
 class _Hangup(BaseException):
     """The terminal was closed, or the process received SIGTERM."""
 
@@ -61,6 +62,7 @@ def converse(conversation: Conversation, *, resume: bool) -> bool:
     """Talk until the user ends it, then end the session; return whether every prompt was
     answered.
     """
+    # Windows has no SIGHUP.
     for number in (
         (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
     ):
@@ -185,6 +187,7 @@ def _turn(conversation: Conversation, prompt: str) -> bool:
     try:
         conversation.say(prompt, watcher=watcher, answered=lambda: print(flush=True))
     except KeyboardInterrupt:
+        # Stopped by the user, so it does not count as unanswered.
         print("\n(stopped; that turn is not kept)")
         return True
     except HoldfastError as error:
@@ -293,6 +296,7 @@ def _editing_reader(name: str, *, keep: bool) -> Read:
 
     keys = KeyBindings()
 
+    # In a multi-line prompt, Enter would insert a line break.
     @keys.add("enter")
     def _send(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
@@ -302,6 +306,7 @@ def _editing_reader(name: str, *, keep: bool) -> Read:
         else:
             buffer.validate_and_handle()
 
+    # Terminals send Alt-Enter as Escape and Enter.
     @keys.add("escape", "enter")
     def _new_line(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text("\n")
@@ -339,6 +344,7 @@ def _history(name: str) -> History:
     file = history_file(name)
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Created here, because `FileHistory` would leave it readable for others.
         file.touch(mode=0o600)
     except OSError:
         return InMemoryHistory()

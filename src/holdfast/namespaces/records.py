@@ -189,6 +189,7 @@ class Records(Namespace):
             categories=tuple(map(check_category, categories)) or tuple(CATEGORIES),
             statuses=tuple(one for one in STATUSES if (one == "active") != archived),
         )
+        # Other memories of these scopes may have the same categories.
         found = [one for one in self.client.store.list(where) if is_record(one)]
         return sorted(found, key=lambda one: (one.updated_at, one.id), reverse=True)
 
@@ -217,6 +218,7 @@ class Records(Namespace):
         budget = (
             self.client.settings.context_tokens if tokens is None and chosen == "prompt" else tokens
         )
+        # Irrelevant hits are dropped first, because verifying reads the cited files.
         found = context.brief.fitting(hits)
         roots = {place.scope: _shown(place.root) for place in self.places}
         marks = self.verify(hit.memory for hit in found)

@@ -93,6 +93,7 @@ class WebhookThread(TriggerThread):
                 "too much is waiting already, try again later",
                 {"Retry-After": "60"},
             )
+        # A refused request does not count against the rate.
         self._accepted.append(self._wiring.clock())
 
     def _check_sender(self, request: Request, body: bytes) -> None:
@@ -110,6 +111,7 @@ class WebhookThread(TriggerThread):
 
     def _check_rate(self) -> None:
         now = self._wiring.clock()
+        # A time in the future, after the clock was set back, must not block requests.
         self._accepted = [at for at in self._accepted if now - MINUTE < at <= now]
         if len(self._accepted) >= self._trigger.rate_limit_rpm:
             wait = ceil((self._accepted[0] + MINUTE - now) / 1_000_000)

@@ -28,6 +28,7 @@ NOT_FOUND = 127
 
 @agent_app.command(
     "exec",
+    # Options after the command belong to the command.
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 def exec_(
@@ -103,6 +104,7 @@ def _context(ticket: str) -> Iterator[Mapping[str, str]]:
             out.write(text)
         yield {CONTEXT: text, CONTEXT_FILE: name}
     finally:
+        # The command may have deleted the file.
         with suppress(FileNotFoundError):
             Path(name).unlink()
 
@@ -129,14 +131,14 @@ def _passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
     """
     running: list[subprocess.Popen[bytes]] = []
 
-    # What a handler is called with.
+    # Signature of a signal handler.
     def pass_on(number: int, frame: object) -> None:  # noqa: ARG001
         for process in running:
             with suppress(ProcessLookupError):
                 process.send_signal(number)
 
-    # The terminal sends SIGINT to the whole process group, so forwarding it would deliver it
-    # twice.
+    # The terminal sends SIGINT to the whole process group, so forwarding it would deliver it twice.
+    # A handler, not SIG_IGN, which the command would inherit.
     before = {signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None)}
     for name in ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"):
         if hasattr(signal, name):
@@ -151,6 +153,7 @@ def _passed_on() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 def _end_like(number: int) -> None:
     """End this process by the signal that ended the command, so that the caller sees the same."""
+    # A signal ends the process without flushing.
     sys.stdout.flush()
     # SIGKILL and SIGSTOP cannot be caught, so there is no handler to reset.
     with suppress(OSError):
