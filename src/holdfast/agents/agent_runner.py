@@ -185,6 +185,7 @@ class RoleAgent:
 
     def cancel(self) -> None:
         """Cancel every `run` in progress. Thread-safe."""
+        # A copy, because finished runs remove themselves from the set.
         for future in tuple(self._running):
             future.cancel()
 
@@ -262,6 +263,7 @@ def _reason(error: Exception) -> str:
 def _limits(role: Role) -> UsageLimits:
     rails = role.spec.guardrails
     return UsageLimits(
+        # The default of pydantic-ai, which None would lift.
         request_limit=rails.max_request_limit or 50,
         tool_calls_limit=rails.max_tool_calls,
         total_tokens_limit=rails.max_tokens_per_run,

@@ -175,10 +175,8 @@ class ProjectMemory:
     def _build(self) -> None:
         try:
             self._project.without(self._session).build(stop=self._stop)
-        except (
-            Exception
+        except Exception as error:
             # Nobody waits for it, and a warning would appear in the user's input line.
-        ) as error:
             self._trouble = f"{type(error).__name__}: {error}"
             log.info("building the memory of %s", self._folder, exc_info=True)
 
@@ -215,6 +213,7 @@ class ProjectMemory:
         """Release a build in progress to the next session, and close everything."""
         self._end_building()
         self._keep_heard()
+        # A build that did not stop in time still uses the store.
         if "_project" in vars(self) and not (self._builder and self._builder.is_alive()):
             self._project.memory.close()
 

@@ -42,6 +42,7 @@ def kept(messages: Sequence[Body]) -> list[Body]:
         if not parts and message["kind"] == "request":
             continue
         entry = {**message, "parts": parts}
+        # Instructions are part of the system prompt, which is generated for every run.
         if "instructions" in message:
             entry["instructions"] = None
         stored.append(entry)

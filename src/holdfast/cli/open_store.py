@@ -72,11 +72,10 @@ def open_memory(
 ) -> Iterator[Holdfast]:
     """Open the memory for one command.
 
-    `background` embeds in a thread, which would only delay the end of a short command. `index`
-    rebuilds the project's index in a new or deleted store. `make` allows creating a store at a
-    given path. `quiet` suppresses the warnings about damaged rows and missing models, for commands
-    that report these themselves. `project` includes the project around the folder, whatever the
-    setting `scope` says.
+    `background` embeds in a thread, which would only delay a short command. `index` rebuilds the
+    project's index in a new or deleted store. `make` allows creating a store at a given path.
+    `quiet` suppresses warnings about damaged rows and missing models, for commands that report
+    them. `project` includes the project around the folder, whatever the setting `scope` says.
     """
     # Imported here, so that help and completion start without the database.
     from ..client import Holdfast
@@ -116,7 +115,6 @@ def open_memory(
             add_nearest(hf, error)
         raise
     finally:
-        # Collected before closing, because they are read from the store.
         told = [] if quiet else _warnings(hf)
         hf.close()
         for warning in (*_file_warnings(hf), *told):

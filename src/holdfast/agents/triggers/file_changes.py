@@ -47,7 +47,8 @@ class FileWatchThread(TriggerThread):
         )
         self._changes = watch(
             *self._folders,
-            watch_filter=None,  # our filter knows which part of a path is inside the watched folder
+            # Our own filter knows which part of a path is inside the watched folder.
+            watch_filter=None,
             debounce=STEP,
             step=STEP,
             rust_timeout=STEP,

@@ -55,9 +55,8 @@ class ChatApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "return", "Stop", show=False),
         Binding("ctrl+c", "stop", "Stop", priority=True),
-        Binding(
-            "ctrl+c", "help_quit", show=False, system=True
-        ),  # Textual's default if there is nothing to stop
+        # Textual's default, for when there is nothing to stop.
+        Binding("ctrl+c", "help_quit", show=False, system=True),
         Binding("ctrl+b", "toggle_memory", "Memory"),
         Binding("ctrl+f", "filter", "Filter"),
         Binding("slash", "filter", "Filter", show=False),
@@ -114,6 +113,7 @@ class ChatApp(App[None]):
         return self.query_one(MemoryPanel)
 
     def _show_panel(self, shown: bool) -> None:
+        # A hidden field must not keep the focus.
         if not shown and self.focused and self._panel in self.focused.ancestors:
             self.query_one(Prompt).focus()
         self._panel.display = shown
@@ -184,7 +184,7 @@ class ChatApp(App[None]):
         exchange = self._turn = Exchange(prompt)
         talk = self.query_one("#talk")
         talk.mount(exchange)
-        # ^Scroll to the end: the user wants to see the answer.
+        # Scroll to the end: the user wants to see the answer.
         talk.anchor()
         self.refresh_bindings()
         self._answer(exchange)
@@ -256,6 +256,7 @@ class ChatApp(App[None]):
 
     def action_filter(self) -> None:
         """Focus the filter."""
+        # Without memory the panel has no filter.
         for field in self._panel.query(Input):
             self._show_panel(True)
             field.focus()

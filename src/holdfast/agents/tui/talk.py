@@ -47,6 +47,7 @@ class Answer(Markdown):
 
 
 def _harmless_markdown() -> MarkdownIt:
+    # A model could hide a link or a picture behind other words.
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     return parser.disable(["link", "image", "autolink", "reference", "html_inline", "html_block"])
 

@@ -172,6 +172,7 @@ def _options(
     scope: list[str] | None,
 ) -> list[str]:
     """Return the same options for the client's command, with an absolute path."""
+    # A client may start the server in any folder.
     at = (
         []
         if store is None

@@ -233,6 +233,7 @@ def _changes(before: object, after: object) -> str:
         return "added"
     if not isinstance(after, dict):
         return "removed"
+    # Times that only accompany another change.
     skipped = ("updated_at", "status_at")
     return "; ".join(
         f"{name}: {before[name]} → {after[name]}" for name in after if name not in skipped

@@ -115,6 +115,7 @@ def log_to_stderr() -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logger = logging.getLogger("holdfast.server")
+    # A configured root logger would print every line again.
     logger.handlers, logger.propagate = [handler], False
     logger.setLevel(logging.INFO)
 
