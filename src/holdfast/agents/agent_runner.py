@@ -201,7 +201,7 @@ class RoleAgent:
         watcher: Watcher | None = None,
         more_tools: Sequence[Tool[object]] = (),
     ) -> Turn:
-        """The same for callers in an event loop; errors are raised unchanged."""
+        """Like `run`, for callers in an event loop; errors are raised unchanged."""
         more = [*self.project_tools, *more_tools]
         result = await self._agent.run(
             clean(prompt),

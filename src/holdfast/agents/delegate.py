@@ -120,8 +120,8 @@ class _Delegation:
         return self._open_agent(role, self._chain)
 
     def _shared(self, role: Role) -> Role:
-        """The role with the shared memory of this tool's agents, if any; the caller does not share
-        it.
+        """Return the role with the shared memory of this tool's agents, if any. The caller does not
+        share it.
         """
         shared = self._delegate.shared_memory
         if shared is None:

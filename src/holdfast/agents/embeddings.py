@@ -74,7 +74,7 @@ def _spec(
     *,
     named: bool,
 ) -> str:
-    """A model with its provider. The part before a colon is a provider or part of the name:
+    """Return a model with its provider. The part before a colon is a provider or part of the name:
     nomic-embed-text:v1.5.
     """
     embedding = DEFAULTS[provider].partition(":")[0] if provider in DEFAULTS else provider

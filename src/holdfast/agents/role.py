@@ -258,7 +258,7 @@ class Role(Strict):
         return self._file.parent / Path(path).expanduser()
 
     def with_memory(self, memory: MemoryConfig | None) -> Role:
-        """The same agent with another memory."""
+        """Return the same agent with another memory."""
         changed = self.model_copy(update={"spec": self.spec.model_copy(update={"memory": memory})})
         changed._file = self._file
         return changed
@@ -269,8 +269,8 @@ class Role(Strict):
         max_memories: int | None,
         scope: str | None = None,
     ) -> Role:
-        """The same agent with a shared memory, added if it had none. Without a cap it keeps its
-        own.
+        """Return the same agent with a shared memory, added if it had none. Without a cap it keeps
+        its own.
         """
         memory = self.spec.memory or MemoryConfig()
         shared: dict[str, Any] = {"store_path": store_path, "scope": scope}

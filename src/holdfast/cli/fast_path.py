@@ -69,6 +69,7 @@ def understood(command: Callable[..., Any], words: Sequence[str]) -> dict[str, A
         elif type_ == "bool":
             value = True if attached is None else None
         else:
+            # A missing value becomes "-", which the full parser reports.
             value = _value(type_, next(rest, "-") if attached is None else attached)
         # Unsure or repeated: typer decides, so that both parsers agree.
         if name is None or value is None or (name in given and not isinstance(value, list)):
@@ -87,6 +88,7 @@ def _split_option(word: str) -> tuple[str, str | None]:
 
 def _value(type_: str, word: str) -> Any:
     """Convert `word` to the type; None if the full parser must decide."""
+    # Another option, or `-` for standard input.
     if word.startswith("-"):
         return None
     if type_.startswith("int"):

@@ -49,7 +49,9 @@ def _waiting(
     kinds: Sequence[MemoryKind],
     most: int,
 ) -> Iterator[Memory]:
-    """All of them, page by page; stamps and additions meanwhile do not affect later pages."""
+    """Yield the candidates page by page; stamps and additions meanwhile do not affect later
+    pages.
+    """
     where = Filter((scope,), kinds=tuple(kinds), unenriched=True)
     after = None
     while page := store.list(where, limit=PAGE, after=after):

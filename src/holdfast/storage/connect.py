@@ -30,7 +30,7 @@ def check_place(place: str | Path) -> None:
 
 
 def shown(place: str | Path) -> str:
-    """A place for display, without anything that may be a password."""
+    """Return a place for display, without anything that may be a password."""
     if is_server(place):
         parts = urlsplit(str(place))
         who = f"{parts.username}@" if parts.username else ""
@@ -40,7 +40,7 @@ def shown(place: str | Path) -> str:
 
 
 def location_of(place: str | Path) -> str:
-    """The `location` that a store at this place has, without opening it."""
+    """Return the `location` of a store at this place, without opening it."""
     if not is_server(place):
         return str(Path(place).expanduser().absolute())
     try:

@@ -161,7 +161,7 @@ class JournalledRows(ABC):
         return int(rows[0][0]) if rows else 0
 
     def scope_of(self, number: int) -> Scope:
-        """The scope with a number that this transaction has seen."""
+        """Return the scope with a number that this transaction has seen."""
         return self._names[number]
 
     def scopes_met(self) -> Collection[tuple[Scope, int]]:

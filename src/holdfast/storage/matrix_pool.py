@@ -88,7 +88,7 @@ class Matrices:
         model: int,
         scope: int,
     ) -> Matrix | None:
-        """The refreshed matrix of a scope, if it is cached. The caller holds the lock."""
+        """Return the refreshed matrix of a scope if it is cached. The caller holds the lock."""
         matrix = self._held.get((model, scope))
         if matrix is not None:
             matrix.refresh(read)

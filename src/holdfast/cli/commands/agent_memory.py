@@ -238,6 +238,7 @@ def _forget(
 
     kinds = kinds_named(type_) if type_ else ()
     if purge:
+        # Forgotten memories too: nothing may be left that `undo` could bring back.
         if every := memory.hf.list(kinds=kinds, statuses=STATUSES):
             memory.hf.admin.purge(*(one.seq for one in every))
         return

@@ -48,6 +48,7 @@ def demo(
         steps["captured"] = _take_in(hf, told)
         steps["answers"] = _ask(hf, told)
         steps["correction"] = _correct_and_undo(hf, told)
+    # A second client on the same file shows what survives a restart.
     with _open(path) as hf:
         steps["restart"] = _after_restart(hf, told)
     told.say(_what_next(path))

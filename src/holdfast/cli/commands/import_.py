@@ -295,7 +295,7 @@ def _end(done: Sequence[Indexed], unreadable: Sequence[str] = ()) -> None:
         raise typer.Exit(PARTLY if some else 1)
 
 
-# All that is on this machine
+# All past sessions on this machine
 
 
 def _import_all(

@@ -1,4 +1,4 @@
-"""`purge`: erase for good, with a plan before and a receipt after."""
+"""`purge`: erase permanently, with a plan before and a receipt after."""
 
 from __future__ import annotations
 

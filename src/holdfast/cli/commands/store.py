@@ -363,7 +363,7 @@ def _migrate(place: str) -> None:
         SQLiteStore(place).close()
 
 
-# How a status looks
+# Display of a status
 
 
 def _json(now: Status) -> dict[str, Any]:

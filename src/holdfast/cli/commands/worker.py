@@ -196,6 +196,7 @@ def _asked_about(cost: Spent) -> str:
 
 
 def json_line(job: Job) -> None:
+    # Flushed, so that the reader of a pipe sees each job at once.
     print(json.dumps(_job_json(job)), flush=True)
 
 
