@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections import namedtuple
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,11 @@ from patience import PATIENCE
 
 if TYPE_CHECKING:
     from servers import PostgresServer
+
+# What Python compiles it keeps: tests start hundreds of processes, and without it each one takes
+# three times as long.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 pytest.register_assert_rewrite("holdfast.testing")  # before any test module imports it
 
