@@ -112,6 +112,7 @@ class House:
                 places.setdefault(path.stem, []).append(str(path.relative_to(self.package).parent))
         return {name: sorted(where) for name, where in places.items() if len(where) > 1}
 
+    @cached_property
     def cycles(self) -> list[str]:
         """The shortest way back of each module that imports itself through others.
 
@@ -218,15 +219,17 @@ def _module_name(path: Path, package: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _executed(node: ast.AST) -> Iterator[ast.AST]:
+def _executed(tree: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a tree, top down, without what only a type checker reads."""
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-        children = node.orelse
-    else:
-        yield node
-        children = ast.iter_child_nodes(node)
-    for child in children:
-        yield from _executed(child)
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            children = node.orelse
+        else:
+            yield node
+            children = [*ast.iter_child_nodes(node)]
+        waiting += reversed(children)
 
 
 def _cycles(imports: dict[str, list[str]]) -> Iterator[str]:
@@ -244,7 +247,7 @@ def _cycles(imports: dict[str, list[str]]) -> Iterator[str]:
             yield " -> ".join(ways[start])
 
 
-def front_doors(source: Path) -> dict[str, object]:
+def front_doors(house: House) -> dict[str, object]:
     """Public names of `Holdfast`, methods of the storage protocol, and depths of their classes."""
     program = (
         "import holdfast, inspect, json\n"
@@ -270,12 +273,11 @@ def front_doors(source: Path) -> dict[str, object]:
         "    'depth of a store': max(depth(SQLiteStore), depth(PostgresStore)),\n"
         "}))\n"
     )
-    return json.loads(" ".join(House(source).run("-c", program)))
+    return json.loads(" ".join(house.run("-c", program)))
 
 
-def report(source: Path) -> dict[str, object]:
+def report(house: House) -> dict[str, object]:
     """The figures of one source folder."""
-    house = House(source)
     shared = Counter({name: len(where) for name, where in house.shared_names().items()})
     figures: dict[str, object] = {
         "modules": len(house.texts),
@@ -284,11 +286,11 @@ def report(source: Path) -> dict[str, object]:
         "comment lines %": round(100 * house.comment_share(), 2),
         "functions over 60 lines": len(house.long_functions()),
         "closures below two others": len(house.deep_closures()),
-        "import cycles": len(house.cycles()),
+        "import cycles": len(house.cycles),
         "file names used twice": len(shared),
         "visible commands": house.commands(),
     }
-    figures |= front_doors(source)
+    figures |= front_doors(house)
     with tempfile.TemporaryDirectory() as folder:
         store = ["--store", f"{folder}/memory.db", "--scope", "user:ann"]
         figures["files entered by remember"] = house.files_entered(
@@ -300,4 +302,4 @@ def report(source: Path) -> dict[str, object]:
 
 if __name__ == "__main__":
     chosen = Path(sys.argv[1]) if len(sys.argv) > 1 else SOURCE
-    print(re.sub(r'[{}",]', "", json.dumps(report(chosen), indent=2)).strip())
+    print(re.sub(r'[{}",]', "", json.dumps(report(House(chosen)), indent=2)).strip())

@@ -136,15 +136,25 @@ def mutants(source: str, filename: str = "<module>") -> list[Mutant]:
     """Every mutant of a module."""
     tree = ast.parse(source)
     found: list[Mutant] = []
+    for name, site, change in _named_changes(tree):
+        with _changed(site, change.node):
+            code = compile(ast.fix_missing_locations(copy.deepcopy(tree)), filename, "exec")
+        found.append(Mutant(name, code))
+    return found
+
+
+def mutant_names(source: str) -> list[str]:
+    """What every mutant of a module is called; to compile them takes ten times as long."""
+    return [name for name, _, _ in _named_changes(ast.parse(source))]
+
+
+def _named_changes(tree: ast.Module) -> Iterator[tuple[str, Site, Change]]:
     names: Counter[str] = Counter()
     for site in _sites(tree, ()):
         for change in _changes(site):
             name = _name(site, change)
             names[name] += 1
-            with _changed(site, change.node):
-                code = compile(ast.fix_missing_locations(copy.deepcopy(tree)), filename, "exec")
-            found.append(Mutant(f"{name} ({names[name]})" if names[name] > 1 else name, code))
-    return found
+            yield f"{name} ({names[name]})" if names[name] > 1 else name, site, change
 
 
 def _sites(node: ast.AST, above: tuple[ast.AST, ...]) -> Iterator[Site]:
