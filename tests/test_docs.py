@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import importlib
 import os
-import pkgutil
 import re
 import shutil
 import subprocess
@@ -89,12 +88,18 @@ def test_every_block_of_a_page_is_of_a_kind_that_is_checked(page):
         before = block.language
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_command_that_a_page_names_exists_with_its_options(page):
+@pytest.fixture(scope="module")
+def root():
+    """The command with all that is below it."""
     from holdfast.cli.app import app, load_commands
 
     load_commands()
-    text, root = page.read_text("utf-8"), typer.main.get_command(app)
+    return typer.main.get_command(app)
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_that_a_page_names_exists_with_its_options(page, root):
+    text = page.read_text("utf-8")
     inline = [" ".join(code.split()) for code in re.findall(r"`(holdfast [^`]+)`", text)]
     lines = [line.removeprefix("$ ") for block in blocks(text) for line in block.code.splitlines()]
     for line in [*inline, *(line for line in lines if line.startswith("holdfast "))]:
@@ -232,7 +237,11 @@ def test_the_python_page_tells_each_thing_once_and_as_it_is_written():
     assert [one.__name__ for one in raised if f"| `{one.__name__}` |" not in api] == []
 
 
-MODULES = [module.name for module in pkgutil.walk_packages(holdfast.__path__, "holdfast.")]
+SOURCE = ROOT / "src"
+MODULES = [
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted((SOURCE / "holdfast").rglob("*.py"))
+]
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,11 @@ class Shop:
             job.lease_until or 0 for job in store.jobs.list([self.scope]) if job.kind == kind
         )
 
+    def held_until(self) -> Micros:
+        """Until when somebody holds any of its jobs."""
+        store = self.project.memory.store
+        return max(job.lease_until or 0 for job in store.jobs.list([self.scope]))
+
     def text(self, name: str) -> str:
         return (self.project.folder / name).read_text("utf-8")
 

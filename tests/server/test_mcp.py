@@ -266,7 +266,7 @@ def test_an_agent_approves_nothing_and_takes_back_nothing_of_a_person(tmp_path):
         assert "Annie" not in client.said("memory_recall", question="what is she called?")
 
 
-def test_two_servers_and_ten_clients_use_one_file_at_once(tmp_path):
+def test_two_servers_and_six_clients_use_one_file_at_once(tmp_path):
     """Every memory of every client is there in the end, seen by all, and by whom it was stored."""
     store = tmp_path / "memory.db"
 
@@ -282,14 +282,14 @@ def test_two_servers_and_ten_clients_use_one_file_at_once(tmp_path):
         by_http(store, "--scope", "user:ann") as one,
         by_http(store, "--scope", "user:ann") as other,
     ):
-        servers = [one, other] * 3 + [by_pipe(store, "--scope", "user:ann")] * 4
-        with ThreadPoolExecutor(10) as pool:
-            list(pool.map(talk, range(10), servers))
+        servers = [one, other] * 2 + [by_pipe(store, "--scope", "user:ann")] * 2
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(talk, range(6), servers))
         with connected(other) as last:
-            assert len(last.data("memory_list", limit=200)["memories"]) == 30
+            assert len(last.data("memory_list", limit=200)["memories"]) == 18
     with Holdfast.open(store, scope="user:ann", background=False) as hf:
         assert {event.actor for event in hf.admin.log(limit=None)} == {
-            f"mcp:client-{number}" for number in range(10)
+            f"mcp:client-{number}" for number in range(6)
         }
         assert hf.admin.check() == []
 

@@ -22,7 +22,7 @@ CHECKS = [
     content_type_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 12  # for each of the routes
+EXAMPLES = 8  # for each of the routes
 
 
 @pytest.fixture

@@ -160,24 +160,34 @@ def test_a_server_leaves_alone_what_another_is_still_hearing(start, tmp_path):
     assert state(tmp_path / "memory.db")[0].ended_at is None
 
 
-def test_a_port_that_is_taken_is_told_with_a_way_out(start):
+@pytest.fixture
+def refused(cli, tmp_path, monkeypatch):
+    """What a server says that does not begin."""
+    monkeypatch.setenv("HOLDFAST_EMBEDDING_MODELS", "none")
+
+    def serve(*options):
+        code, _, said = cli("serve", "--store", tmp_path / "memory.db", *options)
+        assert code == 2
+        return said
+
+    return serve
+
+
+def test_a_port_that_is_taken_is_told_with_a_way_out(refused):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        process, said = start("--port", other.getsockname()[1])
-        assert told(process)[0] == 2
+        said = refused("--port", other.getsockname()[1])
         assert "in use" in said and "--port" in said
 
 
-def test_another_address_needs_keys(start, tmp_path):
-    process, said = start("--host", "0.0.0.0", "--port", 0)
-    assert told(process)[0] == 2
+def test_another_address_needs_keys(refused):
+    said = refused("--host", "0.0.0.0", "--port", 0)
     assert "holdfast serve keys add" in said and "0.0.0.0" in said
 
 
-def test_an_address_that_is_not_one_is_told(start):
-    process, said = start("--host", "256.256.256.256", "--port", 0)
-    assert told(process)[0] == 2 and "holdfast serve keys add" in said
+def test_an_address_that_is_not_one_is_told(refused):
+    assert "holdfast serve keys add" in refused("--host", "256.256.256.256", "--port", 0)
 
 
 def test_with_a_key_it_listens_anywhere_and_asks_for_it(start, cli, tmp_path):

@@ -5,11 +5,9 @@ not serve.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
+from collections import namedtuple
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,11 @@ import pytest
 from holdfast import Holdfast, Settings
 from holdfast.agents.role import load_role
 from holdfast.agents.role_memory import RoleMemory
+from holdfast.models.embeddings.remote import RemoteEmbedder
 from holdfast.server.mcp.dispatch import WARNINGS, Methods
 from live_server import serving
 
+Told = namedtuple("Told", "code out err")
 SCOPE = "user:ann"
 MODEL = "custom:embedder"
 WORDS_ONLY = Settings(embedding_models="none")
@@ -111,22 +111,34 @@ def opened(place: Path, server: Server) -> Holdfast:
     return Holdfast.open(place, scope=SCOPE, settings=settings, background=False)
 
 
-def holdfast(place: Path, server: Server | None, *words: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a process of its own."""
-    own = (
-        {"HOLDFAST_EMBEDDING_MODELS": MODEL, "HOLDFAST_EMBEDDING_URL": server.url} if server else {}
-    )
-    environ = {
-        **os.environ,
-        **own,
-        "HOLDFAST_STORE": str(place),
-        "HOME": str(place.parent),
-        "LOGNAME": "ann",
-    }
-    command = [sys.executable, "-m", "holdfast", *words]
-    return subprocess.run(
-        command, env=environ, capture_output=True, text=True, cwd=place.parent, check=False
-    )
+@pytest.fixture(autouse=True)
+def _asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who waits for a server that is gone waits for seconds; how often it is asked is tried with
+    the models.
+    """
+    monkeypatch.setitem(RemoteEmbedder.__init__.__kwdefaults__, "retries", 0)
+
+
+@pytest.fixture
+def holdfast(
+    cli: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
+    """Runs a command for a memory, and with a server if there is one."""
+
+    def run(place: Path, server: Server | None, *words: str) -> Any:
+        if server:
+            monkeypatch.setenv("HOLDFAST_EMBEDDING_MODELS", MODEL)
+            monkeypatch.setenv("HOLDFAST_EMBEDDING_URL", server.url)
+        monkeypatch.setenv("HOLDFAST_STORE", str(place))
+        monkeypatch.setenv("HOME", str(place.parent))
+        monkeypatch.setenv("LOGNAME", "ann")
+        monkeypatch.chdir(place.parent)
+        try:
+            return cli(*words)
+        except SystemExit as ended:
+            return Told(ended.code, *capsys.readouterr())
+
+    return run
 
 
 class TestAModelThatDoesNotAnswer:
@@ -145,17 +157,19 @@ class TestAModelThatDoesNotAnswer:
 
     @pytest.mark.parametrize("more", [(), ("--json",), ("--limit", "1")])
     def test_the_command_answers_and_warns_beside_the_answer(
-        self, path: Path, server: Server, more: tuple[str, ...]
+        self, path: Path, server: Server, more: tuple[str, ...], holdfast: Callable[..., Any]
     ) -> None:
         server.stop()
         told = holdfast(path, server, "recall", "green tea", *more)
-        assert (told.returncode, "green tea" in told.stdout) == (0, True)
-        assert "by words alone" in told.stderr
+        assert (told.code, "green tea" in told.out) == (0, True)
+        assert "by words alone" in told.err
 
-    def test_stats_and_doctor_do_not_say_that_it_is_ready(self, path: Path, server: Server) -> None:
+    def test_stats_and_doctor_do_not_say_that_it_is_ready(
+        self, path: Path, server: Server, holdfast: Callable[..., Any]
+    ) -> None:
         server.stop()
-        assert "problem" in holdfast(path, server, "stats").stdout
-        doctor = holdfast(path, server, "doctor").stdout
+        assert "problem" in holdfast(path, server, "stats").out
+        doctor = holdfast(path, server, "doctor").out
         assert (
             f"! embedding model {MODEL}:" in doctor
             and f"embedding model {MODEL}: ready" not in doctor
@@ -191,19 +205,21 @@ class TestAModelThatHasChanged:
         assert "6 numbers now" in warning and "have 4" in warning
         assert warning.endswith(command) and problem.endswith(command)
 
-    def test_the_command_that_is_named_mends_it(self, path: Path, server: Server) -> None:
+    def test_the_command_that_is_named_mends_it(
+        self, path: Path, server: Server, holdfast: Callable[..., Any]
+    ) -> None:
         server.answer_with(6)
         with opened(path, server) as hf:
             hf.recall("green tea")
             command = hf.admin.warnings()[0].rpartition("holdfast ")[2].split()
-        assert holdfast(path, server, *command).returncode == 0
+        assert holdfast(path, server, *command).code == 0
         with opened(path, server) as hf:
             hf.recall("green tea")
             assert (hf.admin.warnings(), hf.stats()["problems"]) == ([], {})
 
-    def test_doctor_tells(self, path: Path, server: Server) -> None:
+    def test_doctor_tells(self, path: Path, server: Server, holdfast: Callable[..., Any]) -> None:
         server.answer_with(6)
-        assert f"! meaning: {MODEL}" in holdfast(path, server, "doctor", "--scope", SCOPE).stdout
+        assert f"! meaning: {MODEL}" in holdfast(path, server, "doctor", "--scope", SCOPE).out
 
     def test_another_model_is_told(self, path: Path) -> None:
         other = Server()
@@ -253,55 +269,58 @@ class TestADamagedMemory:
         "words", [("list",), ("recall", "tea"), ("context", "tea"), ("list", "--json")]
     )
     def test_commands_answer_with_the_others_and_name_it(
-        self, damaged: tuple[Path, str], words: tuple[str, ...]
+        self, damaged: tuple[Path, str], words: tuple[str, ...], holdfast: Callable[..., Any]
     ) -> None:
         place, id_ = damaged
         told = holdfast(place, None, *words)
-        assert (told.returncode, "Bob drinks tea" in told.stdout, id_ in told.stderr) == (
+        assert (told.code, "Bob drinks tea" in told.out, id_ in told.err) == (
             0,
             True,
             True,
         ), told
-        assert "piped" not in told.stderr
+        assert "piped" not in told.err
 
     @pytest.mark.parametrize("command", ["show", "history"])
     def test_commands_about_it_say_what_is_wrong_with_it(
-        self, damaged: tuple[Path, str], command: str
+        self, damaged: tuple[Path, str], command: str, holdfast: Callable[..., Any]
     ) -> None:
         place, id_ = damaged
         told = holdfast(place, None, command, id_)
-        assert told.returncode == 1 and "its content is not UTF-8 text" in told.stderr
-        assert "doctor --repair" in told.stderr and "piped" not in told.stderr
+        assert told.code == 1 and "its content is not UTF-8 text" in told.err
+        assert "doctor --repair" in told.err and "piped" not in told.err
 
-    def test_an_export_says_that_it_is_not_all(self, damaged: tuple[Path, str]) -> None:
+    def test_an_export_says_that_it_is_not_all(
+        self, damaged: tuple[Path, str], holdfast: Callable[..., Any]
+    ) -> None:
         place, id_ = damaged
         told = holdfast(place, None, "export", "-o", "all.jsonl")
-        assert (told.returncode, id_ in told.stderr) == (3, True)
+        assert (told.code, id_ in told.err) == (3, True)
         assert "Bob drinks tea" in place.with_name("all.jsonl").read_text()
 
     @pytest.mark.parametrize(
         "words", [("store", "sync", "other.db"), ("store", "copy", "memory.db", "copy.db")]
     )
     def test_what_moves_memories_says_that_it_was_not_all(
-        self, damaged: tuple[Path, str], words: tuple[str, ...]
+        self, damaged: tuple[Path, str], words: tuple[str, ...], holdfast: Callable[..., Any]
     ) -> None:
         place, id_ = damaged
         told = holdfast(place, None, *words)
-        assert (told.returncode, id_ in told.stderr) == (3, True), told
+        assert (told.code, id_ in told.err) == (3, True), told
 
-    def test_doctor_names_it_and_repair_puts_it_aside(self, damaged: tuple[Path, str]) -> None:
+    def test_doctor_names_it_and_repair_puts_it_aside(
+        self, damaged: tuple[Path, str], holdfast: Callable[..., Any]
+    ) -> None:
         place, id_ = damaged
         assert (
             f"! rows: memory {id_}: its content is not UTF-8 text"
-            in holdfast(place, None, "doctor").stdout
+            in holdfast(place, None, "doctor").out
         )
         repaired = holdfast(place, None, "doctor", "--repair")
-        assert repaired.returncode == 1 and f"! quarantine: {id_}" in repaired.stdout
-        assert "in order" not in repaired.stdout
-        assert id_ in holdfast(place, None, "list", "--status", "archived").stdout
+        assert repaired.code == 1 and f"! quarantine: {id_}" in repaired.out
+        assert "in order" not in repaired.out
+        assert id_ in holdfast(place, None, "list", "--status", "archived").out
         assert (
-            "quarantined: its content is not UTF-8 text"
-            in holdfast(place, None, "show", id_).stdout
+            "quarantined: its content is not UTF-8 text" in holdfast(place, None, "show", id_).out
         )
 
     def test_http_answers_with_the_others_and_names_it(
