@@ -9,6 +9,7 @@ import sys
 from collections import namedtuple
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -85,10 +86,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--walk", action="store_true", help=told)
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders for homes. They lie apart, for whoever makes a folder for a test looks at all that
+    lie beside it.
+    """
+    folder = tmp_path_factory.mktemp("homes")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """A home of its own for each test, and no setting from outside."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(_homes)
+    home.mkdir()
     for name in [name for name in os.environ if name.startswith(("HOLDFAST_", "_HOLDFAST_", "PG"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))

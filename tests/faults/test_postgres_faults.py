@@ -264,7 +264,7 @@ class TestStorms:
         with Crowd(url, tmp_path) as crowd:
             crowd.start(worker.write, "writer0", "writer1", "writer2", "writer3")
             crowd.start(worker.read, "reader0", "reader1")
-            for _ in range(12):
+            for _ in range(8):
                 crowd.await_more(4)
                 hang_up(url)
             crowd.end()
@@ -387,6 +387,8 @@ class Proxy:
             socket.create_connection(("127.0.0.1", self._port)) as server,
         ):
             self._sockets += [client, server]
+            for each in (client, server):  # else each small message waits for an answer to the last
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             silent, heard = threading.Event(), threading.Event()
             back = threading.Thread(
                 target=self._answers, args=(server, client, silent, heard), daemon=True
@@ -781,7 +783,7 @@ class TestAway:
         server.stop()
         try:
             usual = connections.PATIENCE
-            monkeypatch.setattr(connections, "PATIENCE", 1.0)
+            monkeypatch.setattr(connections, "PATIENCE", 0.3)
             for call in (
                 lambda: listed(store),
                 lambda: put(store, fact("lost")),
