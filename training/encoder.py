@@ -26,7 +26,7 @@ DOCUMENT_TOKENS = 192
 QUESTION_TOKENS = 64
 # Numbers per token for late interaction.
 TOKEN_DIMENSIONS = 64
-DEVICE = "cuda"
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
 class Encoder(torch.nn.Module):
@@ -86,7 +86,11 @@ def pad(ids):
 def load(pack: Path) -> BertModel:
     """The int8 weights of a pack, as floats."""
     graph = onnx.load(pack / "model_int8.onnx").graph
-    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    # `export` writes the encoder and its head, so there all names begin with "bert.".
+    stored = {
+        tensor.name.removeprefix("bert."): numpy_helper.to_array(tensor)
+        for tensor in graph.initializer
+    }
     model = BertModel(_config(stored), add_pooling_layer=False)
     names = set(model.state_dict())
     weights = {name: value for name, value in stored.items() if name in names}
@@ -101,7 +105,7 @@ def load(pack: Path) -> BertModel:
         key = node.input[1].removesuffix("_quantized")
         zero = stored[f"{key}_zero_point"].astype(np.float32)
         matrix = (stored[f"{key}_quantized"].astype(np.float32) - zero) * stored[f"{key}_scale"]
-        path = node.name.strip("/").replace("/", ".")
+        path = node.name.strip("/").replace("/", ".").removeprefix("bert.")
         weights[path[: path.index(".MatMul")] + ".weight"] = matrix.T
     missing = names - set(weights)
     if missing:

@@ -160,6 +160,9 @@ def own_questions() -> Iterator[Pool]:
     """The pools of `questions/`; their test fold is given with them."""
     for path in sorted((HERE / "questions").glob("*.jsonl")):
         for pool in _lines(path):
+            # The turns of Friends are not ours to ship; only the weights of recall need them.
+            if "docs" not in pool:
+                continue
             # A question without an answer is for calibration, not for training a ranking.
             answered = [question for question in pool["qs"] if question["g"]]
             yield {

@@ -1,0 +1,191 @@
+"""Question sets for the weights of recall, as memories of one scope each.
+
+The sets are of different kinds: turns of people who talk to each other, of a user with an assistant
+and with a coding agent, in seven languages; facts, Markdown records and passages of documents. A
+question without gold is one that nothing in its scope answers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from holdfast.types import DAY, Kind, Memory, Scope, from_datetime
+
+QUESTIONS = Path(__file__).parent / "questions"
+SCOPE = Scope("user", "training")
+# Pools of one kind that share a scope: a scope of real size, and look-alikes beside the answers.
+TOGETHER = {"coding": 5, "facts": 4, "records": 8, "documents": 10}
+LANGUAGES = ("de", "es", "fr", "ja", "ru", "zh")
+CHATS = ("people", "assistant", "coding")
+KINDS: dict[str, Kind] = {"facts": "fact", "records": "fact", "documents": "document"}
+# Rows of the smaller scope in which a LongMemEval question is asked once more: about 25 sessions.
+LONGMEMEVAL_SMALL = 250
+NOON = 43_200_000_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, the rows that answer it, and its conversation: name and rows."""
+
+    text: str
+    now: int
+    gold: tuple[int, ...]
+    conversation: str
+    own: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Memories that are searched together, and the questions asked of them."""
+
+    name: str
+    kind: str
+    memories: Sequence[Memory]
+    asked: Sequence[Asked]
+    small: int = 0
+    """Each question is also asked of a smaller scope: its conversation and others up to so many
+    rows."""
+
+    @property
+    def authors(self) -> list[str]:
+        return sorted({memory.author for memory in self.memories if memory.author})
+
+
+def own_sets(scenes: Path | None = None) -> Iterator[Corpus]:
+    """The sets of `questions/`; those about Friends only with the transcripts in `scenes`."""
+    for language in LANGUAGES:
+        yield _corpus(language, "languages", _lines(QUESTIONS / f"{language}.jsonl"))
+    for kind, together in TOGETHER.items():
+        pools = _lines(QUESTIONS / f"{kind}.jsonl")
+        for first in range(0, len(pools), together):
+            yield _corpus(f"{kind}-{first}", kind, pools[first : first + together])
+    for pool in _lines(QUESTIONS / "people.jsonl"):
+        corpus = _corpus(pool["name"], pool["kind"], [pool])
+        yield corpus
+        if corpus.kind == "people":
+            yield _other_person(corpus)
+    if scenes is not None:
+        episodes = _episodes(scenes)
+        for pool in _lines(QUESTIONS / "friends.jsonl"):
+            yield _corpus(pool["name"], "friends", [pool | episodes[pool["name"]]])
+
+
+def _episodes(folder: Path) -> dict[str, dict[str, Any]]:
+    """The turns of each episode in emorynlp/character-identification (Apache-2.0)."""
+    found = {}
+    for path in sorted(folder.glob("json/character-identification-*.json")):
+        for episode in json.loads(path.read_text("utf-8"))["episodes"]:
+            docs, sessions = [], []
+            for scene in episode["scenes"]:
+                for turn in scene["utterances"]:
+                    if turn["transcript"].strip():
+                        docs.append(f"{' and '.join(turn['speakers'])}: {turn['transcript']}")
+                        sessions.append(scene["scene_id"])
+            found[episode["episode_id"]] = {"docs": docs, "sessions": sessions}
+    return found
+
+
+def _corpus(name: str, kind: str, pools: Sequence[dict[str, Any]]) -> Corpus:
+    memories: list[Memory] = []
+    asked = []
+    for pool in pools:
+        own = range(len(memories), len(memories) + len(pool["docs"]))
+        dates = pool.get("dates") or ["2026-03-01"] * len(own)
+        memories += _memories(pool, dates, first=own.start)
+        now = max(map(_noon, dates)) + 30 * DAY
+        for one in pool["qs"]:
+            gold = tuple(own.start + number for number in one["g"])
+            asked.append(Asked(one["q"], now, gold, pool["name"], tuple(own)))
+    return Corpus(name, kind, memories, asked)
+
+
+def _memories(pool: dict[str, Any], dates: Sequence[str], *, first: int) -> Iterator[Memory]:
+    positions: Counter[str] = Counter()
+    for number, (doc, date) in enumerate(zip(pool["docs"], dates, strict=True)):
+        at = _noon(date)
+        memory = Memory(str(first + number), SCOPE, "turn", doc, at, at, at)
+        if pool["kind"] not in CHATS:
+            title, _, text = doc.partition(": ") if pool["kind"] == "records" else ("", "", doc)
+            yield memory.with_(kind=KINDS[pool["kind"]], title=title, content=text)
+            continue
+        speaker, _, text = doc.partition(": ")
+        session = f"{pool['name']}-{pool['sessions'][number] if 'sessions' in pool else date}"
+        named = speaker not in ("user", "assistant", "tool")
+        yield memory.with_(
+            content=text,
+            role="user" if named else speaker,
+            author=speaker if named else "",
+            session=session,
+            position=positions[session],
+        )
+        positions[session] += 1
+
+
+def _other_person(corpus: Corpus) -> Corpus:
+    """The same questions asked about the wrong one of two people: the answer is what the other one
+    said.
+    """
+    one, other = corpus.authors
+    swap = {one: other, other: one}
+    asked = []
+    for question in corpus.asked:
+        said = {corpus.memories[row].author for row in question.gold}
+        named = [name for name in swap if re.search(rf"\b{name}\b", question.text)]
+        if len(said) == 1 and named == [*said]:
+            text = re.sub(rf"\b{named[0]}\b", swap[named[0]], question.text)
+            asked.append(replace(question, text=text))
+    return replace(corpus, kind="other person", asked=asked)
+
+
+def longmemeval(path: Path) -> Corpus:
+    """All sessions of the development questions in one scope."""
+    memories: list[Memory] = []
+    place: dict[tuple[str, int], int] = {}
+    asked = []
+    for number, entry in enumerate(json.loads(path.read_text("utf-8"))):
+        gold = set()
+        own = set()
+        sessions = zip(
+            entry["haystack_session_ids"],
+            entry["haystack_sessions"],
+            entry["haystack_dates"],
+            strict=True,
+        )
+        for session, turns, date in sessions:
+            for position, turn in enumerate(turns):
+                row = place.setdefault((session, position), len(memories))
+                if row == len(memories):
+                    at = _moment(date)
+                    memory = Memory(str(row), SCOPE, "turn", turn["content"], at, at, at)
+                    memory = memory.with_(role=turn["role"], session=session, position=position)
+                    memories.append(memory)
+                own.add(row)
+                if turn.get("has_answer"):
+                    gold.add(row)
+        if gold:
+            now = _moment(entry["question_date"])
+            name = f"longmemeval-{number}"
+            rows = tuple(sorted(own))
+            asked.append(Asked(entry["question"], now, tuple(sorted(gold)), name, rows))
+    return Corpus("longmemeval", "longmemeval", memories, asked, small=LONGMEMEVAL_SMALL)
+
+
+def _noon(date: str) -> int:
+    return from_datetime(datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC)) + NOON
+
+
+def _moment(text: str) -> int:
+    """`2023/05/28 (Sun) 06:47` in microseconds."""
+    plain = text[:10] + text[-6:]
+    return from_datetime(datetime.strptime(plain, "%Y/%m/%d %H:%M").replace(tzinfo=UTC))
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
