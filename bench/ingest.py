@@ -79,7 +79,7 @@ def measure(count: int) -> dict[str, object]:
     parts = [batches[start : start + step] for start in range(0, len(batches), step)]
     with tempfile.TemporaryDirectory() as folder:
         bare = open_bare(Path(folder) / "bare.db")
-        settings = Settings(embedding_models="static,arctic")
+        settings = Settings(embedding_models="static,encoder")
         hf = Holdfast.open(
             Path(folder) / "memory.db", scope="user:bench", settings=settings, background=False
         )
@@ -87,7 +87,7 @@ def measure(count: int) -> dict[str, object]:
         for part in parts:
             bare_times.append(timed(lambda part=part: insert_bare(bare, part)))
             our_times.append(timed(lambda part=part: remember(hf, part)))
-        waiting = len(hf.store.vectors.missing("local:potion-base-8M", count))
+        waiting = len(hf.store.vectors.missing("local:memory-static-8M", count))
         hf.close()
     ratio = median([bare / ours for bare, ours in zip(bare_times, our_times, strict=True)])
     return {

@@ -27,7 +27,7 @@ from holdfast.retrieval import candidates
 from holdfast.retrieval import recall as recall_
 from holdfast.types import Scope
 
-MODEL = StaticEmbedder.identity
+MODEL = StaticEmbedder().identity
 ASKED = 60
 BATCH = 1000
 

@@ -33,12 +33,12 @@ WORK = ROOT / "build" / "report"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 # What serves, and how it is asked for: `holdfast bench` with --models and --fusion.
 VARIANTS = {
-    "default": ("static,arctic", "learned"),
+    "default": ("static,encoder", "learned"),
     "static": ("static", "learned"),
     "none": ("none", "learned"),
     "static-rrf": ("static", "rrf"),
 }
-MODEL = "arctic-embed-s"
+MODEL = "memory-embed-s"
 
 Figures = dict[str, Any]
 
@@ -88,7 +88,7 @@ def recall(name: str, variant: str, options: Options) -> Figures:
 
     models, fusion = VARIANTS[variant]
     tiers = (
-        Tiers.of(StaticEmbedder(), _vectors(options, _encoder())) if "arctic" in models else None
+        Tiers.of(StaticEmbedder(), _vectors(options, _encoder())) if "encoder" in models else None
     )
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         settings = Settings(embedding_models=models, fusion=fusion)

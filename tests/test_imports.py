@@ -86,7 +86,7 @@ def test_without_embedding_models_no_model_library_is_loaded():
 
 def test_the_capture_path_loads_no_model_library():
     code = (
-        OPEN.format(models="static,arctic")
+        OPEN.format(models="static,encoder")
         + "hf.capture('s', 'user', 'green tea'); hf.remember('x'); hf.close()"
     )
     assert loaded(code, MODELS) == []
@@ -94,7 +94,7 @@ def test_the_capture_path_loads_no_model_library():
 
 def test_a_recall_with_the_quick_model_does_not_load_the_better_one():
     code = (
-        OPEN.format(models="static,arctic")
+        OPEN.format(models="static,encoder")
         + "hf.remember('green tea'); assert hf.recall('tea'); hf.close()"
     )
     assert loaded(code, ("onnxruntime", "pydantic_ai")) == []

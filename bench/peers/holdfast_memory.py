@@ -25,10 +25,12 @@ from holdfast.types import Micros, Scope
 class Shared:
     """The better local model, as the endpoint serves it."""
 
-    identity, quick, dimensions = OnnxEmbedder.identity, False, OnnxEmbedder.dimensions
+    quick = False
+    dimensions = OnnxEmbedder.dimensions
 
     def __init__(self, start: dict[str, Any]) -> None:
         self._start = start
+        self.identity = OnnxEmbedder().identity
 
     def embed_documents(self, texts: list[str]) -> np.ndarray:
         return np.asarray(embed(self._start, list(texts)), dtype=np.float32)

@@ -58,9 +58,9 @@ class Settings:
         "", "Store to sync with: a path, or a postgresql:// URL. For memory mode synced."
     )
     embedding_models: str = setting(
-        "static,arctic",
+        "static,encoder",
         (
-            "Embedding models, fastest first, best last: static, arctic, none, openai:…, "
+            "Embedding models, fastest first, best last: static, encoder, none, openai:…, "
             "google:…, ollama:…."
         ),
     )

@@ -54,12 +54,12 @@ from holdfast.errors import (
         ),
         (
             "{provider: openai, name: x}",
-            "{model: 'local:arctic-embed-s'}",
-            ["local:arctic-embed-s"],
+            "{model: 'local:memory-embed-s'}",
+            ["local:memory-embed-s"],
         ),
-        ("{provider: openai, name: x}", "{provider: local}", ["static", "arctic"]),
-        ("{provider: offline}", "{}", ["static", "arctic"]),
-        ("{provider: groq, name: x}", "{}", ["static", "arctic"]),
+        ("{provider: openai, name: x}", "{provider: local}", ["static", "encoder"]),
+        ("{provider: offline}", "{}", ["static", "encoder"]),
+        ("{provider: groq, name: x}", "{}", ["static", "encoder"]),
         ("{provider: offline}", "{provider: local, model: static}", ["static"]),
     ],
 )
@@ -188,7 +188,7 @@ def test_reembedding_of_a_role_is_a_command(cli, write_role, memory_of):
     done = cli("run", path, "-p", "hello?")
     assert done.code == 1
     assert f"holdfast memory reembed {path}" in done.err
-    assert cli("memory", "reembed", path).out == "1 embedded by local:potion-base-8M.\n"
+    assert cli("memory", "reembed", path).out == "1 embedded by local:memory-static-8M.\n"
     assert cli("run", path, "-p", "what about tea?").out == "From memory:\n- likes tea\n"
 
 

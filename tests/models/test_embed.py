@@ -22,7 +22,7 @@ from patience import PATIENCE
 
 LOCAL: dict[str, Embedder] = {
     "static": StaticEmbedder(),
-    "arctic": OnnxEmbedder(),
+    "encoder": OnnxEmbedder(),
     "fake": FakeEmbedder(),
 }
 ODD = [
@@ -117,7 +117,7 @@ def test_a_static_question_has_the_vector_of_the_same_statement(text: str) -> No
 
 
 def test_every_piece_of_the_vocabulary_is_found_in_its_file_as_the_parsed_one_has_it() -> None:
-    file = packs.find(packs.POTION) / "tokenizer.json"
+    file = packs.find(packs.STATIC) / "tokenizer.json"
     numbers = json.loads(file.read_text("utf-8"))["model"]["vocab"]
     find = Vocabulary(file).lookup(1)
     known = {piece: number for piece, number in numbers.items() if not piece.startswith("[")}
@@ -131,14 +131,14 @@ def test_any_text_has_a_static_vector(texts: list[str]) -> None:
     assert LOCAL["static"].embed_documents(texts).shape == (len(texts), 256)
 
 
-def test_arctic_knows_a_question_from_a_statement() -> None:
-    arctic = LOCAL["arctic"]
-    assert not np.allclose(arctic.embed_query("tea"), arctic.embed_documents(["tea"])[0])
+def test_the_encoder_knows_a_question_from_a_statement() -> None:
+    encoder = LOCAL["encoder"]
+    assert not np.allclose(encoder.embed_query("tea"), encoder.embed_documents(["tea"])[0])
 
 
-def test_arctic_reads_no_further_than_its_limit() -> None:
+def test_the_encoder_reads_no_further_than_its_limit() -> None:
     start = "tea " * MAX_TOKENS
-    short, long = LOCAL["arctic"].embed_documents([start, start + "and then the ship sank"])
+    short, long = LOCAL["encoder"].embed_documents([start, start + "and then the ship sank"])
     assert np.array_equal(short, long)
 
 
@@ -201,8 +201,12 @@ def test_huge_and_tiny_vectors_are_normalised() -> None:
 @pytest.mark.parametrize(
     ("spec", "identity"),
     [
-        ("static", "local:potion-base-8M"),
+        ("static", "local:memory-static-8M"),
+        ("encoder", "local:memory-embed-s"),
+        ("potion", "local:potion-base-8M"),
         ("arctic", "local:arctic-embed-s"),
+        ("local:memory-static-8M", "local:memory-static-8M"),
+        ("local:memory-embed-s", "local:memory-embed-s"),
         ("local:potion-base-8M", "local:potion-base-8M"),
         ("local:arctic-embed-s", "local:arctic-embed-s"),
         ("fake", "fake:bag-of-words"),
@@ -232,7 +236,7 @@ def test_importing_the_package_loads_no_heavy_library() -> None:
         import sys, holdfast.models.embeddings.base, holdfast.models.embeddings.packs
         heavy = {'numpy', 'tokenizers', 'onnxruntime', 'pydantic_ai'} & set(sys.modules)
         assert not heavy, heavy
-        embedder = holdfast.models.embeddings.base.embedder_for('arctic', environ={})
+        embedder = holdfast.models.embeddings.base.embedder_for('encoder', environ={})
         assert 'onnxruntime' not in sys.modules
     """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)

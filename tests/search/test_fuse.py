@@ -18,6 +18,7 @@ from holdfast.retrieval.fusion import (
     situation,
     weights,
 )
+from holdfast.retrieval.query import analyse
 from holdfast.types import Memory, Scope
 
 BOTH = f"{ENCODER}+{STATIC}"
@@ -83,10 +84,27 @@ def test_signals_of_a_row_that_lacks_a_feature_are_an_error_and_not_a_guess() ->
 
 
 def test_the_tiers_that_cover_the_passages_choose_the_weights() -> None:
-    assert situation([Passage(MEMORY, [], {})]) == LEXICAL
-    assert situation([Passage(MEMORY, [], {STATIC: 0.1})]) == STATIC
-    assert situation([Passage(MEMORY, [], {STATIC: 0.1, ENCODER: 0.3})]) == BOTH
-    assert situation([Passage(MEMORY, [], {ENCODER: 0.3})]) == ENCODER
+    asked = analyse("Where does she live now?", 0)
+    assert situation(asked, [Passage(MEMORY, [], {})]) == LEXICAL
+    assert situation(asked, [Passage(MEMORY, [], {STATIC: 0.1})]) == STATIC
+    assert situation(asked, [Passage(MEMORY, [], {STATIC: 0.1, ENCODER: 0.3})]) == BOTH
+    assert situation(asked, [Passage(MEMORY, [], {ENCODER: 0.3})]) == ENCODER
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("Wo wohnt sie jetzt?", "encoder (other Latin)"),
+        ("¿Dónde vive ahora?", "encoder (other Latin)"),
+        ("Где она живёт?", "encoder (other script)"),
+        ("彼女はどこに住んでいますか", "encoder (other script)"),
+        ("penicillin", "encoder"),
+        ("42", "encoder"),
+    ],
+)
+def test_a_question_that_is_not_english_has_weights_of_its_own(question: str, name: str) -> None:
+    assert situation(analyse(question, 0), [Passage(MEMORY, [], {ENCODER: 0.3})]) == name
+    assert weights(name).slope > 0
 
 
 def test_reciprocal_rank_adds_one_over_sixty_plus_the_rank() -> None:

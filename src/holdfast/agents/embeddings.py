@@ -20,7 +20,7 @@ from ..storage.protocol import Store
 from ..types import Clock, Scope
 from .role import MemoryConfig, Role
 
-LOCAL = ("static", "arctic")
+LOCAL = ("static", "encoder")
 DEFAULTS: Mapping[str, str] = {
     "openai": "openai:text-embedding-3-small",
     "anthropic": "openai:text-embedding-3-small",  # it offers no embeddings

@@ -54,7 +54,7 @@ def reembed(
         )
     if not done:
         raise NotFound(
-            "No embedding model is set. Set HOLDFAST_EMBEDDING_MODELS, e.g. to 'static,arctic'."
+            "No embedding model is set. Set HOLDFAST_EMBEDDING_MODELS, e.g. to 'static,encoder'."
         )
     return done
 

@@ -15,8 +15,10 @@ from operator import mul
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from ..text.tokens import ENGLISH
 from ..types import Signal
 from .features import NAMES, Passage, tiers
+from .query import Query
 
 # From Cormack, Clarke and Büttcher, 2009.
 RANK_CONSTANT = 60
@@ -35,14 +37,21 @@ class Weights(NamedTuple):
     slope: float
 
 
-def situation(passages: Sequence[Passage]) -> str:
+def situation(query: Query, passages: Sequence[Passage]) -> str:
     """Return the name of the weights to use: the vector tiers that cover `passages`, or
-    `lexical`.
+    `lexical`, and the writing of a question that is not English.
+
+    The bundled models know English best, so vectors count for less in other languages.
     """
-    return "+".join(tiers(passages)) or LEXICAL
+    covered = "+".join(tiers(passages))
+    if not covered:
+        return LEXICAL
+    if query.writing == ENGLISH:
+        return covered
+    return f"{covered} ({query.writing})"
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def weights(name: str) -> Weights:
     """Return the bundled weights for a situation."""
     learned = json.loads(Path(__file__).with_name("weights.json").read_text("utf-8"))

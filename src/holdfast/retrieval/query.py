@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..languages import languages, patterns_of_all
 from ..text.lazy_regex import later
 from ..text.time_expressions import Span, spans
-from ..text.tokens import index_terms, lone_letters, query_terms
+from ..text.tokens import ENGLISH, index_terms, lone_letters, query_terms, writing
 from .personal_questions import asks_of_somebody, personal_terms
 
 # "Mel" may be Melanie; "Jo" may be anyone.
@@ -49,7 +49,7 @@ class Query(NamedTuple):
     `authors` are the known authors it names, `names` the terms that name them, and `roles` the
     roles whose statements it asks for. `telling` are terms of which an answer should contain one.
     Each may be empty. A `plain` question has only stop words; its terms are those of likely
-    answers. `embed` is the text to embed.
+    answers. `embed` is the text to embed, `writing` the kind of language it is in.
     """
 
     text: str
@@ -61,6 +61,7 @@ class Query(NamedTuple):
     roles: frozenset[str] = frozenset()
     telling: frozenset[str] = frozenset()
     plain: bool = False
+    writing: str = ENGLISH
 
 
 def analyse(
@@ -84,6 +85,7 @@ def analyse(
         roles=_roles(text) if not named else frozenset(),
         telling=_telling(text),
         plain=not meant and asks_of_somebody(text),
+        writing=writing(text),
     )
 
 

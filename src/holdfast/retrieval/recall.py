@@ -176,7 +176,7 @@ def _by_weight(gathered: Gathered) -> Ranking:
         Passage(memory, terms_of(memory), gathered.similarity[memory.seq]) for memory in memories
     ]
     matrix = features(gathered.query, gathered.corpus, passages)
-    chosen = fuse.weights(fuse.situation(passages))
+    chosen = fuse.weights(fuse.situation(gathered.query, passages))
     scores = [
         score * _trust(memory)
         for score, memory in zip(fuse.linear(matrix, chosen), memories, strict=True)

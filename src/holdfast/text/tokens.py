@@ -107,6 +107,10 @@ _EVERY_LANGUAGE_STOPS = frozenset().union(
 )
 _LATIN_STOPS = frozenset().union(*(STOP_WORDS[language] for language in LATIN_LANGUAGES))
 _DISTINCTIVE = {language: STOP_WORDS[language] - ENGLISH_LOOKALIKES for language in LATIN_LANGUAGES}
+# What `writing` tells apart.
+ENGLISH = "English"
+OTHER_LATIN = "other Latin"
+OTHER_SCRIPT = "other script"
 # Stemmers keep state, so each thread has its own.
 _local = threading.local()
 
@@ -146,6 +150,20 @@ class _IfEnglish(dict[str, Any]):
 
 _TOKENS_KEPT = 1 << 16
 _IF_ENGLISH = _IfEnglish()
+
+
+def writing(text: str) -> str:
+    """Return `English`, `other Latin` for another language in Latin letters, or `other script`.
+
+    >>> writing("Wo wohnt sie jetzt?"), writing("Где она живёт?")
+    ('other Latin', 'other script')
+    """
+    letters = [letter for letter in text if letter.isalpha()]
+    if 2 * sum(ord(letter) > _LAST_LATIN for letter in letters) > len(letters):
+        return OTHER_SCRIPT
+    if _language(_tokens(text)) == "en":
+        return ENGLISH
+    return OTHER_LATIN
 
 
 def query_terms(text: str) -> list[str]:

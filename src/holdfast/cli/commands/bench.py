@@ -20,7 +20,7 @@ def bench(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="locomo or longmemeval.")],
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The data set's JSON file.")],
     models: Annotated[
-        str | None, typer.Option(help="Embedding models: static,arctic (default), static, none.")
+        str | None, typer.Option(help="Embedding models: static,encoder (default), static, none.")
     ] = None,
     fusion: Annotated[str | None, typer.Option(help="learned or rrf.")] = None,
     questions: Annotated[

@@ -7,18 +7,25 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...errors import InvalidInput
 from ...floats import Vector
+from . import packs
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 VALID_SPECS = (
-    "'static' (local, fast), 'arctic' (local, better), 'none' (words only), 'fake' (tests), "
+    "'static' (local, fast), 'encoder' (local, better), 'none' (words only), 'fake' (tests), "
     "or 'provider:model' such as 'openai:text-embedding-3-small', 'google:gemini-embedding-001', "
     "'ollama:nomic-embed-text'; other providers need base_url, the address of an "
     "OpenAI-compatible server"
 )
-_LOCAL = {"local:potion-base-8M": "static", "local:arctic-embed-s": "arctic"}
+# Specs of local models by their identity, so that a store can bring back what made its vectors.
+_LOCAL = {
+    "local:memory-static-8M": "static",
+    "local:memory-embed-s": "encoder",
+    "local:potion-base-8M": "potion",
+    "local:arctic-embed-s": "arctic",
+}
 
 
 class Embedder(Protocol):
@@ -69,15 +76,15 @@ def embedder_for(
     match _LOCAL.get(spec, spec):
         case "none":
             return None
-        case "static":
-            # Deferred imports: numpy loads on first use.
+        case "static" | "potion" as name:
+            # Numpy loads on first use.
             from .static import StaticEmbedder  # noqa: PLC0415
 
-            return StaticEmbedder()
-        case "arctic":
+            return StaticEmbedder(packs.STATIC if name == "static" else packs.EARLIER_STATIC)
+        case "encoder" | "arctic" as name:
             from .onnx import OnnxEmbedder  # noqa: PLC0415
 
-            return OnnxEmbedder()
+            return OnnxEmbedder(packs.ENCODER if name == "encoder" else packs.EARLIER_ENCODER)
         case "fake" | "fake:bag-of-words":
             from ..fake import FakeEmbedder  # noqa: PLC0415
 

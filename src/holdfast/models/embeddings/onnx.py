@@ -1,4 +1,4 @@
-"""The better local embedder: arctic-embed-s on the CPU, quantised to int8."""
+"""The better local embedder: a BERT encoder on the CPU, in int8."""
 
 from __future__ import annotations
 
@@ -31,21 +31,24 @@ _LOADING = Lock()
 
 
 class OnnxEmbedder:
-    """snowflake-arctic-embed-s. Loaded once per process; about 15 ms per short text.
+    """The encoder of a pack, ours unless another is named. Loaded once per process; about 15 ms a
+    short text.
 
     Texts run one by one: int8 scales are computed over a whole batch, so a text's vector would
     depend on its neighbours, and on a CPU batching saves almost no time.
     """
 
-    identity = "local:arctic-embed-s"
     quick = False
     dimensions = 384
+
+    def __init__(self, pack: str = packs.ENCODER) -> None:
+        self._pack = pack
+        self.identity = packs.identity(pack)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text; a blank text gets a zero vector."""
         # A recall constructs this embedder to learn its identity and often embeds nothing with
-        # it. Importing numpy took half of such a recall (1.6 s of 15 runs on a busy machine
-        # against 0.4 s without it and without the full parser), so it waits for the first text.
+        # it, so numpy waits for the first text.
         import numpy as np  # noqa: PLC0415
 
         from .checks import checked  # noqa: PLC0415
@@ -68,7 +71,7 @@ class OnnxEmbedder:
     def _embed(self, text: str) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415
 
-        tokenizer, session = _load()
+        tokenizer, session = _load(self._pack)
         ids = np.array([tokenizer.encode(legible(text, MAX_CHARACTERS)).ids], dtype=np.int64)
         inputs = {
             "input_ids": ids,
@@ -83,20 +86,20 @@ class OnnxEmbedder:
         return first_token
 
 
-def _load() -> tuple[Tokenizer, InferenceSession]:
+def _load(pack: str) -> tuple[Tokenizer, InferenceSession]:
     with _LOADING:
-        return _load_once()
+        return _load_once(pack)
 
 
 @cache
-def _load_once() -> tuple[Tokenizer, InferenceSession]:
-    # Must be set before the import, which reads it.
+def _load_once(pack: str) -> tuple[Tokenizer, InferenceSession]:
+    # Before the import, which reads it.
     disable_vendor_telemetry()
     # Deferred imports: slow, and not needed before the first text.
     from onnxruntime import InferenceSession, SessionOptions  # noqa: PLC0415
     from tokenizers import Tokenizer  # noqa: PLC0415
 
-    folder = packs.find(packs.ARCTIC)
+    folder = packs.find(pack)
     options = SessionOptions()
     options.intra_op_num_threads = THREADS
     # Threads must sleep between texts instead of spinning, because this runs inside other programs.
@@ -109,7 +112,7 @@ def _load_once() -> tuple[Tokenizer, InferenceSession]:
     except Exception as error:
         # Neither library has a base class for errors of a damaged file.
         raise EmbedderError(
-            f"The model pack {packs.ARCTIC!r} cannot be read ({error}). Run `holdfast doctor`."
+            f"The model pack {pack!r} cannot be read ({error}). Run `holdfast doctor`."
         ) from error
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)

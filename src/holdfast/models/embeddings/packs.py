@@ -1,22 +1,43 @@
-"""Model files that ship with Holdfast, and their integrity."""
+"""The model files that ship with Holdfast or were added by hand, and whether they are whole."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from ...config import data_folder
 from ...errors import EmbedderError
 
 FOLDER = Path(__file__).with_name("packs")
-POTION = "potion-base-8M"
-ARCTIC = "arctic-embed-s-int8"
-PACKS = (POTION, ARCTIC)
+STATIC = "memory-static-8M"
+ENCODER = "memory-embed-s-int8"
+PACKS = (STATIC, ENCODER)
+# The packs of version 0.1.0: they work when somebody puts them into `added_packs()`.
+EARLIER_STATIC = "potion-base-8M"
+EARLIER_ENCODER = "arctic-embed-s-int8"
 
 _REINSTALL = "Install Holdfast again the way it was installed, or choose another embedder."
+
+
+def added_packs() -> Path:
+    """The folder for packs that do not ship with this version."""
+    return data_folder() / "models"
+
+
+def identity(pack: str) -> str:
+    """How vectors name the model of a pack that made them."""
+    return "local:" + pack.removesuffix("-int8")
 
 
 def find(name: str) -> Path:
     """Return the folder of pack `name`; raises EmbedderError if a file is missing."""
     folder = FOLDER / name
+    if not folder.is_dir() and name not in PACKS:
+        folder = added_packs() / name
+        if not folder.is_dir():
+            raise EmbedderError(
+                f"The model pack {name!r} does not ship with this version. Put its folder at "
+                f"{folder}, or set embedding_models to 'static,encoder'."
+            )
     for file in checksums(folder):
         if not (folder / file).is_file():
             raise EmbedderError(f"The model pack {name!r} has no {file}. {_REINSTALL}")

@@ -33,11 +33,16 @@ _LOADING = Lock()
 
 
 class StaticEmbedder:
-    """potion-base-8M. The files are mapped once per process and shared by all embedders."""
+    """The table of a pack, ours unless another is named. Its files are mapped once per process,
+    however many embedders there are.
+    """
 
-    identity = "local:potion-base-8M"
     quick = True
     dimensions = 256
+
+    def __init__(self, pack: str = packs.STATIC) -> None:
+        self._pack = pack
+        self.identity = packs.identity(pack)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text; a text without a known word gets a zero vector."""
@@ -54,9 +59,12 @@ class StaticEmbedder:
     def embed_query(self, text: str) -> array[float]:
         """Return the same vector as for the document `text`, apart from rounding."""
         asked = legible(text, MAX_CHARACTERS)
-        table = _once(_table)
-        rows = [table.row(piece) for piece in pieces(asked, _once(_vocabulary).lookup(len(asked)))]
-        # The sum has the direction of the mean.
+        table = _once(_table, self._pack)
+        rows = [
+            table.row(piece)
+            for piece in pieces(asked, _once(_vocabulary, self._pack).lookup(len(asked)))
+        ]
+        # The sum points where the mean does.
         return unit(map(sum, zip(*rows, strict=True)) if rows else [0.0] * self.dimensions)
 
     def word_vectors(self, words: Sequence[str]) -> NDArray[np.float32]:
@@ -66,7 +74,10 @@ class StaticEmbedder:
         # Deferred import: a single query does without numpy.
         import numpy as np  # noqa: PLC0415
 
-        table, (tokenizer, unknown) = _once(_table).matrix(), _once(_tokenizer)
+        table, (tokenizer, unknown) = (
+            _once(_table, self._pack).matrix(),
+            _once(_tokenizer, self._pack),
+        )
         rows = np.zeros((len(words), self.dimensions), dtype=np.float32)
         for row, ids in zip(rows, _token_ids(tokenizer, words), strict=True):
             if known := [i for i in ids if i != unknown]:
@@ -85,21 +96,21 @@ def _token_ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     return [encoding.ids for encoding in encodings]
 
 
-def _once(load: Callable[[Path], T]) -> T:
+def _once(load: Callable[[Path], T], pack: str) -> T:
     with _LOADING:
-        loaded: T = _loaded(load)
+        loaded: T = _loaded(load, pack)
         return loaded
 
 
-@lru_cache(maxsize=3)
-def _loaded(load: Callable[[Path], Any]) -> Any:
-    folder = packs.find(packs.POTION)
+@lru_cache(maxsize=6)
+def _loaded(load: Callable[[Path], Any], pack: str) -> Any:
+    folder = packs.find(pack)
     try:
         return load(folder)
     except Exception as error:
         # tokenizers raises bare Exception for a damaged file.
         raise EmbedderError(
-            f"The model pack {packs.POTION!r} cannot be read ({error}). Run `holdfast doctor`."
+            f"The model pack {pack!r} cannot be read ({error}). Run `holdfast doctor`."
         ) from error
 
 
