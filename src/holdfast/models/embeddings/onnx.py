@@ -43,7 +43,7 @@ class OnnxEmbedder:
 
     def __init__(self, pack: str = packs.ENCODER) -> None:
         self._pack = pack
-        self.identity = packs.identity(pack)
+        self.identity = f"local:{pack.removesuffix('-int8')}"
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text; a blank text gets a zero vector."""

@@ -23,11 +23,6 @@ def added_packs() -> Path:
     return data_folder() / "models"
 
 
-def identity(pack: str) -> str:
-    """How vectors name the model of a pack that made them."""
-    return "local:" + pack.removesuffix("-int8")
-
-
 def find(name: str) -> Path:
     """Return the folder of pack `name`; raises EmbedderError if a file is missing."""
     folder = FOLDER / name

@@ -42,7 +42,7 @@ class StaticEmbedder:
 
     def __init__(self, pack: str = packs.STATIC) -> None:
         self._pack = pack
-        self.identity = packs.identity(pack)
+        self.identity = f"local:{pack}"
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row per text; a text without a known word gets a zero vector."""
