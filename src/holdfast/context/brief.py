@@ -39,9 +39,11 @@ LABEL = "recalled memory"
 SHARE = 0.5
 # Tokens reserved for the note about omitted memories.
 NOTE = 24
-# Minimum similarity of a memory without a common word. Measured on records and unrelated questions,
-# which score up to 0.2 with the fast model and up to 0.5 with the better one.
-NEAR = {"meaning (static)": 0.22, "meaning (encoder)": 0.55}
+# Minimum similarity of a memory without a common word. Measured with the better model on 2,581
+# questions about people, coding sessions, facts and records: the best memory reaches 0.5 for 60 %
+# of the questions that it may answer, and for 7 % of those from elsewhere. The fast model tells
+# them apart less well; there unrelated records score up to 0.2.
+NEAR = {"meaning (static)": 0.22, "meaning (encoder)": 0.5}
 
 
 @dataclass(frozen=True)
