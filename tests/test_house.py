@@ -163,7 +163,7 @@ BARS = {
     "methods of Store and Transaction": 60,
     "depth of a store": 2,
     "files entered by remember": 63,
-    "files entered by recall": 58,
+    "files entered by recall": 59,
 }
 
 
