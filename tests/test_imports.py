@@ -117,7 +117,7 @@ def test_a_package_gives_its_modules_when_they_are_asked_for_and_nothing_else():
 def test_a_module_that_cannot_be_loaded_says_why(tmp_path, monkeypatch):
     (tmp_path / "shelf").mkdir()
     (tmp_path / "shelf" / "__init__.py").write_text(
-        "from holdfast.lazily import modules_of\n__getattr__ = modules_of(__name__)\n"
+        "from holdfast._lazy import modules_of\n__getattr__ = modules_of(__name__)\n"
     )
     (tmp_path / "shelf" / "broken.py").write_text("import no_such_library\n")
     monkeypatch.syspath_prepend(tmp_path)

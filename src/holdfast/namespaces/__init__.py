@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..lazily import modules_of
+from .._lazy import modules_of
 
 if TYPE_CHECKING:
     from . import admin as admin
