@@ -237,7 +237,8 @@ def test_the_python_page_tells_each_thing_once_and_as_it_is_written():
     assert [one.__name__ for one in raised if f"| `{one.__name__}` |" not in api] == []
 
 
-SOURCE = ROOT / "src"
+# The installed package: the walk tries the wheel, far from our source.
+SOURCE = Path(holdfast.__file__).parents[1]
 MODULES = [
     ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
     for path in sorted((SOURCE / "holdfast").rglob("*.py"))

@@ -32,6 +32,7 @@ TAKEN_ALONG = (
     "docs",
     "tests",
     "bench",
+    "training",
 )
 TESTS = ("tests/test_docs.py", "tests/test_extras.py")
 # Of the environment; all else is as on a new machine.
