@@ -14,6 +14,7 @@ import argparse
 import json
 import math
 import random
+import shutil
 import time
 from pathlib import Path
 
@@ -250,6 +251,7 @@ def main() -> None:
         chosen.out.mkdir(parents=True, exist_ok=True)
         torch.save(encoder.state_dict(), chosen.out / "encoder.pt")
         export(encoder, chosen.out / "model_int8.onnx")
+        shutil.copy(chosen.base / "tokenizer.json", chosen.out)
 
 
 if __name__ == "__main__":

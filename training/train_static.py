@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import time
 from pathlib import Path
 
@@ -152,6 +153,7 @@ def main() -> None:
     print("distilled", recall(table, held_out))
     chosen.out.mkdir(parents=True, exist_ok=True)
     save_file({"embeddings": table.bag.weight.detach().half().cpu()}, chosen.out / FILE)
+    shutil.copy(chosen.base / "tokenizer.json", chosen.out)
 
 
 if __name__ == "__main__":

@@ -140,6 +140,17 @@ def test_a_record_that_is_added_after_the_files_were_listed_stays(tmp_path, monk
     second.close()
 
 
+def test_a_directory_with_the_name_of_a_record_does_not_keep_it(tmp_path):
+    place = init_project(tmp_path / "shop")
+    hf = opened(tmp_path, place)
+    record = hf.records.add("Use tea.", category="decisions")
+    file = place.root / record.metadata["file"]
+    file.unlink()
+    file.mkdir()
+    assert hf._files.follow().removed == [record.id]
+    hf.close()
+
+
 def test_four_processes_add_and_update_at_once(tmp_path):
     place = init_project(tmp_path / "shop")
     hf = opened(tmp_path, place)

@@ -85,10 +85,13 @@ def test_signals_of_a_row_that_lacks_a_feature_are_an_error_and_not_a_guess() ->
 
 def test_the_tiers_that_cover_the_passages_choose_the_weights() -> None:
     asked = analyse("Where does she live now?", 0)
-    assert situation(asked, [Passage(MEMORY, [], {})]) == LEXICAL
-    assert situation(asked, [Passage(MEMORY, [], {STATIC: 0.1})]) == STATIC
-    assert situation(asked, [Passage(MEMORY, [], {STATIC: 0.1, ENCODER: 0.3})]) == BOTH
-    assert situation(asked, [Passage(MEMORY, [], {ENCODER: 0.3})]) == ENCODER
+    for similarity, name in (
+        ({}, LEXICAL),
+        ({STATIC: 0.1}, STATIC),
+        ({STATIC: 0.1, ENCODER: 0.3}, BOTH),
+        ({ENCODER: 0.3}, ENCODER),
+    ):
+        assert situation(asked, [Passage(MEMORY, [], similarity)], bundled=True) == name
 
 
 @pytest.mark.parametrize(
@@ -103,7 +106,9 @@ def test_the_tiers_that_cover_the_passages_choose_the_weights() -> None:
     ],
 )
 def test_a_question_that_is_not_english_has_weights_of_its_own(question: str, name: str) -> None:
-    assert situation(analyse(question, 0), [Passage(MEMORY, [], {ENCODER: 0.3})]) == name
+    asked, found = analyse(question, 0), [Passage(MEMORY, [], {ENCODER: 0.3})]
+    assert situation(asked, found, bundled=True) == name
+    assert situation(asked, found, bundled=False) == ENCODER
     assert weights(name).slope > 0
 
 

@@ -140,8 +140,8 @@ def _embedders(settings: config.Settings) -> Iterator[Note]:
 
 def _embedder(spec: str, settings: config.Settings) -> str:
     """Describe an embedding model. A remote one is called once, since only that proves it works."""
-    from ..models.embeddings.base import embedder_for
-    from ..retrieval.embedding_status import LOCAL, PROBE
+    from ..models.embeddings.base import LOCAL, embedder_for
+    from ..retrieval.embedding_status import PROBE
 
     remote = ":" in spec and not spec.startswith(LOCAL)
     embedder = embedder_for(

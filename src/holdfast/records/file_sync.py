@@ -201,12 +201,15 @@ class _Run:
             return True
 
     def _came_back(self) -> bool:
-        """Whether a file that the listing lacks exists.
+        """Whether a new listing has a file that ours lacks.
 
         Another process may add a record after the listing. It writes the file in its own
-        transaction, so inside ours the disk is right and the listing is old.
+        transaction, so a listing inside ours is right. That a path exists says less: a directory
+        may have its name, and on some disks `Tea.md` is there when only `tea.md` is.
         """
-        return any((self._place.root / path).exists() for path in self._gone)
+        return bool(self._gone) and not self._gone.keys().isdisjoint(
+            Listing(self._place).records([])
+        )
 
     def _bring_up(self, tx: Transaction, changes: atomic_files.Changes) -> None:
         """Write to files what a sync between stores changed in memories while the place was

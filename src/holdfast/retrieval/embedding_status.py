@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..models.embeddings.base import Embedder
+from ..models.embeddings.base import LOCAL, Embedder
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
 from ..types import Scope
 
 # Sent to a model only to see whether it answers.
 PROBE = "Is anybody there?"
-# Identity prefix of bundled models, which need no probe.
-LOCAL = "local:"
 
 
 def problems(

@@ -37,16 +37,22 @@ class Weights(NamedTuple):
     slope: float
 
 
-def situation(query: Query, passages: Sequence[Passage]) -> str:
+def situation(
+    query: Query,
+    passages: Sequence[Passage],
+    *,
+    bundled: bool,
+) -> str:
     """Return the name of the weights to use: the vector tiers that cover `passages`, or
     `lexical`, and the writing of a question that is not English.
 
-    The bundled models know English best, so vectors count for less in other languages.
+    The bundled models know English best, so their vectors count for less in other languages. Of
+    other models nothing is known; they are weighed alike in all.
     """
     covered = "+".join(tiers(passages))
     if not covered:
         return LEXICAL
-    if query.writing == ENGLISH:
+    if not bundled or query.writing == ENGLISH:
         return covered
     return f"{covered} ({query.writing})"
 

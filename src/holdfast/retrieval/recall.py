@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .. import text
+from ..models.embeddings.base import LOCAL
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
 from ..storage.row_codec import indexed_text
@@ -176,7 +177,8 @@ def _by_weight(gathered: Gathered) -> Ranking:
         Passage(memory, terms_of(memory), gathered.similarity[memory.seq]) for memory in memories
     ]
     matrix = features(gathered.query, gathered.corpus, passages)
-    chosen = fuse.weights(fuse.situation(gathered.query, passages))
+    bundled = all(view.model.startswith(LOCAL) for view in gathered.views)
+    chosen = fuse.weights(fuse.situation(gathered.query, passages, bundled=bundled))
     scores = [
         score * _trust(memory)
         for score, memory in zip(fuse.linear(matrix, chosen), memories, strict=True)

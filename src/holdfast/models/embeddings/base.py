@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+LOCAL = "local:"
+"""How the identities of models begin that run in this process out of a pack."""
 VALID_SPECS = (
     "'static' (local, fast), 'encoder' (local, better), 'none' (words only), 'fake' (tests), "
     "or 'provider:model' such as 'openai:text-embedding-3-small', 'google:gemini-embedding-001', "

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...errors import EmbedderError, HoldfastError, InvalidInput
 from ...floats import Vector
 from ...types import Clock, Micros, system_clock
-from .base import Embedder, embedder_for
+from .base import LOCAL, Embedder, embedder_for
 
 # Long enough not to slow down every recall, short enough to notice a restart of the server.
 REST_AFTER_FAILURE: Micros = 30_000_000
@@ -56,7 +56,7 @@ class Tiers:
     def _load(self, spec: str) -> Embedder | None:
         if spec not in self._embedders:
             # A custom URL applies to the remote model, not to the bundled ones.
-            remote = ":" in spec and not spec.startswith("local:")
+            remote = ":" in spec and not spec.startswith(LOCAL)
             options = (
                 {"base_url": self._base_url or None, "api_key_env": self._key_env or None}
                 if remote
