@@ -38,7 +38,7 @@ VARIANTS = {
     "none": ("none", "learned"),
     "static-rrf": ("static", "rrf"),
 }
-MODEL = "memory-embed-s"
+MODEL = "memory-embed-s2"
 
 Figures = dict[str, Any]
 

@@ -74,13 +74,11 @@ class Encoder(torch.nn.Module):
 
 def pad(ids):
     """Token ids as one matrix, and the mask that says which of them are real."""
-    width = max(map(len, ids))
-    padded = torch.zeros(len(ids), width, dtype=torch.long)
-    mask = torch.zeros(len(ids), width, dtype=torch.long)
-    for row, one in enumerate(ids):
-        padded[row, : len(one)] = torch.tensor(one)
-        mask[row, : len(one)] = 1
-    return padded.to(DEVICE), mask.to(DEVICE)
+    lengths = np.array([len(one) for one in ids])
+    real = np.arange(lengths.max()) < lengths[:, None]
+    padded = np.zeros(real.shape, dtype=np.int64)
+    padded[real] = np.concatenate(ids)
+    return torch.from_numpy(padded).to(DEVICE), torch.from_numpy(real.astype(np.int64)).to(DEVICE)
 
 
 def load(pack: Path) -> BertModel:
@@ -134,7 +132,7 @@ def read_encoder(pack: Path) -> Encoder:
 
 
 def export(encoder: Encoder, path: Path) -> None:
-    """Write int8 ONNX with the outputs `last_hidden_state` and `token_vectors`."""
+    """Write int8 ONNX with the outputs `last_hidden_state` and, given a head, `token_vectors`."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     class Both(torch.nn.Module):
@@ -149,12 +147,12 @@ def export(encoder: Encoder, path: Path) -> None:
                 attention_mask=attention_mask,
                 token_type_ids=token_type_ids,
             ).last_hidden_state
-            return states, self.head(states)
+            return (states, self.head(states)) if self.head else states
 
     model = copy.deepcopy(encoder).cpu().float().eval()
     model.bert.config._attn_implementation = "eager"
     inputs = ["input_ids", "attention_mask", "token_type_ids"]
-    outputs = ["last_hidden_state", "token_vectors"]
+    outputs = ["last_hidden_state", "token_vectors"][: 2 if model.head else 1]
     floats = path.with_suffix(".float.onnx")
     torch.onnx.export(
         Both(model.bert, model.head),

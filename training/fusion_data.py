@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from holdfast.types import DAY, Kind, Memory, Scope, from_datetime
 QUESTIONS = Path(__file__).parent / "questions"
 SCOPE = Scope("user", "training")
 # Pools of one kind that share a scope: a scope of real size, and look-alikes beside the answers.
-TOGETHER = {"coding": 5, "facts": 4, "records": 8, "documents": 10}
+TOGETHER = {"coding": 5, "facts": 4, "records": 4, "documents": 5}
 LANGUAGES = ("de", "es", "fr", "ja", "ru", "zh")
 CHATS = ("people", "assistant", "coding")
 KINDS: dict[str, Kind] = {"facts": "fact", "records": "fact", "documents": "document"}
@@ -32,13 +33,16 @@ NOON = 43_200_000_000
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, the rows that answer it, and its conversation: name and rows."""
+    """A question, the rows that answer it, and its conversation: name and rows. The label says
+    whether its scope answers it.
+    """
 
     text: str
     now: int
     gold: tuple[int, ...]
     conversation: str
     own: tuple[int, ...]
+    label: str = "answered"
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,13 @@ class Corpus:
     @property
     def authors(self) -> list[str]:
         return sorted({memory.author for memory in self.memories if memory.author})
+
+
+def half_of(corpus: str) -> int:
+    """The half that a corpus is in, 0 or 1: its weights are learned with an encoder that was
+    trained on the other half only.
+    """
+    return zlib.crc32(corpus.encode()) % 2
 
 
 def own_sets(scenes: Path | None = None) -> Iterator[Corpus]:
@@ -102,7 +113,8 @@ def _corpus(name: str, kind: str, pools: Sequence[dict[str, Any]]) -> Corpus:
         now = max(map(_noon, dates)) + 30 * DAY
         for one in pool["qs"]:
             gold = tuple(own.start + number for number in one["g"])
-            asked.append(Asked(one["q"], now, gold, pool["name"], tuple(own)))
+            label = "answered" if gold else "unanswered"
+            asked.append(Asked(one["q"], now, gold, pool["name"], tuple(own), label))
     return Corpus(name, kind, memories, asked)
 
 

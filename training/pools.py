@@ -3,9 +3,16 @@
     python training/pools.py --friendsqa DIR --qmsum DIR --longmemeval longmemeval_dev150.json \\
         --out pools.json.xz
 
-A pool is a set of documents and questions about them:
-`{"name", "fold", "docs": ["Speaker: text", …], "qs": [{"q", "g": [document numbers]}]}`.
-The fold is `train`, `dev` (to choose a recipe by) or `test`; a conversation is in one fold only.
+A pool is a set of documents and questions about them, in the form in which recall embeds them:
+
+    {"name", "fold", "half",
+     "docs": ["text", …], "shown": ["Speaker: text", …], "before": [document number or -1, …],
+     "qs": [{"q": "as embedded", "asked": "as asked", "g": [document numbers]}]}
+
+`shown` and `asked` are what a reranker reads, `before` is the turn before. The fold is `train` or
+`dev` (to choose a recipe by); a conversation is in one fold only. `half` is 0 or 1 for the sets
+that the weights of recall are learned from: that needs an encoder that never saw them, so one is
+trained without a half. Other sets are in both halves (-1).
 
 Sources, each left out when it is not given:
 
@@ -31,6 +38,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fusion_data import TOGETHER, half_of
+
+from holdfast.retrieval.query import analyse
+
 HERE = Path(__file__).parent
 Pool = dict[str, Any]
 
@@ -38,10 +49,6 @@ Pool = dict[str, Any]
 LONGEST = 1500
 # FriendsQA's scenes have about twenty turns each. Merged, they are as large as a real memory.
 SCENES_PER_POOL = 20
-# A shorter turn ("Yes, on Friday.") is read together with the one before it.
-SHORT_WORDS = 16
-# Characters of that turn: enough for a sentence, too few to hide the turn itself.
-BEFORE_CHARACTERS = 160
 
 
 def fold_of(name: str) -> str:
@@ -61,7 +68,7 @@ def plain(text: str) -> str:
 def friendsqa(folder: Path) -> Iterator[Pool]:
     """Scenes of a television series, several to a pool, with the questions that people asked."""
     for fold in ("train", "dev"):
-        merged: Pool = {"name": "friendsqa", "fold": fold, "docs": [], "qs": []}
+        merged = _empty(fold)
         scenes = 0
         for title, part in _friends_scenes(folder):
             if fold_of(title) != fold:
@@ -70,8 +77,12 @@ def friendsqa(folder: Path) -> Iterator[Pool]:
             scenes += 1
             if scenes % SCENES_PER_POOL == 0:
                 yield merged
-                merged = {"name": "friendsqa", "fold": fold, "docs": [], "qs": []}
+                merged = _empty(fold)
         yield merged
+
+
+def _empty(fold: str) -> Pool:
+    return {"name": "friendsqa", "fold": fold, "docs": [], "sessions": [], "qs": []}
 
 
 def _friends_scenes(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -87,6 +98,7 @@ def _append_scene(pool: Pool, part: dict[str, Any]) -> None:
     turns = part.get("utterances:") or part["utterances"]
     for turn in turns:
         pool["docs"].append(plain(f"{' and '.join(turn['speakers'])}: {turn['utterance']}"))
+        pool["sessions"].append(first)
     for asked in part["qas"]:
         gold = {answer.get("utterance_id") for answer in asked["answers"]}
         gold = {first + number for number in gold if number is not None and number < len(turns)}
@@ -136,7 +148,14 @@ def longmemeval(path: Path) -> Iterator[Pool]:
     for name, questions in (("written", _written(place)), ("facts", _facts(place))):
         for fold in ("train", "dev"):
             chosen = [question for key, question in questions if fold_of(key) == fold]
-            yield {"name": name, "fold": fold, "docs": docs, "qs": chosen}
+            yield {
+                "name": name,
+                "fold": fold,
+                "half": half_of("longmemeval"),
+                "docs": docs,
+                "sessions": [key.split("#")[0] for key in turns],
+                "qs": chosen,
+            }
 
 
 def _written(place: dict[str, int]) -> list[tuple[str, dict[str, Any]]]:
@@ -159,31 +178,58 @@ def _facts(place: dict[str, int]) -> list[tuple[str, dict[str, Any]]]:
 def own_questions() -> Iterator[Pool]:
     """The pools of `questions/`; their test fold is given with them."""
     for path in sorted((HERE / "questions").glob("*.jsonl")):
-        for pool in _lines(path):
+        together = TOGETHER.get(path.stem, 1)
+        for number, pool in enumerate(_lines(path)):
             # The turns of Friends are not ours to ship; only the weights of recall need them.
             if "docs" not in pool:
                 continue
             # A question without an answer is for calibration, not for training a ranking.
             answered = [question for question in pool["qs"] if question["g"]]
+            one_of_several = f"{path.stem}-{number - number % together}"
+            name = pool["kind"] if pool["language"] == "en" else pool["language"]
+            corpus = {"people": pool["name"], "assistant": pool["name"]}.get(name, one_of_several)
             yield {
-                "name": pool["kind"] if pool["language"] == "en" else pool["language"],
+                "name": name,
                 "fold": "dev" if pool["fold"] == "test" else "train",
+                "half": half_of(corpus if pool["language"] == "en" else name),
                 "docs": [doc[:LONGEST] for doc in pool["docs"]],
+                "sessions": pool.get("sessions") or pool.get("dates"),
                 "qs": answered,
             }
 
 
-def with_turn_before(docs: list[str]) -> list[str]:
-    """Documents as they are embedded: a short turn names the turn before it."""
-    found = []
-    for number, doc in enumerate(docs):
-        text = doc.split(": ", 1)[-1]
-        if number and len(text.split()) < SHORT_WORDS:
-            before = docs[number - 1][:BEFORE_CHARACTERS]
-            found.append(f"{doc} (before: {before})")
-        else:
-            found.append(doc)
-    return found
+def as_recall_embeds(pool: Pool) -> Pool:
+    """A pool of `Speaker: text` with its texts and questions as recall embeds them."""
+    spoken = pool["name"] not in ("records", "documents", "facts") or "user: " in pool["docs"][0]
+    shown = pool["docs"]
+    docs = shown
+    authors: list[str] = []
+    if spoken:
+        parts = [doc.partition(": ") for doc in shown]
+        docs = [text for _, _, text in parts]
+        authors = sorted({speaker for speaker, _, _ in parts} - {"user", "assistant", "tool"})
+    elif pool["name"] == "records":
+        docs = [doc.replace(": ", "\n", 1) for doc in shown]
+    sessions = pool.get("sessions") or [0] * len(docs)
+    before = [-1] * len(docs)
+    for number in range(1, len(docs)):
+        if spoken and sessions[number] == sessions[number - 1]:
+            before[number] = number - 1
+    questions = []
+    for one in pool["qs"]:
+        embedded = analyse(one["q"], 0, authors=authors).embed
+        gold = [number for number in one["g"] if docs[number].strip()]
+        if gold:
+            questions.append({"q": embedded, "asked": one["q"], "g": gold})
+    return {
+        "name": pool["name"],
+        "fold": pool["fold"],
+        "half": pool.get("half", -1),
+        "docs": docs,
+        "shown": shown,
+        "before": before,
+        "qs": questions,
+    }
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -197,7 +243,6 @@ def main() -> None:
     options.add_argument("--friendsqa", type=Path, help="checkout of FriendsQA")
     options.add_argument("--qmsum", type=Path, help="checkout of QMSum")
     options.add_argument("--longmemeval", type=Path, help="longmemeval_dev150.json")
-    options.add_argument("--before", action="store_true", help="name the turn before short ones")
     options.add_argument("--out", type=Path, required=True)
     chosen = options.parse_args()
     pools: list[Pool] = []
@@ -208,12 +253,7 @@ def main() -> None:
     if chosen.longmemeval:
         pools += longmemeval(chosen.longmemeval)
     pools += own_questions()
-    pools = [pool for pool in pools if pool["qs"]]
-    if chosen.before:
-        for pool in pools:
-            # Records, facts and documents have no turn before them.
-            if pool["name"] not in ("records", "facts", "documents") or "user: " in pool["docs"][0]:
-                pool["docs"] = with_turn_before(pool["docs"])
+    pools = [as_recall_embeds(pool) for pool in pools if pool["qs"]]
     with lzma.open(chosen.out, "wt", encoding="utf-8") as stream:
         json.dump(pools, stream)
     counts: Counter[tuple[str, str]] = Counter()

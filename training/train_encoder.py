@@ -139,7 +139,7 @@ def tune(encoder: Encoder, batches: Batches, *, epochs: int, rate: float, hard: 
             optimizer.step()
             schedule.step()
             step += 1
-            total += loss.item()
+            total += loss.detach()
         log(f"epoch {epoch + 1} of {epochs}, mean loss {total / len(batches):.3f}")
 
 
@@ -152,16 +152,39 @@ def batch_loss(encoder: Encoder, batches: Batches, items, scales):
         for one in (answer, *batches.wrong_documents(pool, question, answer)):
             documents.append(pool["ids"][one])
         asked.append(pool["asked"][question])
-    ids, mask = pad(documents)
     asked_ids, asked_mask = pad(asked)
     with torch.autocast(DEVICE, torch.bfloat16):
-        whole, tokens = encoder(ids, mask)
+        whole, tokens, mask = in_chunks(encoder, documents)
         question, question_tokens = encoder(asked_ids, asked_mask)
     unfair = same_pool_penalty(items, right, len(documents))
     target = torch.tensor(right, device=DEVICE)
     loss = functional.cross_entropy(question @ whole.T * scales[0].exp() + unfair, target)
     late = late_scores(question_tokens, asked_mask, tokens, mask)
     return loss + functional.cross_entropy(late * scales[1].exp() + unfair, target)
+
+
+def in_chunks(encoder: Encoder, documents, chunks: int = 2):
+    """Encode documents of similar length together: padding all to the longest costs twice the
+    work. More chunks would wait for Python.
+    """
+    order = sorted(range(len(documents)), key=lambda number: len(documents[number]))
+    width = len(documents[order[-1]])
+    size = math.ceil(len(order) / chunks)
+    parts = []
+    for start in range(0, len(order), size):
+        ids, mask = pad([documents[number] for number in order[start : start + size]])
+        whole, tokens = encoder(ids, mask)
+        missing = width - ids.shape[1]
+        parts.append(
+            (
+                whole,
+                functional.pad(tokens, (0, 0, 0, missing)),
+                functional.pad(mask, (0, missing)),
+            )
+        )
+    back = torch.empty(len(order), dtype=torch.long, device=DEVICE)
+    back[torch.tensor(order, device=DEVICE)] = torch.arange(len(order), device=DEVICE)
+    return [torch.cat(part)[back] for part in zip(*parts, strict=True)]
 
 
 def same_pool_penalty(items, right, count):
@@ -223,9 +246,12 @@ def main() -> None:
     options.add_argument("--first-seed", type=int, default=0)
     options.add_argument("--hard", action="store_true", help="mine hard negatives")
     options.add_argument("--all", action="store_true", help="train on the dev fold as well")
+    options.add_argument("--without-half", type=int, choices=(0, 1), help="for train_fusion.py")
     options.add_argument("--test", nargs="*", default=[], metavar="NAME=FILE")
     chosen = options.parse_args()
     pools = read_pools(chosen.pools)
+    if chosen.without_half is not None:
+        pools = [pool for pool in pools if pool["half"] != chosen.without_half]
     training = [pool for pool in pools if chosen.all or pool["fold"] == "train"]
     held_out = [pool for pool in pools if pool["fold"] == "dev"]
     encoders = []
@@ -249,7 +275,6 @@ def main() -> None:
         log(name, json.dumps(recall(encoder, read_pools(Path(path)))))
     if chosen.out:
         chosen.out.mkdir(parents=True, exist_ok=True)
-        torch.save(encoder.state_dict(), chosen.out / "encoder.pt")
         export(encoder, chosen.out / "model_int8.onnx")
         shutil.copy(chosen.base / "tokenizer.json", chosen.out)
 

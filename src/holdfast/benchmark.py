@@ -223,7 +223,7 @@ def evaluate(
                 )
             for asked in pool.questions:
                 clock.now = asked.now
-                hits = hf.recall(asked.text, limit=max(DEPTHS))
+                hits = hf.recall(asked.text, limit=max(DEPTHS), min_score=0.0)
                 answers.append(_answer(asked, hits, keys))
                 progress("asking", 1)
     return answers

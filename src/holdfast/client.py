@@ -46,6 +46,7 @@ from .validation import (
     ScopeLike,
     as_draft,
     check_limit,
+    check_score,
     draft_of,
     ensure_list,
     most_of,
@@ -383,12 +384,14 @@ class Holdfast(BaseClient):
         exclude_session: str | None = None,
         expired: bool = False,
         tokens: int | None = None,
+        min_score: float | None = None,
         namespace: Sequence[str] | None = None,
     ) -> Hits:
         """Return memories that help answer `question`, best first. Any text in any language is
-        valid.
+        valid; one that has nothing to do with what is remembered finds nothing.
 
-        `as_of` searches what was known at that time; `expired` includes memories that are no longer
+        `min_score` drops hits with a lower score instead: 0 shows even the unlikeliest. `as_of`
+        searches what was known at that time; `expired` includes memories that are no longer
         valid; `tokens` caps the total size of the hits; `namespace` restricts the search to items
         of LangGraph's store in or below that namespace.
         """
@@ -411,6 +414,7 @@ class Holdfast(BaseClient):
             where,
             limit=self._limit(limit),
             tokens=most_of(tokens, "tokens"),
+            min_score=check_score(min_score, "min_score"),
         )
         hits = retrieval.recall.recall(engine_of(self), asked).hits
         count_uses(self, [hit.memory for hit in hits])

@@ -301,6 +301,11 @@ class Reasons:
         return f"{found}; {added}" if added else found
 
 
+# Scores from which a hit is called strong, and likely.
+STRONG = 0.6
+LIKELY = 0.35
+
+
 @dataclass(frozen=True)
 class Hit:
     """A memory with its score in [0, 1] (higher is better) and the explanation of that score."""
@@ -308,6 +313,13 @@ class Hit:
     memory: Memory
     score: float
     why: Reasons
+
+    @property
+    def strength(self) -> str:
+        """The score in a word: `strong`, `likely` or `weak`."""
+        if self.score >= STRONG:
+            return "strong"
+        return "likely" if self.score >= LIKELY else "weak"
 
 
 @dataclass(frozen=True)

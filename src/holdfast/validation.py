@@ -108,6 +108,13 @@ def most_of(limit: int | None, name: str = "limit") -> int | None:
     return None if limit is None else check_limit(limit, name)
 
 
+def check_score(score: float | None, name: str) -> float | None:
+    """Return a score from 0 to 1, or None; raises InvalidInput for anything else."""
+    if score is not None and not (isinstance(score, int | float) and 0 <= score <= 1):
+        raise InvalidInput(f"{name} must be a number from 0 to 1, not {score!r}.")
+    return score
+
+
 def str_tuple(names: Iterable[str], what: str) -> tuple[str, ...]:
     """Return names as a tuple; raises InvalidInput for a single string or for names that are not
     strings.

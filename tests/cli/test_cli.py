@@ -85,7 +85,7 @@ def test_remember_prints_one_object_with_an_id(js):
 def test_recall_prints_a_list_of_hits(js):
     tea = js("remember", "Prefers green tea", "--category", "taste")
     (hit,) = js("recall", "which tea?")
-    assert list(hit)[:6] == ["id", "kind", "category", "content", "score", "why"]
+    assert list(hit)[:7] == ["id", "kind", "category", "content", "score", "why", "strength"]
     assert (hit["id"], hit["kind"], hit["category"], hit["content"]) == (
         tea["id"],
         "fact",
@@ -93,22 +93,24 @@ def test_recall_prints_a_list_of_hits(js):
         "Prefers green tea",
     )
     assert 0 <= hit["score"] <= 1
+    assert hit["strength"] in ("strong", "likely", "weak")
     assert (hit["why"]["arms"], hit["why"]["summary"][:8]) == ({"words": 1}, "words #1")
 
 
 def test_remember_says_how_to_undo_and_recall_shows_a_line_per_hit(cli):
     said = cli("remember", "Prefers green tea").out
     run_id = re.fullmatch(r"Remembered fact_\w+\. Undo with: holdfast undo (run_\w+)\n", said)[1]
-    score, id_, kind, when, text = cli("recall", "tea").out.rstrip("\n").split("\t")
-    assert (0 <= float(score) <= 1, id_[:5], kind, text) == (
+    score, strength, id_, kind, when, text = cli("recall", "tea").out.rstrip("\n").split("\t")
+    assert (0 <= float(score) <= 1, strength, id_[:5], kind, text) == (
         True,
+        "weak",
         "fact_",
         "fact",
         "Prefers green tea",
     )
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", when)
     assert cli("undo", run_id).code == 0
-    assert cli("recall", "tea") == (0, "Nothing found.\n", "")
+    assert cli("recall", "tea") == (0, "Nothing relevant is known.\n", "")
 
 
 def test_every_option_of_remember_reaches_the_memory(js):

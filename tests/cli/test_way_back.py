@@ -154,6 +154,6 @@ def test_incognito_there_is_nothing_to_take_back(cli, tmp_path, monkeypatch):
         )
     found = cli("recall", "bridge", "--store", tmp_path / "nowhere.db")
     assert (found.out, found.err) == (
-        "Nothing found.\n",
+        "Nothing relevant is known.\n",
         "Memory is incognito: nothing that is kept is looked at.\n",
     )

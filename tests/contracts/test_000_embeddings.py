@@ -54,8 +54,8 @@ from holdfast.errors import (
         ),
         (
             "{provider: openai, name: x}",
-            "{model: 'local:memory-embed-s'}",
-            ["local:memory-embed-s"],
+            "{model: 'local:memory-embed-s2'}",
+            ["local:memory-embed-s2"],
         ),
         ("{provider: openai, name: x}", "{provider: local}", ["static", "encoder"]),
         ("{provider: offline}", "{}", ["static", "encoder"]),

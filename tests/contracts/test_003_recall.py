@@ -193,7 +193,7 @@ def test_paraphrase_finds_what_words_do_not(repo, monkeypatch):
 
 
 def test_people_see_what_they_saw_before(repo):
-    assert repo("recall", "weather").out == "Nothing found.\n"
+    assert repo("recall", "weather").out == "Nothing relevant is known.\n"
     assert list(repo.js("recall", "pnpm")[0])[:6] == [
         "id",
         "kind",

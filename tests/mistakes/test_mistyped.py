@@ -212,7 +212,7 @@ def test_a_memory_of_ones_own_that_is_empty_is_no_mistake(cli, monkeypatch):
     """On the first day a person is told how to begin."""
     monkeypatch.delenv("HOLDFAST_STORE")
     done = cli("recall", "tea")
-    assert (done.code, done.out) == (0, "Nothing found.\n")
+    assert (done.code, done.out) == (0, "Nothing relevant is known.\n")
     assert done.err == 'Nothing is remembered yet. Begin with: holdfast remember "…"\n'
 
 
@@ -263,7 +263,7 @@ def test_what_was_undone_is_not_undone_twice(cli, kept):
 def test_a_login_without_a_memory_is_told_whose_there_are(cli, kept, monkeypatch):
     monkeypatch.setenv("LOGNAME", "root")
     done = cli("recall", "tea")
-    assert (done.code, done.out) == (0, "Nothing found.\n")
+    assert (done.code, done.out) == (0, "Nothing relevant is known.\n")
     assert "Nothing is kept of user:root" in done.err and "user:ann" in done.err
 
 

@@ -202,11 +202,11 @@ def test_huge_and_tiny_vectors_are_normalised() -> None:
     ("spec", "identity"),
     [
         ("static", "local:memory-static-8M"),
-        ("encoder", "local:memory-embed-s"),
+        ("encoder", "local:memory-embed-s2"),
         ("potion", "local:potion-base-8M"),
         ("arctic", "local:arctic-embed-s"),
         ("local:memory-static-8M", "local:memory-static-8M"),
-        ("local:memory-embed-s", "local:memory-embed-s"),
+        ("local:memory-embed-s2", "local:memory-embed-s2"),
         ("local:potion-base-8M", "local:potion-base-8M"),
         ("local:arctic-embed-s", "local:arctic-embed-s"),
         ("fake", "fake:bag-of-words"),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.retrieval.features import ENCODER, NAMES, STATIC, Passage
+from holdfast.retrieval.features import CONSTANT, ENCODER, NAMES, STATIC, Passage
 from holdfast.retrieval.fusion import (
     LEXICAL,
     Weights,
@@ -35,7 +33,8 @@ def test_shipped_weights_know_every_feature_and_have_the_signs_that_reason_deman
     assert found["words"] > 0
     assert found["speaker"] > 0
     assert found["date"] > 0
-    assert all(value >= 0 for feature, value in found.items() if feature != "question")
+    ranking = [feature for feature in NAMES if feature not in ("question", *CONSTANT)]
+    assert all(found[feature] >= 0 for feature in ranking)
     assert max(map(abs, found.values())) < 15
     assert weights(name).slope > 0
 
@@ -54,7 +53,10 @@ def test_a_score_lies_between_zero_and_one(row: list[float], name: str) -> None:
     assert 0.0 <= score <= 1.0
 
 
-@given(ROW, st.sampled_from(SITUATIONS), st.integers(0, len(NAMES) - 1), st.floats(0.1, 2))
+RANKING = len(NAMES) - len(CONSTANT)
+
+
+@given(ROW, st.sampled_from(SITUATIONS), st.integers(0, RANKING - 1), st.floats(0.1, 2))
 def test_more_of_a_good_thing_never_lowers_a_score(
     row: list[float], name: str, place: int, more: float
 ) -> None:
@@ -64,18 +66,26 @@ def test_more_of_a_good_thing_never_lowers_a_score(
     assert high >= low
 
 
+@given(ROW, st.sampled_from(SITUATIONS), st.integers(2, 5))
+def test_a_passage_with_equal_rivals_scores_less_than_one_that_stands_alone(
+    row: list[float], name: str, rivals: int
+) -> None:
+    (alone,) = linear([row], weights(name))
+    assert max(linear([row] * rivals, weights(name))) <= alone
+
+
 def test_sums_beyond_all_bounds_are_still_scores() -> None:
     heavy = Weights((1e300,) * len(NAMES), 0.0, 1.0)
     ones = [1.0] * len(NAMES)
     assert linear([ones, [-one for one in ones]], heavy) == [1.0, 0.0]
 
 
-def test_signals_add_up_to_the_sum_that_was_squeezed() -> None:
-    row = [0.5] * len(NAMES)
+def test_signals_of_what_ranks_add_up_to_the_order() -> None:
     chosen = weights(STATIC)
-    total = sum(signal.share for signal in signals(row, chosen))
-    (score,) = linear([row], chosen)
-    assert math.log(score / (1 - score)) == pytest.approx(chosen.slope * (total - chosen.middle))
+    rows = [[0.5] * len(NAMES), [0.7, 0.1] + [0.5] * (len(NAMES) - 2)]
+    sums = [sum(signal.share for signal in signals(row, chosen)) for row in rows]
+    low, high = linear(rows, chosen)
+    assert (sums[0] < sums[1]) == (low < high)
 
 
 def test_signals_of_a_row_that_lacks_a_feature_are_an_error_and_not_a_guess() -> None:

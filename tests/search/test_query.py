@@ -32,9 +32,12 @@ def test_terms_and_times_come_from_the_text() -> None:
         ("What is Caroline's job in her town?", "What is my job in my town?"),
         ("When did Melanie paint?", "When did I paint?"),
         ("Do Caroline and Melanie agree?", "Do I and I agree?"),
+        ("Where does Melanie Smith's brother live?", "Where does my brother live?"),
+        ("Did Melanie Smith meet a smith?", "Did I meet a smith?"),
         ("What did Carol research?", "What did I research?"),
         ("What did Bob research?", "What did Bob research?"),
         ("What is her job?", "What is her job?"),
+        ("Wo wohnt Caroline?", "Wo wohnt Caroline?"),
     ],
 )
 def test_a_named_author_becomes_the_first_person_in_what_is_embedded(

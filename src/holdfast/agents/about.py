@@ -28,7 +28,7 @@ def matching(hf: Holdfast, about: str) -> Memories:
         where = Filter(hf.scopes, kinds=wanted, statuses=LIVE)
         if found := _by_words(hf, where, about) or _by_name(hf, where, about):
             return found
-    hits = hf.recall(about, kinds=KINDS, limit=OPTIONS)
+    hits = hf.recall(about, kinds=KINDS, limit=OPTIONS, min_score=0.0)
     return [hit.memory for hit in hits if (hit.why.similarity or 0.0) >= AKIN]
 
 

@@ -299,7 +299,7 @@ class RoleMemory:
         for type_ in types or ():
             kinds += kinds_named(type_)
         found = []
-        for hit in self.hf.recall(clean(query), limit=top_k, kinds=kinds):
+        for hit in self.hf.recall(clean(query), limit=top_k, kinds=kinds, min_score=0.0):
             # Without vectors there is no similarity; the score is the next best.
             similarity = hit.why.similarity
             found.append(ScoredMemory(hit.memory, hit.score if similarity is None else similarity))

@@ -93,4 +93,7 @@ def _value(type_: str, word: str) -> Any:
         return None
     if type_.startswith("int"):
         return int(word) if word.isascii() and word.isdigit() and int(word) > 0 else None
+    if type_.startswith("float"):
+        is_number = word.isascii() and word.replace(".", "", 1).isdigit()
+        return float(word) if is_number and float(word) <= 1 else None
     return [word] if type_.startswith("list") else word

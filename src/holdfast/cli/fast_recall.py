@@ -23,6 +23,7 @@ def recall(
     until: str | None = None,
     as_of: str | None = None,
     tokens: int | None = None,
+    min_score: float | None = None,
     why: bool = False,
     format: str | None = None,
     store: str | None = None,
@@ -48,6 +49,7 @@ def recall(
             as_of=parse_time(as_of, end=True),
             # A brief applies the budget itself.
             tokens=None if chosen else tokens,
+            min_score=min_score,
         )
         if chosen:
             output.brief(hf.records.brief(hits, chosen, tokens=tokens), chosen)

@@ -93,7 +93,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
     memory = memory_json(hit.memory)
     # What identifies the memory comes first.
     first = {name: memory.pop(name) for name in ("id", "kind", "category", "content")}
-    return {**first, "score": round(hit.score, 4), "why": why, **memory}
+    return {**first, "score": round(hit.score, 4), "why": why, "strength": hit.strength, **memory}
 
 
 def event_json(event: Event) -> dict[str, Any]:
@@ -222,10 +222,11 @@ def waiting(count: int, **options: str) -> str:
 
 def hits(found: Sequence[Hit], *, reasons: bool) -> None:
     """Print recall results, best first."""
-    columns = ("score", "id", "kind", "when", "text", *(("why",) if reasons else ()))
+    columns = ("score", "match", "id", "kind", "when", "text", *(("why",) if reasons else ()))
     rows = [
         (
             f"{hit.score:.3f}",
+            hit.strength,
             hit.memory.id,
             hit.memory.kind,
             when(hit.memory.event_time),
@@ -234,7 +235,7 @@ def hits(found: Sequence[Hit], *, reasons: bool) -> None:
         )
         for hit in found
     ]
-    table(columns, rows, empty="Nothing found.")
+    table(columns, rows, empty="Nothing relevant is known.")
 
 
 def _told(memory: Memory) -> str:

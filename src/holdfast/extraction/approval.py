@@ -124,7 +124,9 @@ def _replaced(store: Store, memory: Memory) -> Memory | None:
 
 def _nearest(engine: recall_.Engine, memory: Memory) -> Memory | None:
     where = Filter((memory.scope,), kinds=("fact", "rule", "reflection", "skill", "episode"))
-    hits = recall_.recall(engine, recall_.Question(memory.content, where, limit=5)).hits
+    hits = recall_.recall(
+        engine, recall_.Question(memory.content, where, limit=5, min_score=0.0)
+    ).hits
     close = [
         hit
         for hit in hits

@@ -126,6 +126,7 @@ class LayeredStore:
                 since=since,
                 categories=categories,
                 exclude_session=exclude_session,
+                min_score=0.0,
             )
             return [record_of(namespace, hit.memory, hit.score) for hit in hits]
 

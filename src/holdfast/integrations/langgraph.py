@@ -190,6 +190,7 @@ class Items(BaseStore):
                 namespace=op.namespace_prefix,
                 limit=limit,
                 expired=shows_expired,
+                min_score=0.0,
             )
             searched = [hit for hit in hits if hit.memory.metadata["searched"]]
             kept = [hit for hit in searched if matches(hit.memory.metadata["value"], op.filter)]

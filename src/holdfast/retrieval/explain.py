@@ -169,6 +169,9 @@ def _ordered(
     place = done.order[rank - 1]
     hit = done.ranking.hit(place)
     detail = f"rank {rank} of {len(done.order)} with score {hit.score:.3f} ({hit.why})"
+    if not done.ranking.relevant:
+        unlikely = "even the best memory is unlikely to answer this, so nothing is shown"
+        return Stage("order", False, f"{unlikely}; `--min-score 0` shows it. {detail}.")
     if rank <= question.limit:
         return Stage("order", True, detail)
     if place in done.copies:

@@ -2,8 +2,8 @@
 
 Computed from the question, the corpus statistics and the fetched passages; no store, no model, and
 no numeric library, whose import takes longer than a few hundred passages take here. Scores are
-relative to the best passage of the same question, so that one set of weights serves all questions;
-`covered` and `near` are equal for all passages of a question and say how good the best one is.
+relative to the best passage of the same question, so that one set of weights serves all questions.
+Those of `CONSTANT` say how good the best passage is.
 
 A turn often answers a question without repeating its words, because the previous turn did. So
 neighbouring turns and the session count as evidence too: the shorter a turn, the more its
@@ -37,7 +37,10 @@ NAMES: Final = (
     "question",  # asks rather than answers
     "covered",  # share of the question's words that the best passage covers
     "near",  # similarity of the nearest passage
+    "long question",  # logarithm of its words: a long text is a little like everything
 )
+# Equal for all passages of a question: they say how likely it has an answer, and cannot rank.
+CONSTANT: Final = ("covered", "near", "long question")
 # Vector tiers a similarity may come from.
 STATIC = "static"
 ENCODER = "encoder"
@@ -113,6 +116,7 @@ def features(
         ],
         "covered": [covered] * len(passages),
         "near": [_nearest(similarities)] * len(passages),
+        "long question": [math.log(1 + len(query.text.split()))] * len(passages),
     }
     return list(zip(*(columns[name] for name in NAMES), strict=True))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from operator import mul
 from pathlib import Path
@@ -17,12 +17,16 @@ from typing import NamedTuple, TypeVar
 
 from ..text.tokens import ENGLISH
 from ..types import Signal
-from .features import NAMES, Passage, tiers
+from .features import CONSTANT, NAMES, Passage, tiers
 from .query import Query
 
 # From Cormack, Clarke and Büttcher, 2009.
 RANK_CONSTANT = 60
 LEXICAL = "lexical"
+
+# The features that rank come first, those that are equal for all passages last.
+_RANKING = len(NAMES) - len(CONSTANT)
+_CONSTANT = range(_RANKING, len(NAMES))
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -30,11 +34,17 @@ Item = TypeVar("Item", bound=Hashable)
 class Weights(NamedTuple):
     """Weight of each feature in the order of `NAMES`, and the logistic function: 0.5 at
     `middle`.
+
+    `answerable` tells questions with an answer from others: weights of the best passage's sum and
+    of the features that are equal for all passages. Few questions with an answer reach less than
+    `least`.
     """
 
     values: tuple[float, ...]
     middle: float
     slope: float
+    answerable: Mapping[str, float] = {}
+    least: float = -math.inf
 
 
 def situation(
@@ -63,14 +73,38 @@ def weights(name: str) -> Weights:
     learned = json.loads(Path(__file__).with_name("weights.json").read_text("utf-8"))
     one = learned["situations"][name]
     values = tuple(float(one["weights"].get(feature, 0.0)) for feature in NAMES)
-    return Weights(values, float(one["middle"]), float(one["slope"]))
+    answerable = dict(one["answerable"])
+    least = answerable.pop("least")
+    return Weights(values, float(one["middle"]), float(one["slope"]), answerable, least)
 
 
-def linear(matrix: Iterable[Sequence[float]], chosen: Weights) -> list[float]:
-    """Return a score in [0, 1] per row, monotonic in the weighted sum of its features."""
-    sums = (sum(map(mul, row, chosen.values)) for row in matrix)
+def linear(matrix: Sequence[Sequence[float]], chosen: Weights) -> list[float]:
+    """Return a score in [0, 1] per row, monotonic in the weighted sum of its features.
+
+    It rests on the row's share among its rivals (softmax): of two equally good passages, each is
+    less likely the answer than one that stands alone.
+    """
+    if not matrix:
+        return []
+    sums = [_ranking_sum(row, chosen) for row in matrix]
+    best = max(sums)
+    rivals = best + math.log(math.fsum(math.exp(one - best) for one in sums))
+    known = math.fsum(matrix[0][place] * chosen.values[place] for place in _CONSTANT)
+    likely = (one - rivals + known - chosen.middle for one in sums)
     # The logistic function in a form that cannot overflow.
-    return [0.5 + 0.5 * math.tanh(chosen.slope * (one - chosen.middle) / 2) for one in sums]
+    return [0.5 + 0.5 * math.tanh(chosen.slope * one / 2) for one in likely]
+
+
+def has_answer(matrix: Sequence[Sequence[float]], chosen: Weights) -> bool:
+    """Whether the passages may answer the question at all."""
+    total = chosen.answerable.get("sum", 0.0) * max(_ranking_sum(row, chosen) for row in matrix)
+    for place in _CONSTANT:
+        total += chosen.answerable.get(NAMES[place], 0.0) * matrix[0][place]
+    return total >= chosen.least
+
+
+def _ranking_sum(row: Sequence[float], chosen: Weights) -> float:
+    return math.fsum(map(mul, row[:_RANKING], chosen.values))
 
 
 def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:

@@ -8,7 +8,7 @@ author goes to `authors`, and becomes "I" in the embedded text.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -75,17 +75,18 @@ def analyse(
     # Single letters can matter: R and C are languages.
     meant = query_terms(text) or lone_letters(text)
     named = {author: alias for author in authors if (alias := _alias(author, words))}
+    language = writing(text)
     return Query(
         text=text,
         terms=tuple(meant or personal_terms(text)),
         spans=tuple(spans(text, now)),
-        embed=_first_person(text, list(named.values())),
+        embed=_first_person(text, named) if language == ENGLISH else text,
         authors=frozenset(author.casefold() for author in named),
         names=frozenset(index_terms(" ".join(named.values()))),
         roles=_roles(text) if not named else frozenset(),
         telling=_telling(text),
         plain=not meant and asks_of_somebody(text),
-        writing=writing(text),
+        writing=language,
     )
 
 
@@ -135,13 +136,24 @@ def _roles(text: str) -> frozenset[str]:
     return frozenset()
 
 
-def _first_person(text: str, names: list[str]) -> str:
-    """Rewrite `text` as the people it names would say it about themselves."""
-    if not names:
+def _first_person(text: str, named: Mapping[str, str]) -> str:
+    """Rewrite an English `text` as the people it names would say it about themselves; `named` has
+    the word that names each author.
+    """
+    if not named:
         return text
-    name = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    spoken = re.sub(rf"\b(?:{name})(?:['’]s|(?<=s)['’])(?!\w)", "my", text)
-    spoken = re.sub(rf"\b(?:{name})\b", "I", spoken)
+    whole = [_whole_name(author, alias) for author, alias in named.items()]
+    name = rf"\b(?:{'|'.join(sorted(whole, key=len, reverse=True))})"
+    spoken = re.sub(rf"{name}(?:['’]s|(?<=s)['’])(?!\w)", "my", text)
+    spoken = re.sub(rf"{name}\b", "I", spoken)
     for pronoun, own in _OWN_PRONOUNS:
         spoken = pronoun.sub(own, spoken)
     return spoken
+
+
+def _whole_name(author: str, alias: str) -> str:
+    """Return a pattern for `alias` and other parts of the name beside it: "Anna Lind" is one
+    person, so both words become one "I".
+    """
+    part = "|".join(re.escape(part) for part in _WORD.findall(author))
+    return rf"(?:(?:{part})\s+)*{re.escape(alias)}(?:\s+(?:{part}))*"

@@ -13,7 +13,7 @@ from ..storage.protocol import Store
 from ..storage.row_codec import indexed_text
 from ..storage.store_types import Corpus, Filter
 from ..text.token_count import count_tokens
-from ..text.tokens import index_terms
+from ..text.tokens import index_terms, writing
 from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons
 from . import fusion as fuse
 from .candidates import Gathered, gather
@@ -36,20 +36,28 @@ class Engine(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question with its filter and limits."""
+    """A question with its filter and limits.
+
+    Without `min_score`, a question whose best memory is most likely no answer finds nothing.
+    """
 
     text: str
     where: Filter
     limit: int = 10
     tokens: int | None = None
+    min_score: float | None = None
 
 
 class Ranking(NamedTuple):
-    """All candidates, best first, ties in insertion order. Reasons are computed on demand."""
+    """All candidates, best first, ties in insertion order. Reasons are computed on demand.
+
+    `relevant` says whether the best of them may be an answer at all.
+    """
 
     memories: Sequence[Memory]
     scores: Sequence[float]
     reasons: Callable[[int], Reasons]
+    relevant: bool = True
 
     def hit(self, place: int) -> Hit:
         """Return the candidate at a position (from 0) with its reasons."""
@@ -93,7 +101,11 @@ def recall(
     order, copies = demote_near_duplicates(
         ranking.memories, len(ranking.memories) if rank_all else question.limit
     )
-    hits = [ranking.hit(place) for place in order[: question.limit]]
+    hits = [
+        ranking.hit(place)
+        for place in order[: question.limit]
+        if _is_wanted(question, ranking, place)
+    ]
     return Recall(
         fit(hits, question.tokens),
         gathered,
@@ -101,6 +113,16 @@ def recall(
         order,
         copies,
     )
+
+
+def _is_wanted(
+    question: Question,
+    ranking: Ranking,
+    place: int,
+) -> bool:
+    if question.min_score is None:
+        return ranking.relevant
+    return ranking.scores[place] >= question.min_score
 
 
 def parse_query(engine: Engine, question: Question) -> Query:
@@ -167,7 +189,10 @@ def _current_first(ranking: Ranking) -> Ranking:
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place in outdated, place))
     memories = [ranking.memories[place] for place in order]
     return Ranking(
-        memories, [scores[place] for place in order], lambda place: ranking.reasons(order[place])
+        memories,
+        [scores[place] for place in order],
+        lambda place: ranking.reasons(order[place]),
+        ranking.relevant,
     )
 
 
@@ -195,7 +220,22 @@ def _by_weight(gathered: Gathered) -> Ranking:
             gathered.closeness(memories[row]),
         )
 
-    return Ranking([memories[row] for row in order], [scores[row] for row in order], reasons)
+    judged = bundled and bool(gathered.views) and _can_be_judged(gathered.query, memories[order[0]])
+    return Ranking(
+        [memories[row] for row in order],
+        [scores[row] for row in order],
+        reasons,
+        relevant=not judged or fuse.has_answer(matrix, chosen),
+    )
+
+
+def _can_be_judged(query: Query, best: Memory) -> bool:
+    """Whether features tell that nothing answers the question.
+
+    They do not for a time, for stop words only ("Who am I?"), and for a text in another language:
+    such answers have hardly anything in common with their question.
+    """
+    return not query.spans and not query.plain and writing(best.content) == query.writing
 
 
 def terms_of(memory: Memory) -> tuple[str, ...]:

@@ -456,6 +456,12 @@ class Question(Request):
     as_of: datetime | None = Field(None, description="Answer as of this time.")
     exclude_session: Name | None = None
     tokens: int | None = Field(None, ge=0, le=1_000_000)
+    min_score: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Only hits with this score or more. Default: nothing if the best is unlikely.",
+    )
 
 
 class Answer(BaseModel):

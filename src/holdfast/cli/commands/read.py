@@ -55,6 +55,10 @@ def recall(
         str | None, typer.Option(help="Answer with what was known at this time.")
     ] = None,
     tokens: Annotated[int | None, typer.Option(min=1, help="Token budget for all hits.")] = None,
+    min_score: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Only hits with this score or more; 0 shows everything."),
+    ] = None,
     why: Annotated[bool, typer.Option("--why", help="Show the reasons for each score.")] = False,
     format_: Annotated[
         str | None,
@@ -85,6 +89,7 @@ def recall(
         until=until,
         as_of=as_of,
         tokens=tokens,
+        min_score=min_score,
         why=why,
         format=format_,
         store=store,

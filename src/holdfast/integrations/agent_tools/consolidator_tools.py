@@ -145,6 +145,7 @@ class Reader:
             limit=CONFLICTS + 1,
             kinds=["fact"],
             exclude_session=session,
+            min_score=0.0,
         )
         others = [hit.memory for hit in hits if hit.memory.id != new_fact_id][:CONFLICTS]
         candidates = [

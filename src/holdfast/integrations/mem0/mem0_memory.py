@@ -404,7 +404,7 @@ class Mem0:
 def likeness(hit: Hit) -> float:
     """Return the similarity of a hit to its query: by vectors or, without vectors, by words.
 
-    mem0's thresholds expect a similarity; our own scores estimate relevance and are much lower.
+    mem0's thresholds expect a similarity; our own scores say how likely a memory is the answer.
     """
     signals = {signal.name: signal.value for signal in hit.why.signals}
     # Relative to the best hit, times that hit's own share of the words.
@@ -429,7 +429,7 @@ def _recalled(
 ) -> Hits:
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("Invalid query: cannot be empty or whitespace-only.")
-    return view.recall(query, kinds=KINDS, limit=limit, expired=show_expired)
+    return view.recall(query, kinds=KINDS, limit=limit, expired=show_expired, min_score=0.0)
 
 
 def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:

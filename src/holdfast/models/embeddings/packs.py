@@ -9,7 +9,7 @@ from ...errors import EmbedderError
 
 FOLDER = Path(__file__).with_name("packs")
 STATIC = "memory-static-8M"
-ENCODER = "memory-embed-s-int8"
+ENCODER = "memory-embed-s2-int8"
 PACKS = (STATIC, ENCODER)
 # The packs of version 0.1.0: they work when somebody puts them into `added_packs()`.
 EARLIER_STATIC = "potion-base-8M"

@@ -30,6 +30,7 @@ def recall(hf: Holdfast, arguments: Arguments) -> Answer:
             since=time_argument(arguments, "since"),
             until=time_argument(arguments, "until", end=True),
             as_of=time_argument(arguments, "as_of", end=True),
+            min_score=arguments.get("min_score"),
         )
     )
     verdicts = hf.records.verify(hit.memory for hit in hits)
@@ -51,7 +52,7 @@ def _hit(hit: Hit, state: str | None) -> dict[str, Any]:
 
 
 def _remarks(hit: Hit, state: str | None) -> list[str]:
-    remarks = [f"{hit.score:.2f}"]
+    remarks = [f"{hit.score:.2f} {hit.strength}"]
     # A fresh citation is the normal case and needs no remark.
     if state is not None and state != "FRESH":
         remarks.append(state)

@@ -80,6 +80,13 @@ TOOLS: tuple[Tool, ...] = (
                 "since": text(f"Only what happened from this time on. {TIME}"),
                 "until": text(f"Only what happened up to this time. {TIME}"),
                 "as_of": text(f"As it was known at this time. {TIME}"),
+                "min_score": {
+                    "type": "number",
+                    "minimum": 0,
+                    "maximum": 1,
+                    "description": "Only what has this score or more. Default: nothing if even "
+                    "the best is unlikely to help.",
+                },
             },
         ),
         shape({"memories": MEMORIES}),

@@ -46,6 +46,8 @@ def list_memories(
             categories=category,
             since=since,
             limit=limit,
+            # A person who searches wants to see what comes nearest.
+            min_score=0.0,
         )
         return schemas.Page(
             items=[schemas.Found.by(hit) for hit in hits],

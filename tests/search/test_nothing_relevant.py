@@ -1,0 +1,117 @@
+"""A question that has nothing to do with what is remembered finds nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.errors import InvalidInput
+from holdfast.types import Hit, Reasons
+
+FACTS = (
+    "Allergic to penicillin",
+    "Lives in Bergen since 2019",
+    "Works as a nurse at the Haukeland hospital",
+    "Her sister Ingrid is a violinist",
+    "Drinks oat milk, never cow's milk",
+    "Is learning to sail on weekends",
+    "Drives a grey Skoda Octavia",
+    "Takes the 7:40 ferry to work",
+    "Has two cats, Olive and Fig",
+    "Prefers window seats on long flights",
+    "Runs the half marathon every year",
+    "Her landlord is called Mr. Halvorsen",
+)
+OFF_TOPIC = (
+    "write a haiku about autumn",
+    "translate this page into Portuguese",
+    "Explain the difference between a mutex and a semaphore, with an example in C.",
+    "What is the capital of Mongolia?",
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve facts, embedded by both models that ship."""
+    path = tmp_path_factory.mktemp("facts") / "memory.db"
+    with Holdfast.open(path, scope="user:ana") as hf:
+        hf.remember_many(FACTS)
+        hf.admin.reembed()
+    return path
+
+
+@pytest.fixture
+def ana(store: Path) -> Iterator[Holdfast]:
+    with Holdfast.open(store, scope="user:ana") as hf:
+        yield hf
+
+
+@pytest.mark.parametrize("prompt", OFF_TOPIC)
+def test_an_off_topic_prompt_recalls_nothing(ana: Holdfast, prompt: str) -> None:
+    assert ana.recall(prompt) == []
+    assert ana.context(prompt).turn == ""
+
+
+def test_a_question_in_other_words_is_answered_with_a_score_that_says_so(ana: Holdfast) -> None:
+    first = ana.recall("which medicine must I avoid?")[0]
+    assert first.memory.content == "Allergic to penicillin"
+    assert first.strength in ("likely", "strong")
+
+
+@pytest.mark.parametrize(
+    "question, answer",
+    [
+        ("what car do I have?", "Drives a grey Skoda Octavia"),
+        ("what are my pets called?", "Has two cats, Olive and Fig"),
+        ("who do I pay the rent to?", "Her landlord is called Mr. Halvorsen"),
+        ("which town do I live in?", "Lives in Bergen since 2019"),
+    ],
+)
+def test_questions_with_an_answer_keep_it(ana: Holdfast, question: str, answer: str) -> None:
+    assert answer in [hit.memory.content for hit in ana.recall(question, limit=3)]
+
+
+def test_min_score_zero_shows_what_comes_nearest(ana: Holdfast) -> None:
+    assert len(ana.recall(OFF_TOPIC[0], min_score=0, limit=5)) == 5
+
+
+def test_min_score_keeps_only_hits_that_reach_it(ana: Holdfast) -> None:
+    question = "which medicine must I avoid?"
+    every = ana.recall(question, min_score=0, limit=12)
+    between = (every[0].score + every[1].score) / 2
+    assert [hit.memory for hit in ana.recall(question, min_score=between)] == [every[0].memory]
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.5, "high", float("nan")])
+def test_min_score_is_a_number_from_0_to_1(ana: Holdfast, wrong: object) -> None:
+    with pytest.raises(InvalidInput, match="min_score must be a number from 0 to 1"):
+        ana.recall("tea?", min_score=wrong)  # type: ignore[arg-type]
+
+
+def test_explain_says_that_nothing_was_likely(ana: Holdfast) -> None:
+    penicillin = ana.recall("which medicine must I avoid?")[0].memory
+    answer = ana.explain(penicillin.id, OFF_TOPIC[1])
+    assert not answer.recalled
+    assert answer.dropped_by in ("order", "arms")
+
+
+def test_a_score_has_a_word(ana: Holdfast) -> None:
+    memory = ana.recall("my car?", min_score=0)[0].memory
+    words = [
+        Hit(memory, score, Reasons({})).strength for score in (0.0, 0.34, 0.35, 0.59, 0.6, 1.0)
+    ]
+    assert words == ["weak", "weak", "likely", "likely", "strong", "strong"]
+
+
+def test_the_command_line_says_that_nothing_relevant_is_known(cli, store: Path) -> None:
+    asked = ("--store", store, "--scope", "user:ana")
+    done = cli("recall", OFF_TOPIC[0], *asked)
+    assert (done.code, done.out) == (0, "Nothing relevant is known.\n")
+    assert json.loads(cli("recall", OFF_TOPIC[0], "--json", *asked).out) == []
+    every = json.loads(cli("recall", OFF_TOPIC[0], "--min-score", "0", "--json", *asked).out)
+    assert every
+    assert cli("recall", "tea", "--min-score", "1.5", *asked).code == 2

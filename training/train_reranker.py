@@ -1,0 +1,258 @@
+"""Train the reranker: a small model that reads a question and a passage together.
+
+    python training/train_reranker.py pools.json.xz --encoder PACK --out DIR
+
+A teacher of twelve layers begins as the tuned encoder (from `train_encoder.py`) and learns to tell
+the answer among fifteen passages that the encoder ranks high. The student has every second layer
+of it and learns from the labels and from the teacher's scores. It reads the question, the passage
+with its speaker, and the beginning of the turn before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import random
+import shutil
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import torch
+from encoder import DEVICE, Encoder, pad, read_encoder, read_pools
+from torch.nn import functional
+from train_encoder import log
+
+# Tokens of the question, the passage and the turn before that are read.
+QUESTION = 48
+PASSAGE = 96
+BEFORE = 32
+# The encoder's best, from which most of the wrong passages of a list come.
+FIRST = 60
+WRONG = 15
+QUESTIONS_PER_BATCH = 32
+CLS, SEP = 101, 102
+
+
+class Reranker(torch.nn.Module):
+    """A score for a question and a passage."""
+
+    def __init__(self, bert) -> None:
+        super().__init__()
+        self.bert = bert
+        self.score = torch.nn.Linear(bert.config.hidden_size, 1)
+
+    def forward(self, input_ids, attention_mask, token_type_ids):
+        states = self.bert(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            token_type_ids=token_type_ids,
+        ).last_hidden_state
+        return self.score(states[:, 0])[:, 0]
+
+    def of_pairs(self, pairs, chunks: int = 2):
+        """Scores of (question, passage, before) token ids, those of similar length together."""
+        order = sorted(range(len(pairs)), key=lambda number: sum(map(len, pairs[number])))
+        size = -(-len(order) // chunks)
+        parts = []
+        for start in range(0, len(order), size):
+            inputs = padded([pairs[number] for number in order[start : start + size]])
+            with torch.autocast(DEVICE, torch.bfloat16):
+                parts.append(self(*inputs).float())
+        back = torch.empty(len(order), dtype=torch.long)
+        back[torch.tensor(order)] = torch.arange(len(order))
+        return torch.cat(parts)[back.to(DEVICE)]
+
+
+def padded(pairs):
+    """Token ids, mask and segments: the question is segment 0, the rest segment 1."""
+    rows = []
+    segments = []
+    for question, passage, before in pairs:
+        first = [CLS, *question, SEP]
+        second = [*passage, SEP, *before, SEP] if before else [*passage, SEP]
+        rows.append(first + second)
+        segments.append([0] * len(first) + [1] * len(second))
+    ids, mask = pad(rows)
+    kinds, _ = pad(segments)
+    return ids, mask, kinds
+
+
+def prepare(encoder: Encoder, pools) -> None:
+    """Token ids of every text, and the encoder's best passages for every question."""
+    for pool in pools:
+        documents = encoder.encode(pool["docs"], question=False)[0]
+        asked = encoder.encode([one["q"] for one in pool["qs"]], question=True)[0]
+        similar = asked @ documents.T
+        best = similar.topk(min(FIRST, len(pool["docs"])), 1)
+        pool["first"] = best.indices.tolist()
+        pool["cosines"] = best.values.tolist()
+        pool["shown_ids"] = token_ids(encoder, pool["shown"], PASSAGE)
+        pool["asked_ids"] = token_ids(encoder, [one["asked"] for one in pool["qs"]], QUESTION)
+
+
+def token_ids(encoder: Encoder, texts, most: int):
+    encoder.tokenizer.enable_truncation(most + 2)
+    encoder.tokenizer.no_padding()
+    return [one.ids[1:-1] for one in encoder.tokenizer.encode_batch(texts)]
+
+
+def pair(pool, question: int, document: int):
+    before = pool["before"][document]
+    turn_before = pool["shown_ids"][before][:BEFORE] if before >= 0 else []
+    return pool["asked_ids"][question], pool["shown_ids"][document], turn_before
+
+
+def lists(pools, chance: random.Random):
+    """Batches of lists: the first passage of each answers its question, the others do not."""
+    items = [(pool, number) for pool in pools for number in range(len(pool["qs"]))]
+    chance.shuffle(items)
+    for start in range(0, len(items) - QUESTIONS_PER_BATCH + 1, QUESTIONS_PER_BATCH):
+        batch = []
+        for pool, number in items[start : start + QUESTIONS_PER_BATCH]:
+            gold = set(pool["qs"][number]["g"])
+            ranked = [one for one in pool["first"][number] if one not in gold]
+            wrong = chance.sample(ranked, min(len(ranked), WRONG - 3))
+            for one in chance.sample(range(len(pool["docs"])), min(len(pool["docs"]), 3 * WRONG)):
+                if len(wrong) < WRONG and one not in gold and one not in wrong:
+                    wrong.append(one)
+            answer = chance.choice(sorted(gold))
+            # A pool smaller than a list: some wrong passages come twice.
+            while len(wrong) < WRONG:
+                wrong.append(chance.choice(wrong))
+            batch += [pair(pool, number, one) for one in (answer, *wrong)]
+        yield batch
+
+
+def train(model: Reranker, pools, *, epochs: int, rate: float, teacher: Reranker | None) -> None:
+    chance = random.Random(0)
+    steps = epochs * (sum(len(pool["qs"]) for pool in pools) // QUESTIONS_PER_BATCH)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1, (step + 1) / 60) * max(0.02, 1 - step / steps)
+    )
+    target = torch.zeros(QUESTIONS_PER_BATCH, dtype=torch.long, device=DEVICE)
+    for epoch in range(epochs):
+        total = 0.0
+        for batch in lists(pools, chance):
+            model.train()
+            scores = model.of_pairs(batch).view(QUESTIONS_PER_BATCH, -1)
+            loss = functional.cross_entropy(scores, target)
+            if teacher is not None:
+                with torch.no_grad():
+                    wanted = teacher.of_pairs(batch).view(QUESTIONS_PER_BATCH, -1)
+                close = functional.kl_div(
+                    scores.log_softmax(1),
+                    wanted.log_softmax(1),
+                    log_target=True,
+                    reduction="batchmean",
+                )
+                loss = 0.3 * loss + close
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            total += loss.detach()
+        log(f"epoch {epoch + 1} of {epochs}, mean loss {total * epochs / steps:.3f}")
+
+
+@torch.no_grad()
+def recall(model: Reranker, pools, depth: int):
+    """R@5 and R@10 of the encoder, and of the sum of both on its first `depth`, by pool."""
+    model.eval()
+    shares = defaultdict(lambda: defaultdict(list))
+    for pool in pools:
+        for number, one in enumerate(pool["qs"]):
+            first = pool["first"][number][:depth]
+            pairs = [pair(pool, number, document) for document in first]
+            scores = model.of_pairs(pairs, chunks=1).cpu().numpy()
+            both = standard(scores) + standard(np.array(pool["cosines"][number][:depth]))
+            gold = set(one["g"])
+            for name, order in (
+                ("encoder", first),
+                ("reranked", [first[place] for place in np.argsort(-both)]),
+            ):
+                for k in (5, 10):
+                    found = len(gold & set(order[:k])) / len(gold)
+                    shares[pool["name"]][f"{name}@{k}"].append(found)
+    return {
+        name: {key: round(float(np.mean(values)), 3) for key, values in of.items()}
+        for name, of in shares.items()
+    }
+
+
+def standard(values):
+    return (values - values.mean()) / (values.std() + 1e-9)
+
+
+def student_of(teacher: Reranker, layers: int) -> Reranker:
+    """A copy with every n-th layer, the last one included."""
+    student = copy.deepcopy(teacher)
+    every = student.bert.encoder.layer
+    step = len(every) // layers
+    student.bert.encoder.layer = torch.nn.ModuleList(every[step - 1 :: step])
+    student.bert.config.num_hidden_layers = layers
+    return student
+
+
+def export(model: Reranker, path: Path) -> None:
+    """Write int8 ONNX with the output `score`."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    whole = copy.deepcopy(model).cpu().float().eval()
+    whole.bert.config._attn_implementation = "eager"
+    inputs = ["input_ids", "attention_mask", "token_type_ids"]
+    floats = path.with_suffix(".float.onnx")
+    torch.onnx.export(
+        whole,
+        (torch.ones(2, 8, dtype=torch.long),) * 3,
+        floats,
+        input_names=inputs,
+        output_names=["score"],
+        dynamic_axes={name: {0: "pairs", 1: "tokens"} for name in inputs} | {"score": {0: "pairs"}},
+        opset_version=17,
+        dynamo=False,
+    )
+    quantize_dynamic(floats, path, per_channel=True, weight_type=QuantType.QInt8)
+    floats.unlink()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("pools", type=Path)
+    options.add_argument("--encoder", type=Path, required=True, help="pack of the tuned encoder")
+    options.add_argument("--out", type=Path)
+    options.add_argument("--layers", type=int, default=6)
+    options.add_argument("--epochs", type=int, nargs=2, default=(2, 4), help="teacher, student")
+    options.add_argument("--rate", type=float, nargs=2, default=(4e-5, 1e-4))
+    options.add_argument("--all", action="store_true", help="train on the dev fold as well")
+    options.add_argument("--without-half", type=int, choices=(0, 1), help="for train_fusion.py")
+    chosen = options.parse_args()
+    torch.manual_seed(0)
+    pools = read_pools(chosen.pools)
+    if chosen.without_half is not None:
+        pools = [pool for pool in pools if pool["half"] != chosen.without_half]
+    encoder = read_encoder(chosen.encoder)
+    prepare(encoder, pools)
+    training = [pool for pool in pools if chosen.all or pool["fold"] == "train"]
+    held_out = [pool for pool in pools if pool["fold"] == "dev"]
+    teacher = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
+    train(teacher, training, epochs=chosen.epochs[0], rate=chosen.rate[0], teacher=None)
+    log("teacher, first 20", json.dumps(recall(teacher, held_out, 20)))
+    student = student_of(teacher, chosen.layers)
+    teacher.eval()
+    train(student, training, epochs=chosen.epochs[1], rate=chosen.rate[1], teacher=teacher)
+    for depth in (20, 30):
+        log(f"student, first {depth}", json.dumps(recall(student, held_out, depth)))
+    if chosen.out:
+        chosen.out.mkdir(parents=True, exist_ok=True)
+        export(student, chosen.out / "model_int8.onnx")
+        shutil.copy(chosen.encoder / "tokenizer.json", chosen.out)
+
+
+if __name__ == "__main__":
+    main()
