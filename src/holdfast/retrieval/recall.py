@@ -22,6 +22,8 @@ from .query import Query, analyse
 
 # Share of common words from which two texts count as the same statement.
 NEAR_COPY = 0.9
+# Candidates from which it can be told that none is an answer: features compare them with each other.
+JUDGED = 12
 # Share of its score that a memory with zero confidence keeps.
 DOUBT = 0.5
 
@@ -220,12 +222,14 @@ def _by_weight(gathered: Gathered) -> Ranking:
             gathered.closeness(memories[row]),
         )
 
-    judged = bundled and bool(gathered.views) and _can_be_judged(gathered.query, memories[order[0]])
+    judged = bundled and bool(gathered.views) and len(memories) >= JUDGED
     return Ranking(
         [memories[row] for row in order],
         [scores[row] for row in order],
         reasons,
-        relevant=not judged or fuse.has_answer(matrix, chosen),
+        relevant=not judged
+        or not _can_be_judged(gathered.query, memories[order[0]])
+        or fuse.has_answer(matrix, chosen),
     )
 
 
