@@ -22,7 +22,7 @@ from .query import Query, analyse
 
 # Share of common words from which two texts count as the same statement.
 NEAR_COPY = 0.9
-# Candidates from which it can be told that none is an answer: features compare them with each other.
+# Candidates from which it can be told that none is an answer: features compare them.
 JUDGED = 12
 # Share of its score that a memory with zero confidence keeps.
 DOUBT = 0.5
