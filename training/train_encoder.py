@@ -269,14 +269,15 @@ def main() -> None:
         encoders.append(encoder)
     encoder = average(encoders)
     mix(encoder, load(chosen.base), chosen.mix)
-    log("tuned", json.dumps(recall(encoder, held_out)))
-    for one in chosen.test:
-        name, path = one.split("=", 1)
-        log(name, json.dumps(recall(encoder, read_pools(Path(path)))))
     if chosen.out:
         chosen.out.mkdir(parents=True, exist_ok=True)
         export(encoder, chosen.out / "model_int8.onnx")
         shutil.copy(chosen.base / "tokenizer.json", chosen.out)
+        log("written to", chosen.out)
+    log("tuned", json.dumps(recall(encoder, held_out)))
+    for one in chosen.test:
+        name, path = one.split("=", 1)
+        log(name, json.dumps(recall(encoder, read_pools(Path(path)))))
 
 
 if __name__ == "__main__":

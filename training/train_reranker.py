@@ -246,12 +246,12 @@ def main() -> None:
     student = student_of(teacher, chosen.layers)
     teacher.eval()
     train(student, training, epochs=chosen.epochs[1], rate=chosen.rate[1], teacher=teacher)
-    for depth in (20, 30):
-        log(f"student, first {depth}", json.dumps(recall(student, held_out, depth)))
     if chosen.out:
         chosen.out.mkdir(parents=True, exist_ok=True)
         export(student, chosen.out / "model_int8.onnx")
         shutil.copy(chosen.encoder / "tokenizer.json", chosen.out)
+    for depth in (20, 30):
+        log(f"student, first {depth}", json.dumps(recall(student, held_out, depth)))
 
 
 if __name__ == "__main__":
