@@ -103,7 +103,7 @@ def test_remember_says_how_to_undo_and_recall_shows_a_line_per_hit(cli):
     score, strength, id_, kind, when, text = cli("recall", "tea").out.rstrip("\n").split("\t")
     assert (0 <= float(score) <= 1, strength, id_[:5], kind, text) == (
         True,
-        "weak",
+        "strong",
         "fact_",
         "fact",
         "Prefers green tea",
