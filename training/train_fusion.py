@@ -401,11 +401,20 @@ def calibrate(ranking: Matrix, data: Sequence[Example]) -> Squeeze:
     return Squeeze(filled, slope, -float(fitted[-1]) / slope)
 
 
-def best_score(squeeze: Squeeze, each: Example) -> float:
+def scores(squeeze: Squeeze, each: Example) -> Matrix:
     constant = [NAMES.index(name) for name in CONSTANT]
-    share = float(np.log(chances(each.matrix @ squeeze.weights).max()))
+    share = np.log(chances(each.matrix @ squeeze.weights) + 1e-300)
     known = float(each.matrix[0][constant] @ squeeze.weights[constant])
-    return 0.5 + 0.5 * math.tanh(squeeze.slope * (share + known - squeeze.middle) / 2)
+    found: Matrix = 0.5 + 0.5 * np.tanh(squeeze.slope * (share + known - squeeze.middle) / 2)
+    return found
+
+
+def reliability(scored: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """For each tenth of the scale, how many of the passages with such a score are gold."""
+    tenths = defaultdict(list)
+    for score, gold in scored:
+        tenths[min(int(score * 10), 9)].append(gold)
+    return {f"{one / 10}": round(float(np.mean(tenths[one])), 3) for one in sorted(tenths)}
 
 
 def learn_gate(
@@ -492,7 +501,7 @@ def figures(
     ours: dict[str, list[float]] = defaultdict(list)
     plain: dict[str, list[float]] = defaultdict(list)
     totals: dict[str, list[float]] = defaultdict(list)
-    scores: dict[str, list[float]] = defaultdict(list)
+    scored: list[tuple[float, float]] = []
     for fold in range(FOLDS):
         known = [each for each in data if each.fold != fold]
         others = [each for each in off_topic if each.fold != fold]
@@ -507,8 +516,9 @@ def figures(
             if len(each.matrix):
                 label = each.label if _is_usual(each) else f"{each.label}, unusual"
                 totals[label].append(float(gate_row(ranking, each) @ gate[0]) - gate[1])
-                if totals[label][-1] >= 0:
-                    scores[label].append(best_score(squeeze, each))
+                if label in ("answered", "unanswered") and totals[label][-1] >= 0:
+                    values = scores(squeeze, each)
+                    scored += [(values[row], each.gold[row]) for row in best(values, CALIBRATED)]
     return {
         "R@10": {kind: round(float(np.mean(shares)), 3) for kind, shares in ours.items()},
         "BM25 R@10": {kind: round(float(np.mean(shares)), 3) for kind, shares in plain.items()},
@@ -521,9 +531,7 @@ def figures(
             label: round(float(np.mean(np.array(found) >= 0)), 3)
             for label, found in sorted(totals.items())
         },
-        "best score": {
-            label: round(float(np.median(found)), 2) for label, found in sorted(scores.items())
-        },
+        "share that answers, by score": reliability(scored),
     }
 
 
@@ -545,6 +553,10 @@ def learn(
     ranking = fit(data)
     gate, least = learn_gate(ranking, data, off_topic, kept=kept)
     squeeze = calibrate(ranking, passing((gate, least), ranking, data))
+    answerable = {"sum": round(float(gate[0]), 3)}
+    for name, value in zip(CONSTANT, gate[1:], strict=False):
+        answerable[name] = round(float(value), 3)
+    answerable["least"] = round(least - float(gate[-1]), 3)
     values = {
         name: round(float(value), 3)
         for name, value in zip(NAMES, squeeze.weights, strict=True)
@@ -554,14 +566,7 @@ def learn(
         "weights": values,
         "middle": round(squeeze.middle, 3),
         "slope": round(squeeze.slope, 3),
-        "answerable": {
-            "sum": round(float(gate[0]), 3),
-            **{
-                name: round(float(value), 3)
-                for name, value in zip(CONSTANT, gate[1:], strict=False)
-            },
-            "least": round(least - float(gate[-1]), 3),
-        },
+        "answerable": answerable,
     }
 
 
@@ -583,7 +588,11 @@ def learn_all(
             off = _in_writing(off_topic, writing)
             name = tiers if writing in ("", ENGLISH) else f"{tiers} ({writing})"
             kept = KEPT[ENCODER if ENCODER in used else STATIC]
-            yield name, learn(mine, off, kept=kept), figures(mine, off, kept=kept)
+            learned = learn(mine, off, kept=kept)
+            if not used:
+                # Words alone do not tell whether there is an answer.
+                del learned["answerable"]
+            yield name, learned, figures(mine, off, kept=kept)
 
 
 def _is_unseen(one: QuestionSet) -> bool:

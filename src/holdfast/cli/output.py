@@ -222,7 +222,7 @@ def waiting(count: int, **options: str) -> str:
 
 def hits(found: Sequence[Hit], *, reasons: bool) -> None:
     """Print recall results, best first."""
-    columns = ("score", "match", "id", "kind", "when", "text", *(("why",) if reasons else ()))
+    columns = ("score", "strength", "id", "kind", "when", "text", *(("why",) if reasons else ()))
     rows = [
         (
             f"{hit.score:.3f}",

@@ -37,7 +37,7 @@ class Weights(NamedTuple):
 
     `answerable` tells questions with an answer from others: weights of the best passage's sum and
     of the features that are equal for all passages. Few questions with an answer reach less than
-    `least`.
+    `least`. Words alone cannot tell, so without vectors there are none.
     """
 
     values: tuple[float, ...]
@@ -73,7 +73,7 @@ def weights(name: str) -> Weights:
     learned = json.loads(Path(__file__).with_name("weights.json").read_text("utf-8"))
     one = learned["situations"][name]
     values = tuple(float(one["weights"].get(feature, 0.0)) for feature in NAMES)
-    answerable = dict(one["answerable"])
+    answerable = dict(one.get("answerable", {"least": -math.inf}))
     least = answerable.pop("least")
     return Weights(values, float(one["middle"]), float(one["slope"]), answerable, least)
 

@@ -222,14 +222,14 @@ def _by_weight(gathered: Gathered) -> Ranking:
             gathered.closeness(memories[row]),
         )
 
-    judged = bundled and bool(gathered.views) and len(memories) >= JUDGED
+    judged = (
+        bundled and len(memories) >= JUDGED and _can_be_judged(gathered.query, memories[order[0]])
+    )
     return Ranking(
         [memories[row] for row in order],
         [scores[row] for row in order],
         reasons,
-        relevant=not judged
-        or not _can_be_judged(gathered.query, memories[order[0]])
-        or fuse.has_answer(matrix, chosen),
+        relevant=not judged or fuse.has_answer(matrix, chosen),
     )
 
 
