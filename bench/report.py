@@ -38,7 +38,7 @@ VARIANTS = {
     "none": ("none", "learned"),
     "static-rrf": ("static", "rrf"),
 }
-MODEL = "memory-embed-s2"
+MODEL = "memory-embed-s3"
 
 Figures = dict[str, Any]
 

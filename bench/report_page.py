@@ -96,7 +96,7 @@ The rankings below Holdfast are the ones that the memories it grew out of prescr
 reads a question when left alone (every word must be there), and reciprocal rank fusion of words
 and vectors. So that it is not too easy, FTS5 is there with any word too, and with stems and
 without stop words, which is also what it brings to its second fusion. Each turn is one document,
-`Speaker: text`; "the quick model" is memory-static-8M, "the better model" memory-embed-s2 in int8.
+`Speaker: text`; "the quick model" is memory-static-8M2, "the better model" memory-embed-s3 in int8.
 Hardly any turn holds all words of a question, so fusing FTS5's default with vectors is nearly
 vectors alone.
 
@@ -210,7 +210,7 @@ def _peers(parts: Kept) -> str:
 Each in an environment and a process of its own, on the same turns and the same questions; the ids
 that come back are scored by the same code. All of them were open at the same time and got each
 question one after the other. Vectors came from one endpoint on loopback, which serves the same
-model, memory-embed-s2, to everybody and knows which texts are questions. Peers were given one
+model, memory-embed-s3, to everybody and knows which texts are questions. Peers were given one
 string for each turn, `Speaker: text`, and one user, wing, namespace or collection for each
 conversation. Everything else is their default. Proxies that lead nowhere kept them off the
 network. Holdfast's weights were trained on LongMemEval's questions and never on LoCoMo's, so

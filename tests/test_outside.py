@@ -145,7 +145,7 @@ def test_the_command_line_reaches_nothing_and_writes_only_into_its_own_folders(w
 def test_a_worker_reaches_nothing_and_writes_only_into_its_own_folder(watched):
     watched.run(*HOLDFAST, "remember", "My sister Ines lives in Lisbon")
     done = watched.run(*HOLDFAST, "worker", "once")
-    assert "memory-embed-s2" in done.stdout  # the model that would report was in use
+    assert "memory-embed-s3" in done.stdout  # the model that would report was in use
     quiet(watched)
 
 

@@ -7,6 +7,7 @@ model hub is needed. Needs torch, transformers, onnx, onnxruntime, tokenizers an
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import lzma
 from pathlib import Path
@@ -166,6 +167,15 @@ def export(encoder: Encoder, path: Path) -> None:
     )
     quantize_dynamic(floats, path, per_channel=True, weight_type=QuantType.QInt8)
     floats.unlink()
+
+
+def write_checksums(pack: Path) -> None:
+    """List the files of a pack with their digests, as Holdfast wants to see them."""
+    lines = []
+    for file in sorted(pack.iterdir()):
+        if file.name != "CHECKSUMS" and file.suffix != ".md":
+            lines.append(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n")
+    (pack / "CHECKSUMS").write_text("".join(lines), "utf-8")
 
 
 def read_pools(path: Path):

@@ -29,6 +29,7 @@ from encoder import (
     pad,
     read_encoder,
     read_pools,
+    write_checksums,
 )
 from evaluate import recall
 from torch.nn import functional
@@ -110,35 +111,65 @@ class Batches:
         return chosen
 
 
-def tune(encoder: Encoder, batches: Batches, *, epochs: int, rate: float, hard: bool) -> None:
+class Progress:
+    """How far training is, from 0 to 1: by its steps, or by the clock when that is ahead.
+
+    A rented machine ends by the clock, and a rate that has not come down yet leaves a bad model.
+    """
+
+    def __init__(self, steps: int, seconds: float | None) -> None:
+        self.steps = steps
+        self.seconds = seconds
+        self.step = 0
+        self.started = time.time()
+
+    def share(self) -> float:
+        by_steps = self.step / self.steps
+        if self.seconds is None:
+            return by_steps
+        return max(by_steps, (time.time() - self.started) / self.seconds)
+
+    def rate(self) -> float:
+        """The share of the full learning rate: up within the first steps, then down to zero."""
+        return min(1, (self.step + 1) / 40) * max(0.02, 1 - self.share())
+
+
+def set_rate(optimizer, rates, share: float) -> None:
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        group["lr"] = rate * share
+
+
+def tune(
+    encoder: Encoder,
+    batches: Batches,
+    *,
+    epochs: int,
+    rate: float,
+    hard: bool,
+    seconds: float | None = None,
+) -> None:
     """Train whole vectors and token vectors together, each by a softmax over the batch."""
     scales = torch.nn.Parameter(torch.tensor([math.log(20.0), math.log(30.0)], device=DEVICE))
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": encoder.bert.parameters(), "lr": rate},
-            {"params": encoder.head.parameters(), "lr": 3e-4},
-            {"params": [scales], "lr": 1e-3},
-        ],
-        weight_decay=0.01,
-    )
-    steps = epochs * len(batches)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1, (step + 1) / 40) * max(0.02, 1 - step / steps)
-    )
-    step = 0
+    rates = (rate, 3e-4, 1e-3)
+    parts = (encoder.bert.parameters(), encoder.head.parameters(), [scales])
+    optimizer = torch.optim.AdamW([{"params": part} for part in parts], weight_decay=0.01)
+    progress = Progress(epochs * len(batches), seconds)
     for epoch in range(epochs):
         if hard and epoch:
             batches.mine()
         total = 0.0
         for items in batches:
+            if progress.share() >= 1:
+                log(f"out of time after {progress.step} of {progress.steps} steps")
+                return
             encoder.train()
+            set_rate(optimizer, rates, progress.rate())
             loss = batch_loss(encoder, batches, items, scales)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
             optimizer.step()
-            schedule.step()
-            step += 1
+            progress.step += 1
             total += loss.detach()
         log(f"epoch {epoch + 1} of {epochs}, mean loss {total / len(batches):.3f}")
 
@@ -239,6 +270,7 @@ def main() -> None:
     options.add_argument("--out", type=Path)
     options.add_argument("--mix", type=float, default=0.75, help="share of the tuned weights")
     options.add_argument("--epochs", type=int, default=3)
+    options.add_argument("--seconds", type=float, help="stop each run by then, rate at zero")
     options.add_argument("--rate", type=float, default=2e-5)
     options.add_argument("--batch", type=int, default=32)
     options.add_argument("--negatives", type=int, default=20)
@@ -260,12 +292,17 @@ def main() -> None:
         random.seed(seed)
         encoder = read_encoder(chosen.base)
         start_head(encoder, training)
-        if seed == chosen.first_seed:
-            log("base", json.dumps(recall(encoder, held_out)))
         batches = Batches(
             encoder, training, size=chosen.batch, negatives=chosen.negatives, seed=seed
         )
-        tune(encoder, batches, epochs=chosen.epochs, rate=chosen.rate, hard=chosen.hard)
+        tune(
+            encoder,
+            batches,
+            epochs=chosen.epochs,
+            rate=chosen.rate,
+            hard=chosen.hard,
+            seconds=chosen.seconds,
+        )
         encoders.append(encoder)
     encoder = average(encoders)
     mix(encoder, load(chosen.base), chosen.mix)
@@ -273,6 +310,7 @@ def main() -> None:
         chosen.out.mkdir(parents=True, exist_ok=True)
         export(encoder, chosen.out / "model_int8.onnx")
         shutil.copy(chosen.base / "tokenizer.json", chosen.out)
+        write_checksums(chosen.out)
         log("written to", chosen.out)
     log("tuned", json.dumps(recall(encoder, held_out)))
     for one in chosen.test:

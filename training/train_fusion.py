@@ -1,7 +1,8 @@
 """Learn the weights of recall that ship in `holdfast/retrieval/weights.json`.
 
     python training/train_fusion.py --longmemeval longmemeval_dev150.json \\
-        --scenes character-identification/ --cache vectors/ --write
+        --scenes character-identification/ --encoders without_0 without_1 \\
+        --tables table_without_0 table_without_1 --cache vectors/ --write
 
 Every kind of question set counts the same, however many questions it has. Each question is asked
 of its whole scope and of a smaller one, so that the weights do not depend on the size of a scope.
@@ -9,6 +10,9 @@ A weight says how much more likely a passage is an answer (softmax over the pass
 ridge penalty). Then a gate is learned, by questions asked of scopes that have nothing to do with
 them, and the squeeze into [0, 1] by the questions that pass it. LoCoMo is never read here: it is
 the held-out test.
+
+A model looks better on questions that it was trained on than it is. So every set is embedded by a
+model that was trained on the other half of them (`half_of`), not by the one that ships.
 
 Printed figures are cross-validated: weights that score a conversation never saw it.
 """
@@ -33,10 +37,21 @@ from fusion_data import Corpus as QuestionSet
 from numpy.typing import NDArray
 
 from holdfast.maintenance.embedding_catchup import embedded_text
-from holdfast.models.embeddings.base import Embedder, embedder_for
+from holdfast.models.embeddings.base import Embedder
+from holdfast.models.embeddings.onnx import OnnxEmbedder
+from holdfast.models.embeddings.static import StaticEmbedder
+from holdfast.models.reranker import Reranker
 from holdfast.retrieval.features import CONSTANT, ENCODER, NAMES, STATIC, Passage, features
-from holdfast.retrieval.fusion import LEXICAL
+from holdfast.retrieval.fusion import (
+    LEXICAL,
+    DeepWeights,
+    deepened,
+    log_shares,
+    logit,
+)
+from holdfast.retrieval.fusion import logistic as logistic_of
 from holdfast.retrieval.query import Query, analyse
+from holdfast.retrieval.reranking import READ, Pairs, Turn, turns_of
 from holdfast.storage.row_codec import indexed_text
 from holdfast.storage.store_types import Corpus
 from holdfast.text.tokens import ENGLISH, OTHER_LATIN, OTHER_SCRIPT, index_terms
@@ -52,9 +67,7 @@ SITUATIONS = {
     ENCODER: (ENCODER,),
     f"{ENCODER}+{STATIC}": (ENCODER, STATIC),
 }
-MODELS = {STATIC: "static", ENCODER: "encoder"}
-# The half of our own sets that the encoder has not seen: on the other it looks better than it is.
-UNSEEN = 0
+DEEP = "deep"
 RANKING = np.array([name not in CONSTANT for name in NAMES], dtype=float)
 # Questions that a kind of set counts as. Only LongMemEval's questions were asked by others: ours
 # avoid the words of their answers more than people do.
@@ -74,8 +87,12 @@ TINY = 12
 # Best passages of a question that the squeeze is fitted on.
 CALIBRATED = 5
 # Share of the questions with an answer that must be seen to have one. The static model tells them
-# from others less well, and must lose even fewer.
-KEPT = {ENCODER: 0.98, STATIC: 0.99}
+# from others less well, and of other languages we have few questions: there even fewer may be lost.
+KEPT = {ENCODER: 0.975, STATIC: 0.99}
+KEPT_ELSEWHERE = 0.99
+# The half that the reranker was not trained on, and questions of each kind that it reads there.
+RERANKED_HALF = 0
+RERANKED = 200
 # Characters of a prompt to an assistant that is asked of a memory that knows nothing about it.
 PROMPT = (15, 300)
 
@@ -92,6 +109,10 @@ class Example:
     wanted: int
     baseline: Matrix  # plain BM25, the figure to beat
     label: str  # whether its scope answers it
+    question: str
+    memories: Sequence[Memory]
+    before: Mapping[Turn, Memory]  # turns of its scope
+    half: int
 
     @property
     def fold(self) -> int:
@@ -173,6 +194,7 @@ class Scope:
             texts = [embedded_text(one) for one in memories]
             vectors[tier] = self._embedded(texts, embedder, asked=False)
         self.pool = Pool(memories, terms, vectors)
+        self.turns = turns_of(memories)
 
     def _embedded(self, texts: Sequence[str], embedder: Embedder, *, asked: bool) -> Matrix:
         """The vectors of `texts`, kept in the cache because the encoder takes minutes."""
@@ -255,13 +277,17 @@ class Scope:
             len(one.gold),
             words[rows],
             one.label,
+            one.text,
+            [pool.memories[row] for row in rows],
+            self.turns,
+            half_of_set(self.questions),
         )
 
 
 def ask_all(scopes: Sequence[Scope]) -> tuple[list[Example], list[Example]]:
     """Every question in its whole and its small scope, and off-topic questions and prompts."""
-    answered = []
-    off_topic = []
+    answered: list[Example] = []
+    off_topic: list[Example] = []
     chance = random.Random(1)
     prompts = [text for scope in scopes for text in _prompts(scope.questions)]
     for scope in scopes:
@@ -329,9 +355,9 @@ def fit(data: Sequence[Example]) -> Matrix:
         used = np.where(wrong, 0.0, used)
 
 
-def newton(found: Weighted) -> Matrix:
+def newton(found: Weighted, *, width: int = len(NAMES)) -> Matrix:
     """Newton's method with step halving."""
-    weights = np.zeros(len(NAMES))
+    weights = np.zeros(width)
     loss = math.inf
     for _ in range(50):
         slope, bend = gradient(found, weights)
@@ -439,13 +465,20 @@ def learn_gate(
     )
     fitted = logistic(rows, answered, shares)
     sums = sorted((float(gate_row(ranking, each) @ fitted), each.kind) for each in found)
+    return fitted, _reached(sums, kept)
+
+
+def _reached(sums: Sequence[tuple[float, str]], kept: float) -> float:
+    """The sum that so many reach, of sums in rising order with their kinds: every kind counts the
+    same.
+    """
     kinds = Counter(kind for _, kind in sums)
     below = (1 - kept) * len(kinds)
     for total, kind in sums:
         below -= 1 / kinds[kind]
         if below <= 0:
-            return fitted, total
-    return fitted, -math.inf
+            return total
+    return -math.inf
 
 
 def _is_usual(each: Example) -> bool:
@@ -480,6 +513,100 @@ def logistic(matrix: Matrix, gold: Matrix, shares: Matrix) -> Matrix:
         bend = (matrix * curve[:, None]).T @ matrix + RIDGE * np.eye(len(weights))
         weights = weights - np.linalg.solve(bend, slope)
     return weights
+
+
+class Read(NamedTuple):
+    """A question whose best candidates the reranker has read."""
+
+    example: Example
+    before: Matrix  # scores of recall as logits
+    read: Matrix
+    gold: Matrix
+
+    @property
+    def columns(self) -> Matrix:
+        return np.column_stack([self.before, self.read])
+
+
+def read_best(
+    data: Sequence[Example], squeeze: Squeeze, reranker: Reranker, chance: random.Random
+) -> list[Read]:
+    """Some questions of each kind that the reranker was not trained on, with their best candidates
+    as recall orders them.
+    """
+    kinds = defaultdict(list)
+    for each in data:
+        if each.half == RERANKED_HALF:
+            kinds[each.kind].append(each)
+    found = []
+    for several in kinds.values():
+        for each in chance.sample(several, min(len(several), RERANKED)):
+            values = scores(squeeze, each)
+            top = best(values, READ)
+            pairs = Pairs(each.question, each.before)
+            read = reranker.scores(pairs.pair(each.memories[row]) for row in top)
+            before = np.array([logit(float(values[row])) for row in top])
+            found.append(Read(each, before, np.array(read), each.gold[top]))
+    return found
+
+
+def learn_deep(data: Sequence[Read]) -> dict[str, float]:
+    """What `weights.json` holds for deep recall: see `fusion.DeepWeights`."""
+    asked = Counter(one.example.kind for one in data)
+    found = []
+    for one in data:
+        if one.gold.any():
+            share = SHARE / asked[one.example.kind]
+            found.append((one.columns, one.gold / one.gold.sum(), share))
+    weights = newton(found, width=2)
+    rows, gold, shares = [], [], []
+    for one in data:
+        sums = one.columns @ weights
+        top = best(sums, CALIBRATED)
+        shared = np.array(log_shares(list(sums)))[top]
+        known = np.tile([one.before.max(), one.read.max(), 1.0], (len(top), 1))
+        rows.append(np.column_stack([shared, known]))
+        gold.append(one.gold[top])
+        shares.append(np.full(len(top), SHARE / asked[one.example.kind]))
+    fitted = logistic(np.concatenate(rows), np.concatenate(gold), np.concatenate(shares))
+    values = {
+        "score": weights[0],
+        "reranker": weights[1],
+        "slope": fitted[0],
+        "best_score": fitted[1],
+        "best_reranker": fitted[2],
+        "middle": -fitted[3],
+    }
+    return {name: round(float(value), 3) for name, value in values.items()}
+
+
+def deep_figures(data: Sequence[Read]) -> dict[str, Any]:
+    """Recall before and after the reranker, and whether its scores are chances, by weights that
+    never saw the conversation.
+    """
+    shares: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    scored: list[tuple[float, float]] = []
+    for fold in range(FOLDS):
+        learned = DeepWeights(**learn_deep([one for one in data if one.example.fold != fold]))
+        for one in data:
+            each = one.example
+            if each.fold != fold:
+                continue
+            before = [logistic_of(value) for value in one.before]
+            deep = np.array(deepened(before, list(one.read), learned))
+            scored += [(deep[row], one.gold[row]) for row in best(deep, CALIBRATED)]
+            if each.wanted:
+                for name, values in (("", one.before), (" deep", deep)):
+                    for depth in (5, 10):
+                        gold = float(one.gold[best(values, depth)].sum()) / each.wanted
+                        shares[each.kind][f"R@{depth}{name}"].append(gold)
+    return {
+        "recall": {
+            kind: {name: round(float(np.mean(values)), 3) for name, values in of.items()}
+            for kind, of in shares.items()
+        },
+        "share that answers, by score": reliability(scored),
+    }
 
 
 def recall_at(k: int, each: Example, scores: Matrix) -> float:
@@ -548,11 +675,14 @@ def learn(
     off_topic: Sequence[Example],
     *,
     kept: float,
-) -> dict[str, Any]:
-    """What `weights.json` holds for one situation."""
+) -> tuple[dict[str, Any], Squeeze, list[Example]]:
+    """What `weights.json` holds for a situation, what scores it, and the questions that pass its
+    gate.
+    """
     ranking = fit(data)
     gate, least = learn_gate(ranking, data, off_topic, kept=kept)
-    squeeze = calibrate(ranking, passing((gate, least), ranking, data))
+    passed = passing((gate, least), ranking, data)
+    squeeze = calibrate(ranking, passed)
     answerable = {"sum": round(float(gate[0]), 3)}
     for name, value in zip(CONSTANT, gate[1:], strict=False):
         answerable[name] = round(float(value), 3)
@@ -562,41 +692,52 @@ def learn(
         for name, value in zip(NAMES, squeeze.weights, strict=True)
         if value
     }
-    return {
+    learned = {
         "weights": values,
         "middle": round(squeeze.middle, 3),
         "slope": round(squeeze.slope, 3),
         "answerable": answerable,
     }
+    return learned, squeeze, passed
 
 
 def learn_all(
     sets: Sequence[QuestionSet],
+    models: Mapping[str, Sequence[Embedder]],
+    reranker: Reranker,
     cache: Path | None,
 ) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Each situation with what `weights.json` holds for it, and its figures."""
+    """Each situation with what `weights.json` holds for it, and its figures; deep recall last.
+    `models` has a pair of embedders for each tier: trained without half 0, and without half 1.
+    """
     for tiers, used in SITUATIONS.items():
-        embedders = {}
-        for tier in used:
-            embedder = embedder_for(MODELS[tier], environ={})
-            assert embedder
-            embedders[tier] = embedder
-        chosen = [one for one in sets if ENCODER not in used or _is_unseen(one)]
-        data, off_topic = ask_all([Scope(one, embedders, cache) for one in chosen])
+        scopes = []
+        for one in sets:
+            half = half_of_set(one)
+            scopes.append(Scope(one, {tier: models[tier][half] for tier in used}, cache))
+        data, off_topic = ask_all(scopes)
         for writing in (ENGLISH, OTHER_LATIN, OTHER_SCRIPT) if used else ("",):
             mine = _in_writing(data, writing)
             off = _in_writing(off_topic, writing)
             name = tiers if writing in ("", ENGLISH) else f"{tiers} ({writing})"
             kept = KEPT[ENCODER if ENCODER in used else STATIC]
-            learned = learn(mine, off, kept=kept)
+            if writing not in ("", ENGLISH):
+                kept = KEPT_ELSEWHERE
+            learned, squeeze, passed = learn(mine, off, kept=kept)
             if not used:
                 # Words alone do not tell whether there is an answer.
                 del learned["answerable"]
             yield name, learned, figures(mine, off, kept=kept)
+            if used == (ENCODER,) and writing == ENGLISH:
+                read = read_best(passed, squeeze, reranker, random.Random(2))
+                yield DEEP, learn_deep(read), deep_figures(read)
 
 
-def _is_unseen(one: QuestionSet) -> bool:
-    return one.kind in ("friends", "longmemeval") or half_of(one.name) == UNSEEN
+def half_of_set(one: QuestionSet) -> int:
+    """Which of two models embeds a set: the one that never saw it. Both saw FriendsQA, but not our
+    questions about those scenes.
+    """
+    return 0 if one.kind == "friends" else half_of(one.name)
 
 
 def _in_writing(data: Iterable[Example], writing: str) -> list[Example]:
@@ -609,21 +750,37 @@ def main() -> None:
     )
     options.add_argument("--longmemeval", type=Path, help="longmemeval_dev150.json")
     options.add_argument("--scenes", type=Path, help="checkout of character-identification")
+    options.add_argument(
+        "--encoders", type=Path, nargs=2, required=True, help="packs trained without a half"
+    )
+    options.add_argument("--tables", type=Path, nargs=2, required=True, help="the same, static")
+    options.add_argument("--reranker", type=Path, help="its pack. Default: the one that ships")
     options.add_argument("--cache", type=Path, help="folder in which vectors are kept between runs")
     options.add_argument("--write", action="store_true", help=f"write {WEIGHTS.name}")
     chosen = options.parse_args()
     sets = list(own_sets(chosen.scenes))
     if chosen.longmemeval:
         sets.append(longmemeval(chosen.longmemeval))
+    models: dict[str, Sequence[Embedder]] = {
+        ENCODER: [OnnxEmbedder(str(pack.resolve())) for pack in chosen.encoders],
+        STATIC: [StaticEmbedder(str(pack.resolve())) for pack in chosen.tables],
+    }
     situations = {}
-    for name, learned, found in learn_all(sets, chosen.cache):
+    reranker = Reranker(str(chosen.reranker.resolve())) if chosen.reranker else Reranker()
+    for name, learned, found in learn_all(sets, models, reranker, chosen.cache):
         situations[name] = learned
         print(name, json.dumps(learned), json.dumps(found), sep="\n  ", flush=True)
     if chosen.write:
         questions = {one.kind: 0 for one in sets}
         for one in sets:
             questions[one.kind] += len(one.asked)
-        whole = {"questions": questions, "features": list(NAMES), "situations": situations}
+        deep = situations.pop(DEEP)
+        whole = {
+            "questions": questions,
+            "features": list(NAMES),
+            "situations": situations,
+            "deep": deep,
+        }
         WEIGHTS.write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
 
 

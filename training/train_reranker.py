@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from encoder import DEVICE, Encoder, pad, read_encoder, read_pools
+from encoder import DEVICE, Encoder, pad, read_encoder, read_pools, write_checksums
 from torch.nn import functional
-from train_encoder import log
+from train_encoder import Progress, log, set_rate
 
 # Tokens of the question, the passage and the turn before that are read.
 QUESTION = 48
@@ -32,6 +32,8 @@ BEFORE = 32
 FIRST = 60
 WRONG = 15
 QUESTIONS_PER_BATCH = 32
+# Questions of a pool that are tested: each is a run of the model of its own.
+TESTED = 100
 CLS, SEP = 101, 102
 
 
@@ -125,18 +127,28 @@ def lists(pools, chance: random.Random):
         yield batch
 
 
-def train(model: Reranker, pools, *, epochs: int, rate: float, teacher: Reranker | None) -> None:
+def train(
+    model: Reranker,
+    pools,
+    *,
+    epochs: int,
+    rate: float,
+    teacher: Reranker | None,
+    seconds: float | None = None,
+) -> None:
     chance = random.Random(0)
     steps = epochs * (sum(len(pool["qs"]) for pool in pools) // QUESTIONS_PER_BATCH)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1, (step + 1) / 60) * max(0.02, 1 - step / steps)
-    )
+    progress = Progress(steps, seconds)
+    optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.01)
     target = torch.zeros(QUESTIONS_PER_BATCH, dtype=torch.long, device=DEVICE)
     for epoch in range(epochs):
         total = 0.0
         for batch in lists(pools, chance):
+            if progress.share() >= 1:
+                log(f"out of time after {progress.step} of {steps} steps")
+                return
             model.train()
+            set_rate(optimizer, (rate,), progress.rate())
             scores = model.of_pairs(batch).view(QUESTIONS_PER_BATCH, -1)
             loss = functional.cross_entropy(scores, target)
             if teacher is not None:
@@ -153,7 +165,7 @@ def train(model: Reranker, pools, *, epochs: int, rate: float, teacher: Reranker
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-            schedule.step()
+            progress.step += 1
             total += loss.detach()
         log(f"epoch {epoch + 1} of {epochs}, mean loss {total * epochs / steps:.3f}")
 
@@ -164,7 +176,7 @@ def recall(model: Reranker, pools, depth: int):
     model.eval()
     shares = defaultdict(lambda: defaultdict(list))
     for pool in pools:
-        for number, one in enumerate(pool["qs"]):
+        for number, one in enumerate(pool["qs"][:TESTED]):
             first = pool["first"][number][:depth]
             pairs = [pair(pool, number, document) for document in first]
             scores = model.of_pairs(pairs, chunks=1).cpu().numpy()
@@ -229,27 +241,45 @@ def main() -> None:
     options.add_argument("--layers", type=int, default=6)
     options.add_argument("--epochs", type=int, nargs=2, default=(2, 4), help="teacher, student")
     options.add_argument("--rate", type=float, nargs=2, default=(4e-5, 1e-4))
+    options.add_argument("--seconds", type=float, nargs=2, default=(None, None))
     options.add_argument("--all", action="store_true", help="train on the dev fold as well")
-    options.add_argument("--without-half", type=int, choices=(0, 1), help="for train_fusion.py")
+    options.add_argument("--without-half", type=int, choices=(0, 1), help="test on it")
     chosen = options.parse_args()
     torch.manual_seed(0)
     pools = read_pools(chosen.pools)
-    if chosen.without_half is not None:
-        pools = [pool for pool in pools if pool["half"] != chosen.without_half]
     encoder = read_encoder(chosen.encoder)
     prepare(encoder, pools)
-    training = [pool for pool in pools if chosen.all or pool["fold"] == "train"]
-    held_out = [pool for pool in pools if pool["fold"] == "dev"]
+    if chosen.without_half is not None:
+        training = [pool for pool in pools if pool["half"] != chosen.without_half]
+        held_out = [pool for pool in pools if pool["half"] == chosen.without_half]
+    else:
+        training = [pool for pool in pools if chosen.all or pool["fold"] == "train"]
+        held_out = [pool for pool in pools if pool["fold"] == "dev"]
     teacher = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
-    train(teacher, training, epochs=chosen.epochs[0], rate=chosen.rate[0], teacher=None)
+    train(
+        teacher,
+        training,
+        epochs=chosen.epochs[0],
+        rate=chosen.rate[0],
+        teacher=None,
+        seconds=chosen.seconds[0],
+    )
     log("teacher, first 20", json.dumps(recall(teacher, held_out, 20)))
     student = student_of(teacher, chosen.layers)
     teacher.eval()
-    train(student, training, epochs=chosen.epochs[1], rate=chosen.rate[1], teacher=teacher)
+    train(
+        student,
+        training,
+        epochs=chosen.epochs[1],
+        rate=chosen.rate[1],
+        teacher=teacher,
+        seconds=chosen.seconds[1],
+    )
     if chosen.out:
         chosen.out.mkdir(parents=True, exist_ok=True)
         export(student, chosen.out / "model_int8.onnx")
         shutil.copy(chosen.encoder / "tokenizer.json", chosen.out)
+        write_checksums(chosen.out)
     for depth in (20, 30):
         log(f"student, first {depth}", json.dumps(recall(student, held_out, depth)))
 

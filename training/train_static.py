@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import torch
-from encoder import DEVICE, read_encoder, read_pools
+from encoder import DEVICE, read_encoder, read_pools, write_checksums
 from evaluate import recall
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
@@ -140,20 +140,27 @@ def main() -> None:
     options.add_argument("--out", type=Path, required=True)
     options.add_argument("--seconds", type=float, default=120)
     options.add_argument("--rate", type=float, default=2e-3)
+    options.add_argument("--all", action="store_true", help="train on the dev fold as well")
+    options.add_argument("--without-half", type=int, choices=(0, 1), help="test on it")
     chosen = options.parse_args()
     torch.manual_seed(0)
     random.seed(0)
     pools = read_pools(chosen.pools)
-    held_out = [pool for pool in pools if pool["fold"] == "dev"]
-    training = [pool for pool in pools if pool["fold"] == "train"]
+    if chosen.without_half is not None:
+        training = [pool for pool in pools if pool["half"] != chosen.without_half]
+        held_out = [pool for pool in pools if pool["half"] == chosen.without_half]
+    else:
+        training = [pool for pool in pools if chosen.all or pool["fold"] == "train"]
+        held_out = [pool for pool in pools if pool["fold"] == "dev"]
     table = Table(chosen.base).to(DEVICE)
     print("base", recall(table, held_out))
     teacher = read_encoder(chosen.teacher)
     distil(table, Lessons(table, teacher, training), seconds=chosen.seconds, rate=chosen.rate)
-    print("distilled", recall(table, held_out))
     chosen.out.mkdir(parents=True, exist_ok=True)
     save_file({"embeddings": table.bag.weight.detach().half().cpu()}, chosen.out / FILE)
     shutil.copy(chosen.base / "tokenizer.json", chosen.out)
+    write_checksums(chosen.out)
+    print("distilled", recall(table, held_out))
 
 
 if __name__ == "__main__":

@@ -205,6 +205,7 @@ def evaluate(
     progress: Progress = lambda what, done: None,
     *,
     tiers: Tiers | None = None,
+    deep: bool = False,
 ) -> list[Answer]:
     """Load each pool into its own scope and ask its questions. `tiers` replaces the configured
     models.
@@ -223,7 +224,7 @@ def evaluate(
                 )
             for asked in pool.questions:
                 clock.now = asked.now
-                hits = hf.recall(asked.text, limit=max(DEPTHS), min_score=0.0)
+                hits = hf.recall(asked.text, limit=max(DEPTHS), min_score=0.0, deep=deep)
                 answers.append(_answer(asked, hits, keys))
                 progress("asking", 1)
     return answers

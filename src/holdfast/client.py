@@ -385,12 +385,14 @@ class Holdfast(BaseClient):
         expired: bool = False,
         tokens: int | None = None,
         min_score: float | None = None,
+        deep: bool = False,
         namespace: Sequence[str] | None = None,
     ) -> Hits:
         """Return memories that help answer `question`, best first. Any text in any language is
         valid; one that has nothing to do with what is remembered finds nothing.
 
-        `min_score` drops hits with a lower score instead: 0 shows even the unlikeliest. `as_of`
+        `min_score` drops hits with a lower score instead: 0 shows even the unlikeliest. `deep`
+        reads the best candidates together with the question, which is slower and better. `as_of`
         searches what was known at that time; `expired` includes memories that are no longer
         valid; `tokens` caps the total size of the hits; `namespace` restricts the search to items
         of LangGraph's store in or below that namespace.
@@ -415,6 +417,7 @@ class Holdfast(BaseClient):
             limit=self._limit(limit),
             tokens=most_of(tokens, "tokens"),
             min_score=check_score(min_score, "min_score"),
+            deep=deep,
         )
         hits = retrieval.recall.recall(engine_of(self), asked).hits
         count_uses(self, [hit.memory for hit in hits])
@@ -466,12 +469,13 @@ class Holdfast(BaseClient):
         tokens: int | None = None,
         kinds: Sequence[str] = (),
         limit: int = MOST_HITS,
+        deep: bool = False,
     ) -> Context:
         """Return prompt text: a block that is stable for the whole session, and one for this
         prompt.
 
-        `kinds` and `limit` filter the second block. Memories captured or extracted in `session` are
-        left out.
+        `kinds` and `limit` filter the second block, `deep` orders it as in `recall`. Memories
+        captured or extracted in `session` are left out.
         """
         budget = self.settings.context_tokens if tokens is None else tokens
         found = context.session_context.context(
@@ -481,6 +485,7 @@ class Holdfast(BaseClient):
             session=session,
             tokens=check_limit(budget, "tokens"),
             limit=check_limit(limit),
+            deep=deep,
         )
         count_uses(self, found.memories)
         return found

@@ -54,8 +54,8 @@ from holdfast.errors import (
         ),
         (
             "{provider: openai, name: x}",
-            "{model: 'local:memory-embed-s2'}",
-            ["local:memory-embed-s2"],
+            "{model: 'local:memory-embed-s3'}",
+            ["local:memory-embed-s3"],
         ),
         ("{provider: openai, name: x}", "{provider: local}", ["static", "encoder"]),
         ("{provider: offline}", "{}", ["static", "encoder"]),
@@ -188,7 +188,7 @@ def test_reembedding_of_a_role_is_a_command(cli, write_role, memory_of):
     done = cli("run", path, "-p", "hello?")
     assert done.code == 1
     assert f"holdfast memory reembed {path}" in done.err
-    assert cli("memory", "reembed", path).out == "1 embedded by local:memory-static-8M.\n"
+    assert cli("memory", "reembed", path).out == "1 embedded by local:memory-static-8M2.\n"
     assert cli("run", path, "-p", "what about tea?").out == "From memory:\n- likes tea\n"
 
 

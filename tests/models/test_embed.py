@@ -201,12 +201,12 @@ def test_huge_and_tiny_vectors_are_normalised() -> None:
 @pytest.mark.parametrize(
     ("spec", "identity"),
     [
-        ("static", "local:memory-static-8M"),
-        ("encoder", "local:memory-embed-s2"),
+        ("static", "local:memory-static-8M2"),
+        ("encoder", "local:memory-embed-s3"),
         ("potion", "local:potion-base-8M"),
         ("arctic", "local:arctic-embed-s"),
-        ("local:memory-static-8M", "local:memory-static-8M"),
-        ("local:memory-embed-s2", "local:memory-embed-s2"),
+        ("local:memory-static-8M2", "local:memory-static-8M2"),
+        ("local:memory-embed-s3", "local:memory-embed-s3"),
         ("local:potion-base-8M", "local:potion-base-8M"),
         ("local:arctic-embed-s", "local:arctic-embed-s"),
         ("fake", "fake:bag-of-words"),

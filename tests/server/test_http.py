@@ -85,6 +85,19 @@ def test_a_question_finds_memories_with_scores_and_reasons(http):
     assert [one["id"] for one in asked] == [tea["id"]]
 
 
+def test_deep_recall_reads_the_candidates_on_request(http):
+    tea, _ = remember(http), remember(http, BREAD)
+    asked = {"question": "what does she drink?", "deep": True}
+    found = [
+        http.post("/recall", json=asked).json()["items"][0],
+        http.get("/memories", params={"q": asked["question"], "deep": True}).json()["items"][0],
+    ]
+    assert [one["id"] for one in found] == [tea["id"]] * 2
+    assert all("reranker" in one["why"]["signals"] for one in found)
+    block = http.post("/context", json={"prompt": asked["question"], "deep": True}).json()
+    assert tea["id"] in block["ids"]
+
+
 def test_a_correction_retires_the_old_words_and_undo_brings_them_back(http):
     old = remember(http)
     new = http.patch(

@@ -24,6 +24,7 @@ def recall(
     as_of: str | None = None,
     tokens: int | None = None,
     min_score: float | None = None,
+    deep: bool = False,
     why: bool = False,
     format: str | None = None,
     store: str | None = None,
@@ -50,6 +51,7 @@ def recall(
             # A brief applies the budget itself.
             tokens=None if chosen else tokens,
             min_score=min_score,
+            deep=deep,
         )
         if chosen:
             output.brief(hf.records.brief(hits, chosen, tokens=tokens), chosen)

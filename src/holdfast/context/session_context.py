@@ -54,6 +54,7 @@ def context(
     session: str | None,
     tokens: int,
     limit: int = MOST_HITS,
+    deep: bool = False,
 ) -> Context:
     """Build the blocks for a prompt; together they stay within `tokens`.
 
@@ -63,7 +64,8 @@ def context(
     anything = replace(where, kinds=())
     stable, standing = _stable(engine, anything, session, int(tokens * STABLE_SHARE))
     asked = replace(where, excluded_sessions=(session,)) if session else where
-    hits = recall(engine, Question(prompt, asked, limit=limit + len(standing))).hits
+    question = Question(prompt, asked, limit=limit + len(standing), deep=deep)
+    hits = recall(engine, question).hits
     news = [one for one in _reflections(engine, anything) if one not in standing]
     known = {memory.id for memory in (*standing, *news)}
     fresh = [hit for hit in hits if hit.memory.id not in known][:limit]

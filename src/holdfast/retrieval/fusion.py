@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from operator import mul
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from ..text.tokens import ENGLISH
 from ..types import Signal
@@ -23,6 +23,8 @@ from .query import Query
 # From Cormack, Clarke and Büttcher, 2009.
 RANK_CONSTANT = 60
 LEXICAL = "lexical"
+# Scores nearer to 0 or 1 are certain either way.
+_LEAST_SCORE = 1e-6
 
 # The features that rank come first, those that are equal for all passages last.
 _RANKING = len(NAMES) - len(CONSTANT)
@@ -45,6 +47,20 @@ class Weights(NamedTuple):
     slope: float
     answerable: Mapping[str, float] = {}
     least: float = -math.inf
+
+
+class DeepWeights(NamedTuple):
+    """How the score of recall and that of the reranker become one: the weight of each, and the
+    logistic function of the sum's share among its rivals, of the best score so far and of the
+    reranker's best.
+    """
+
+    score: float
+    reranker: float
+    slope: float
+    best_score: float
+    best_reranker: float
+    middle: float
 
 
 def situation(
@@ -70,12 +86,22 @@ def situation(
 @lru_cache(maxsize=16)
 def weights(name: str) -> Weights:
     """Return the bundled weights for a situation."""
-    learned = json.loads(Path(__file__).with_name("weights.json").read_text("utf-8"))
-    one = learned["situations"][name]
+    one = _bundled()["situations"][name]
     values = tuple(float(one["weights"].get(feature, 0.0)) for feature in NAMES)
     answerable = dict(one.get("answerable", {"least": -math.inf}))
     least = answerable.pop("least")
     return Weights(values, float(one["middle"]), float(one["slope"]), answerable, least)
+
+
+@lru_cache(maxsize=1)
+def deep_weights() -> DeepWeights:
+    """Return the bundled weights of deep recall."""
+    return DeepWeights(**_bundled()["deep"])
+
+
+def _bundled() -> dict[str, Any]:
+    learned = json.loads(Path(__file__).with_name("weights.json").read_text("utf-8"))
+    return cast("dict[str, Any]", learned)
 
 
 def linear(matrix: Sequence[Sequence[float]], chosen: Weights) -> list[float]:
@@ -87,12 +113,46 @@ def linear(matrix: Sequence[Sequence[float]], chosen: Weights) -> list[float]:
     if not matrix:
         return []
     sums = [_ranking_sum(row, chosen) for row in matrix]
+    known = math.fsum(matrix[0][place] * chosen.values[place] for place in _CONSTANT)
+    return [logistic(chosen.slope * (one + known - chosen.middle)) for one in log_shares(sums)]
+
+
+def deepened(
+    scores: Sequence[float],
+    read: Sequence[float],
+    chosen: DeepWeights,
+) -> list[float]:
+    """Return a score in [0, 1] for each passage that the reranker has read, out of its score so
+    far and the reranker's.
+    """
+    if not scores:
+        return []
+    before = [logit(score) for score in scores]
+    sums = [
+        chosen.score * one + chosen.reranker * other
+        for one, other in zip(before, read, strict=True)
+    ]
+    known = chosen.best_score * max(before) + chosen.best_reranker * max(read) - chosen.middle
+    return [logistic(chosen.slope * one + known) for one in log_shares(sums)]
+
+
+def log_shares(sums: Sequence[float]) -> list[float]:
+    """Return the logarithm of each one's share among its rivals (softmax)."""
     best = max(sums)
     rivals = best + math.log(math.fsum(math.exp(one - best) for one in sums))
-    known = math.fsum(matrix[0][place] * chosen.values[place] for place in _CONSTANT)
-    likely = (one - rivals + known - chosen.middle for one in sums)
-    # The logistic function in a form that cannot overflow.
-    return [0.5 + 0.5 * math.tanh(chosen.slope * one / 2) for one in likely]
+    return [one - rivals for one in sums]
+
+
+def logit(score: float) -> float:
+    """Return the inverse of the logistic function, finite for 0 and 1."""
+    inside = min(max(score, _LEAST_SCORE), 1 - _LEAST_SCORE)
+    return math.log(inside / (1 - inside))
+
+
+def logistic(value: float) -> float:
+    """Return a number between 0 and 1; 0.5 for 0."""
+    # In a form that cannot overflow.
+    return 0.5 + 0.5 * math.tanh(value / 2)
 
 
 def has_answer(matrix: Sequence[Sequence[float]], chosen: Weights) -> bool:

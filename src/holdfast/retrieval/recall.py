@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -41,6 +42,7 @@ class Question(NamedTuple):
     """A question with its filter and limits.
 
     Without `min_score`, a question whose best memory is most likely no answer finds nothing.
+    `deep` reads the best candidates together with the question.
     """
 
     text: str
@@ -48,6 +50,7 @@ class Question(NamedTuple):
     limit: int = 10
     tokens: int | None = None
     min_score: float | None = None
+    deep: bool = False
 
 
 class Ranking(NamedTuple):
@@ -99,7 +102,7 @@ def recall(
             else None
         )
     gathered = found or _nothing(query)
-    ranking = rank(engine, gathered, now=question.where.as_of is None)
+    ranking = rank(engine, gathered, now=question.where.as_of is None, deep=question.deep)
     order, copies = demote_near_duplicates(
         ranking.memories, len(ranking.memories) if rank_all else question.limit
     )
@@ -155,17 +158,44 @@ def rank(
     gathered: Gathered,
     *,
     now: bool = True,
+    deep: bool = False,
 ) -> Ranking:
     """Rank all candidates by learned weights or by reciprocal ranks.
 
-    With `now`, memories that replaced a turn's statement come before that turn.
+    With `deep`, the best are read together with the question. With `now`, memories that replaced a
+    turn's statement come before that turn.
     """
     if not gathered.memories:
         return Ranking((), (), lambda place: Reasons({}))
     ranking = _by_rank(gathered) if engine.fusion == "rrf" else _by_weight(gathered)
+    if deep:
+        ranking = _reread(gathered, ranking)
     if now:
         return _current_first(ranking)
     return ranking
+
+
+def _reread(gathered: Gathered, ranking: Ranking) -> Ranking:
+    """Order the best candidates anew by the reranker; the others stay below them."""
+    # Deferred import: most recalls do without the reranker.
+    from .reranking import rerank  # noqa: PLC0415
+
+    best = rerank(gathered, ranking.memories, ranking.scores)
+    count = len(best.order)
+    lowest = best.scores[-1]
+
+    def reasons(place: int) -> Reasons:
+        if place >= count:
+            return ranking.reasons(place)
+        found = ranking.reasons(best.order[place])
+        return replace(found, signals=(*found.signals, best.signals[place]))
+
+    return Ranking(
+        [*(ranking.memories[place] for place in best.order), *ranking.memories[count:]],
+        [*best.scores, *(min(score, lowest) for score in ranking.scores[count:])],
+        reasons,
+        ranking.relevant,
+    )
 
 
 def _current_first(ranking: Ranking) -> Ranking:

@@ -462,6 +462,9 @@ class Question(Request):
         le=1,
         description="Only hits with this score or more. Default: nothing if the best is unlikely.",
     )
+    deep: bool = Field(
+        False, description="Read the best candidates again, with the question: slower and better."
+    )
 
 
 class Answer(BaseModel):

@@ -57,6 +57,9 @@ class ContextRequest(Request):
     prompt: str = Field(max_length=MOST_TEXT, examples=["What should I cook tonight?"])
     session: Name | None = None
     tokens: int | None = Field(None, ge=0, le=1_000_000)
+    deep: bool = Field(
+        False, description="Read the best candidates again, with the prompt: slower and better."
+    )
 
 
 class ContextBlocks(BaseModel):

@@ -23,6 +23,7 @@ def bench(
         str | None, typer.Option(help="Embedding models: static,encoder (default), static, none.")
     ] = None,
     fusion: Annotated[str | None, typer.Option(help="learned or rrf.")] = None,
+    deep: Annotated[bool, typer.Option("--deep", help="Measure deep recall.")] = False,
     questions: Annotated[
         str | None,
         typer.Option("--questions", metavar="FILE", help="Write one JSON line per question here."),
@@ -58,10 +59,13 @@ def bench(
             bar.update(bar.tasks[0].id, description=what)
             output.advance(bar, steps)
 
-        answers = benchmark.evaluate(pools, store or Path(folder) / "bench.db", settings, told)
+        answers = benchmark.evaluate(
+            pools, store or Path(folder) / "bench.db", settings, told, deep=deep
+        )
     if target is not None:
         write_lines(target, (f"{line}\n" for line in benchmark.per_question(answers)))
     report = {"dataset": dataset, "models": settings.embedding_models, "fusion": settings.fusion}
+    report["deep"] = deep
     report |= benchmark.report(answers)
     output.emit(report) if as_json else _tables(report)
 
@@ -69,6 +73,8 @@ def bench(
 def _tables(report: dict[str, Any]) -> None:
     questions = counted(report["questions"], "question")
     print(f"{report['dataset']}: {questions}, models {report['models']}, fusion {report['fusion']}")
+    if report["deep"]:
+        print("deep: the best candidates read together with the question")
     for level in ("turns", "sessions"):
         groups = report[level]
         columns = list(next(iter(groups.values())))

@@ -32,6 +32,10 @@ Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Only this kind 
 Categories = Annotated[
     list[str] | None, typer.Option("--category", help="Only this category (repeatable).")
 ]
+Deep = Annotated[
+    bool,
+    typer.Option("--deep", help="Read the best candidates again: slower and better."),
+]
 Tags = Annotated[
     list[str] | None, typer.Option("--tag", help="Only memories with this tag (repeatable).")
 ]
@@ -59,6 +63,7 @@ def recall(
         float | None,
         typer.Option(min=0, max=1, help="Only hits with this score or more; 0 shows everything."),
     ] = None,
+    deep: Deep = False,
     why: Annotated[bool, typer.Option("--why", help="Show the reasons for each score.")] = False,
     format_: Annotated[
         str | None,
@@ -90,6 +95,7 @@ def recall(
         as_of=as_of,
         tokens=tokens,
         min_score=min_score,
+        deep=deep,
         why=why,
         format=format_,
         store=store,
@@ -264,6 +270,7 @@ def context(
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=0, help="Maximum number of memories for the prompt.")
     ] = 30,
+    deep: Deep = False,
     store: Store = None,
     scope: Scopes = None,
     as_json: Json = False,
@@ -275,7 +282,9 @@ def context(
     """
     with open_memory(store, scope, make=False) as hf:
         asked = text_or_stdin(prompt, what="prompt")
-        found = hf.context(asked, session=session, tokens=tokens, kinds=kind or (), limit=limit)
+        found = hf.context(
+            asked, session=session, tokens=tokens, kinds=kind or (), limit=limit, deep=deep
+        )
         if as_json:
             output.emit({"stable": found.stable, "turn": found.turn, "ids": list(found.ids)})
         else:

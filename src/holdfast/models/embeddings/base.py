@@ -23,8 +23,8 @@ VALID_SPECS = (
 )
 # Specs of local models by their identity, so that a store can bring back what made its vectors.
 _LOCAL = {
-    "local:memory-static-8M": "static",
-    "local:memory-embed-s2": "encoder",
+    "local:memory-static-8M2": "static",
+    "local:memory-embed-s3": "encoder",
     "local:potion-base-8M": "potion",
     "local:arctic-embed-s": "arctic",
 }

@@ -71,7 +71,7 @@ class OnnxEmbedder:
     def _embed(self, text: str) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415
 
-        tokenizer, session = _load(self._pack)
+        tokenizer, session = load(self._pack)
         ids = np.array([tokenizer.encode(legible(text, MAX_CHARACTERS)).ids], dtype=np.int64)
         inputs = {
             "input_ids": ids,
@@ -86,7 +86,8 @@ class OnnxEmbedder:
         return first_token
 
 
-def _load(pack: str) -> tuple[Tokenizer, InferenceSession]:
+def load(pack: str) -> tuple[Tokenizer, InferenceSession]:
+    """Return the tokenizer and the model of a pack, loaded once per process."""
     with _LOADING:
         return _load_once(pack)
 

@@ -31,6 +31,7 @@ def recall(hf: Holdfast, arguments: Arguments) -> Answer:
             until=time_argument(arguments, "until", end=True),
             as_of=time_argument(arguments, "as_of", end=True),
             min_score=arguments.get("min_score"),
+            deep=arguments.get("deep", False),
         )
     )
     verdicts = hf.records.verify(hit.memory for hit in hits)

@@ -87,6 +87,11 @@ TOOLS: tuple[Tool, ...] = (
                     "description": "Only what has this score or more. Default: nothing if even "
                     "the best is unlikely to help.",
                 },
+                "deep": {
+                    "type": "boolean",
+                    "description": "Read the best candidates again, with the question: takes a "
+                    "quarter of a second and finds more.",
+                },
             },
         ),
         shape({"memories": MEMORIES}),

@@ -42,7 +42,7 @@ def end_session(
 @router.post("/context")
 def context(body: turn_context.ContextRequest, hf: Mine) -> turn_context.ContextBlocks:
     """Return context for a model: a block for the whole session, and one for this prompt."""
-    found = hf.context(body.prompt, session=body.session, tokens=body.tokens)
+    found = hf.context(body.prompt, session=body.session, tokens=body.tokens, deep=body.deep)
     return turn_context.ContextBlocks(
         stable=found.stable,
         turn=found.turn,

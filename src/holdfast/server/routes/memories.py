@@ -31,6 +31,9 @@ def list_memories(
     session: Annotated[
         list[schemas.Name], Query(description="Only this session; not with `q`.")
     ] = [],  # noqa: B006
+    deep: Annotated[
+        bool, Query(description="Read the best candidates again: slower and better.")
+    ] = False,
     since: Annotated[
         datetime | None,
         Query(description="Only memories that happened, or were stored, from this time on."),
@@ -48,6 +51,7 @@ def list_memories(
             limit=limit,
             # A person who searches wants to see what comes nearest.
             min_score=0.0,
+            deep=deep,
         )
         return schemas.Page(
             items=[schemas.Found.by(hit) for hit in hits],

@@ -126,7 +126,7 @@ class MemoryList {
     const kind = q && this.name === "everything" ? undefined : this.about.kinds;
     const [, statuses] = SHELVES[status ?? ""] ?? SHELVES[""];
     const since = days && sinceDays(Number(days));
-    return { q: q && completed(q), kind, category, status: statuses, since, limit: q ? FOUND : PAGE };
+    return { q: q && completed(q), kind, category, status: statuses, since, limit: q ? FOUND : PAGE, deep: q ? true : undefined };
   }
 
   async #load() {
