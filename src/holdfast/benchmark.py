@@ -206,9 +206,10 @@ def evaluate(
     *,
     tiers: Tiers | None = None,
     deep: bool = False,
+    min_score: float | None = 0.0,
 ) -> list[Answer]:
     """Load each pool into its own scope and ask its questions. `tiers` replaces the configured
-    models.
+    models. Without `min_score`, a question may find nothing.
     """
     answers = []
     clock = _Clock()
@@ -224,7 +225,7 @@ def evaluate(
                 )
             for asked in pool.questions:
                 clock.now = asked.now
-                hits = hf.recall(asked.text, limit=max(DEPTHS), min_score=0.0, deep=deep)
+                hits = hf.recall(asked.text, limit=max(DEPTHS), min_score=min_score, deep=deep)
                 answers.append(_answer(asked, hits, keys))
                 progress("asking", 1)
     return answers
