@@ -64,8 +64,12 @@ def bench(
         )
     if target is not None:
         write_lines(target, (f"{line}\n" for line in benchmark.per_question(answers)))
-    report = {"dataset": dataset, "models": settings.embedding_models, "fusion": settings.fusion}
-    report["deep"] = deep
+    report: dict[str, Any] = {
+        "dataset": dataset,
+        "models": settings.embedding_models,
+        "fusion": settings.fusion,
+        "deep": deep,
+    }
     report |= benchmark.report(answers)
     output.emit(report) if as_json else _tables(report)
 
