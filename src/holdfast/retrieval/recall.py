@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from ..storage.store_types import Corpus, Filter
 from ..text.token_count import count_tokens
 from ..text.tokens import index_terms, writing
 from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons
+from ..values import replace
 from . import fusion as fuse
 from .candidates import Gathered, gather
 from .features import Passage, features

@@ -14,7 +14,6 @@ from .candidates import Gathered
 READ = 20
 SIGNAL = "reranker"
 
-
 # Scope, session and position of a turn.
 Turn = tuple[str, str, int]
 
