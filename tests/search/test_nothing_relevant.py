@@ -116,3 +116,12 @@ def test_the_command_line_says_that_nothing_relevant_is_known(cli, store: Path) 
     every = json.loads(cli("recall", OFF_TOPIC[0], "--min-score", "0", "--json", *asked).out)
     assert every
     assert cli("recall", "tea", "--min-score", "1.5", *asked).code == 2
+
+
+def test_a_prompt_that_only_mentions_a_time_recalls_nothing(ana: Holdfast) -> None:
+    prompt = "I need tips for organizing my messy garage shelves and power tools this weekend."
+    assert ana.recall(prompt) == []
+
+
+def test_a_question_about_a_time_finds_what_comes_nearest(ana: Holdfast) -> None:
+    assert ana.recall("What did she do this weekend?")

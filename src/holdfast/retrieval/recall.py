@@ -13,7 +13,7 @@ from ..storage.protocol import Store
 from ..storage.row_codec import indexed_text
 from ..storage.store_types import Corpus, Filter
 from ..text.token_count import count_tokens
-from ..text.tokens import index_terms, writing
+from ..text.tokens import index_terms, query_terms, writing
 from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons
 from ..values import replace
 from . import fusion as fuse
@@ -25,6 +25,8 @@ from .query import Query, analyse
 NEAR_COPY = 0.9
 # Candidates from which it can be told that none is an answer: features compare them.
 JUDGED = 12
+# Words of a question beside a time with which it is still a question about that time.
+BESIDE_TIME = 3
 # Share of its score that a memory with zero confidence keeps.
 DOUBT = 0.5
 
@@ -266,10 +268,15 @@ def _by_weight(gathered: Gathered) -> Ranking:
 def _can_be_judged(query: Query, best: Memory) -> bool:
     """Whether features tell that nothing answers the question.
 
-    They do not for a time, for stop words only ("Who am I?"), and for a text in another language:
-    such answers have hardly anything in common with their question.
+    They do not for hardly more than a time ("What did Ana do on Monday?"), for stop words only
+    ("Who am I?"), and for a text in another language: such answers have hardly anything in common
+    with their question.
     """
-    return not query.spans and not query.plain and writing(best.content) == query.writing
+    if query.spans:
+        of_time = {term for span in query.spans for term in query_terms(span.text)}
+        if len(set(query.terms) - of_time) <= BESIDE_TIME:
+            return False
+    return not query.plain and writing(best.content) == query.writing
 
 
 def terms_of(memory: Memory) -> tuple[str, ...]:
