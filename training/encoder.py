@@ -178,6 +178,15 @@ def write_checksums(pack: Path) -> None:
     (pack / "CHECKSUMS").write_text("".join(lines), "utf-8")
 
 
+def split(pools, *, everything: bool, without_half: int | None):
+    """Pools to train on, and pools to test on: the half that is left out, or the dev fold."""
+    if without_half is not None:
+        training = [pool for pool in pools if pool["half"] != without_half]
+        return training, [pool for pool in pools if pool["half"] == without_half]
+    training = [pool for pool in pools if everything or pool["fold"] == "train"]
+    return training, [pool for pool in pools if pool["fold"] == "dev"]
+
+
 def read_pools(path: Path):
     """The pools of `pools.py`."""
     with lzma.open(path, "rt", encoding="utf-8") as stream:

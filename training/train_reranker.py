@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from encoder import DEVICE, Encoder, pad, read_encoder, read_pools, write_checksums
+from encoder import DEVICE, Encoder, pad, read_encoder, read_pools, split, write_checksums
 from torch.nn import functional
 from train_encoder import Progress, log, set_rate
 
@@ -249,12 +249,7 @@ def main() -> None:
     pools = read_pools(chosen.pools)
     encoder = read_encoder(chosen.encoder)
     prepare(encoder, pools)
-    if chosen.without_half is not None:
-        training = [pool for pool in pools if pool["half"] != chosen.without_half]
-        held_out = [pool for pool in pools if pool["half"] == chosen.without_half]
-    else:
-        training = [pool for pool in pools if chosen.all or pool["fold"] == "train"]
-        held_out = [pool for pool in pools if pool["fold"] == "dev"]
+    training, held_out = split(pools, everything=chosen.all, without_half=chosen.without_half)
     teacher = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
     train(
         teacher,

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import torch
-from encoder import DEVICE, read_encoder, read_pools, write_checksums
+from encoder import DEVICE, read_encoder, read_pools, split, write_checksums
 from evaluate import recall
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
@@ -146,12 +146,7 @@ def main() -> None:
     torch.manual_seed(0)
     random.seed(0)
     pools = read_pools(chosen.pools)
-    if chosen.without_half is not None:
-        training = [pool for pool in pools if pool["half"] != chosen.without_half]
-        held_out = [pool for pool in pools if pool["half"] == chosen.without_half]
-    else:
-        training = [pool for pool in pools if chosen.all or pool["fold"] == "train"]
-        held_out = [pool for pool in pools if pool["fold"] == "dev"]
+    training, held_out = split(pools, everything=chosen.all, without_half=chosen.without_half)
     table = Table(chosen.base).to(DEVICE)
     print("base", recall(table, held_out))
     teacher = read_encoder(chosen.teacher)

@@ -392,8 +392,8 @@ class Holdfast(BaseClient):
         valid; one that has nothing to do with what is remembered finds nothing.
 
         `min_score` drops hits with a lower score instead: 0 shows even the unlikeliest. `deep`
-        reads the best candidates together with the question, which is slower and better. `as_of`
-        searches what was known at that time; `expired` includes memories that are no longer
+        reads the best candidates together with the question: slower, and better in conversations.
+        `as_of` searches what was known at that time; `expired` includes memories that are no longer
         valid; `tokens` caps the total size of the hits; `namespace` restricts the search to items
         of LangGraph's store in or below that namespace.
         """

@@ -31,7 +31,7 @@ class Pair(NamedTuple):
 
 
 class Reranker:
-    """The reranker of a pack, ours unless another is named. Loaded once per process; about 5 ms a
+    """The reranker of a pack, ours unless another is named. Loaded once per process; about 9 ms a
     pair.
 
     Pairs run one by one, as texts do in `OnnxEmbedder`: a score must not depend on its neighbours.

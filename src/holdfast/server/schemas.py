@@ -463,7 +463,8 @@ class Question(Request):
         description="Only hits with this score or more. Default: nothing if the best is unlikely.",
     )
     deep: bool = Field(
-        False, description="Read the best candidates again, with the question: slower and better."
+        False,
+        description="Read the best candidates again: slower, better in conversations.",
     )
 
 

@@ -58,7 +58,8 @@ class ContextRequest(Request):
     session: Name | None = None
     tokens: int | None = Field(None, ge=0, le=1_000_000)
     deep: bool = Field(
-        False, description="Read the best candidates again, with the prompt: slower and better."
+        False,
+        description="Read the best candidates again: slower, better in conversations.",
     )
 
 

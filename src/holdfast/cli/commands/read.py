@@ -34,7 +34,7 @@ Categories = Annotated[
 ]
 Deep = Annotated[
     bool,
-    typer.Option("--deep", help="Read the best candidates again: slower and better."),
+    typer.Option("--deep", help="Read the best candidates again: slower, better in conversations."),
 ]
 Tags = Annotated[
     list[str] | None, typer.Option("--tag", help="Only memories with this tag (repeatable).")

@@ -90,7 +90,7 @@ TOOLS: tuple[Tool, ...] = (
                 "deep": {
                     "type": "boolean",
                     "description": "Read the best candidates again, with the question: takes a "
-                    "quarter of a second and finds more.",
+                    "quarter of a second and finds more in conversations.",
                 },
             },
         ),

@@ -32,7 +32,7 @@ def list_memories(
         list[schemas.Name], Query(description="Only this session; not with `q`.")
     ] = [],  # noqa: B006
     deep: Annotated[
-        bool, Query(description="Read the best candidates again: slower and better.")
+        bool, Query(description="Read the best candidates again: slower, better in conversations.")
     ] = False,
     since: Annotated[
         datetime | None,
