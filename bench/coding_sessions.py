@@ -9,7 +9,7 @@ each at its commit: it takes git 2.29 or newer and the network, and loads these 
 `--mirror` it reads git directories that lie there already as DIR/owner+name or
 DIR/owner+name/repo.
 
-The labels hold no word of the sessions: each says where its quote stands. `labels` prints them with
+The labels hold no text of the sessions: each says where its quote stands. `labels` prints them with
 the quotes filled in; `check` proves that every label and every repeat still finds its place. The
 half "kept" is for judging: nobody should look at it while tuning.
 """
