@@ -162,7 +162,7 @@ BARS = {
     "depth of Holdfast": 2,
     "methods of Store and Transaction": 60,
     "depth of a store": 2,
-    "files entered by remember": 63,
+    "files entered by remember": 62,
     "files entered by recall": 59,
 }
 
