@@ -40,8 +40,8 @@ ALPHABETS = {
 
 # Keys recognised by a fixed prefix: kind, prefixes, alphabet of the rest, and its minimum length;
 # `=` before the number means an exact length or range. For a prefix that other names share, the
-# number ends in `?`: then no word may precede it, and the rest must look random, so that a name such
-# as `live_configuration_of_the_project` is kept. To support a new key, add a line.
+# number ends in `?`: then no word may precede it, and the rest must look random, so that a name
+# such as `live_configuration_of_the_project` is kept. To support a new key, add a line.
 TABLE = """
 github-token        ghp_ gho_ ghu_ ghs_ ghr_                                        alnum   30
 github-token        github_pat_                                                     name    36
