@@ -3,6 +3,7 @@ or a network beyond this machine."""
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -57,6 +58,7 @@ def pytest_configure() -> None:
     """Files of tests lie in memory where it has room for them: on a disk every store would wait for
     it.
     """
+    gc.disable()  # until all is collected: nothing of it is garbage
     if "PYTEST_DEBUG_TEMPROOT" in os.environ or not IN_MEMORY.is_dir():
         return
     there = os.statvfs(IN_MEMORY)
@@ -79,6 +81,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     have ended.
     """
     items.sort(key=lambda item: item.path.parent.name not in LONG)
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests and what they import stay until the end: no collection of garbage has to
+    look at them again and again.
+    """
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

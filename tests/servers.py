@@ -39,11 +39,15 @@ POLL = 0.02
 # the server from coming back.
 PORTS = range(15_000, 30_000)
 
+IN_MEMORY = "/dev/shm"
+
 SETTINGS = {
     "max_connections": "200",
     "shared_buffers": "128MB",
     "wal_level": "replica",
     "max_wal_senders": "4",
+    # The log may lie in memory.
+    "max_wal_size": "128MB",
     # A replica is back at once when its primary is.
     "wal_retrieve_retry_interval": "100ms",
     # In the data folder, so that it goes away with it; /dev/shm would keep it after a kill, and
@@ -272,8 +276,9 @@ def _new_folder(owner: int) -> Iterator[Path]:
     anything fails here.
     """
     # Not pytest's folders: another user can't enter them, and their names are too long for a
-    # socket.
-    folder = Path(tempfile.mkdtemp(prefix="holdfast-postgres-", dir="/tmp"))
+    # socket. But in memory where they are: on a disk, a new database takes five times as long.
+    place = IN_MEMORY if os.environ.get("PYTEST_DEBUG_TEMPROOT") == IN_MEMORY else "/tmp"
+    folder = Path(tempfile.mkdtemp(prefix="holdfast-postgres-", dir=place))
     _detach([sys.executable, __file__, folder, owner], Path(os.devnull), cwd="/")
     try:
         _give(folder)

@@ -162,20 +162,13 @@ BARS = {
     "depth of Holdfast": 2,
     "methods of Store and Transaction": 60,
     "depth of a store": 2,
-    "files entered by remember": 63,
+    "files entered by remember": 62,
     "files entered by recall": 59,
 }
 
 
-@pytest.fixture(scope="module")
-def figures(house):
-    return house_metrics.report(house)
-
-
-@pytest.mark.parametrize("name", BARS)
-def test_the_house_stays_within_its_bars(figures, name):
-    assert figures[name] <= BARS[name]
-
-
-def test_two_lines_in_a_hundred_say_why(figures):
-    assert figures["comment lines %"] >= 2
+def test_the_house_stays_within_its_bars(house):
+    """One test, for taking the measures starts processes."""
+    figures = house_metrics.report(house)
+    assert {name: figures[name] for name, bar in BARS.items() if figures[name] > bar} == {}
+    assert figures["comment lines %"] >= 2  # two lines in a hundred say why

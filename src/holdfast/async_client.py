@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from itertools import islice
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, overload
 
 from .client import Holdfast
@@ -29,43 +28,31 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Verb = Callable[Concatenate[Any, P], R]
 # Lines read per trip to the thread.
 EXPORT_STEP = 500
 
 
-def _awaitable(
-    verb: Callable[Concatenate[Any, P], R],
-) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+def _awaitable(verb: Verb[P, R]) -> Verb[P, Coroutine[Any, Any, R]]:
     """Return a coroutine function that runs the verb in a thread on `self.blocking`."""
     name = verb.__name__
 
     @wraps(verb)
-    async def call(
-        self: Any,
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> R:
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         result: R = await to_thread(getattr(self.blocking, name), *args, **kwargs)
         return result
 
     return call
 
 
-def _opening(
-    verb: Callable[P, Holdfast],
-) -> Callable[Concatenate[type[AsyncHoldfast], P], Coroutine[Any, Any, AsyncHoldfast]]:
+def _opening(verb: Callable[P, Holdfast]) -> Verb[P, Coroutine[Any, Any, AsyncHoldfast]]:
     """Return `Holdfast.open` as a coroutine function that wraps the result in `AsyncHoldfast`."""
 
     # The plain function, whose signature begins with the class as that of `call` does.
     @wraps(getattr(verb, "__func__", verb))
-    async def call(
-        cls: type[AsyncHoldfast],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> AsyncHoldfast:
-        return cls(await to_thread(verb, *args, **kwargs))
+    async def call(cls: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncHoldfast:
+        opened: AsyncHoldfast = cls(await to_thread(verb, *args, **kwargs))
+        return opened
 
     return call
 
@@ -218,21 +205,11 @@ class AsyncHoldfast:
     async def explain(self, ref: Ref) -> Stored: ...
 
     @overload
-    async def explain(
-        self,
-        ref: Ref,
-        question: str,
-        *,
-        limit: int | None = None,
-    ) -> Why: ...
+    async def explain(self, ref: Ref, question: str, *, limit: int | None = None) -> Why: ...
 
     @wraps(Holdfast.explain)
     async def explain(
-        self,
-        ref: Ref,
-        question: str | None = None,
-        *,
-        limit: int | None = None,
+        self, ref: Ref, question: str | None = None, *, limit: int | None = None
     ) -> Stored | Why:
         if question is None:
             return await to_thread(self.blocking.explain, ref)
@@ -246,10 +223,5 @@ class AsyncHoldfast:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()

@@ -138,7 +138,7 @@ def test_killed_while_it_writes_files_it_leaves_the_old_ones_whole(shop, build):
     for _ in range(3):
         killed = build("rebuild")
         while len(kept(shop)) < 2 and killed.popen.poll() is None:
-            pass
+            time.sleep(0.001)  # or the builder would have one processor less to write with
         killed.popen.send_signal(signal.SIGKILL)
         killed.popen.wait(PATIENCE)
         assert {name: shop.text(name) for name in shop.project.standing().files} == before
@@ -256,7 +256,7 @@ def test_an_import_that_is_killed_goes_on_where_it_was(tmp_path, process):
 
     killed = process("import", "--all", "--yes")
     while not (there := counts()) and killed.popen.poll() is None:
-        pass
+        time.sleep(0.001)
     killed.popen.send_signal(signal.SIGKILL)
     killed.popen.wait(PATIENCE)
     assert set(there.values()) == {21}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.text.secret_prefixes import ALPHABETS, TABLE, formats
+from holdfast.text.secret_formats import ALPHABETS, TABLE, formats
 from holdfast.text.secrets import Secret, find_secrets, redact
 
 MIXED = "a1B2c3D4e5F6g7H8"

@@ -10,10 +10,20 @@ from typing import Any
 
 from holdfast.client import Holdfast
 from holdfast.config import Settings
+from holdfast.extraction.episodes import EXTRACTED
 from holdfast.ingest.entity_linking import link
 from holdfast.models.entities.select import standard
 from holdfast.storage.protocol import Transaction
-from holdfast.types import Edge, Memory, Micros, Triple, from_datetime, system_clock
+from holdfast.types import (
+    SUMMARY,
+    Edge,
+    Memory,
+    Micros,
+    Progress,
+    Triple,
+    from_datetime,
+    system_clock,
+)
 
 OWNER = "ann"
 DAY = timedelta(days=1) // timedelta(microseconds=1)
@@ -235,6 +245,7 @@ def _open(path: Path, clock: Past, owner: str) -> Holdfast:
 def _converse(hf: Holdfast, clock: Past, session: str) -> None:
     """A conversation, what was learned from it, and what it was about."""
     days, said = CONVERSATIONS[session]
+    _note_as_read(hf, session, clock.hours_ago(0))
     turns = []
     for minute, (role, text) in enumerate(said):
         clock.days_ago(days, minutes=2 * minute)
@@ -249,6 +260,14 @@ def _converse(hf: Holdfast, clock: Past, session: str) -> None:
                 policy = {**DECISIONS[action], "reason": reason}
                 _learn(hf, turn, text, kind=kind, category=category, quote=quote, policy=policy)
     hf.remember(SUMMARIES[session], kind="episode", category="session", session=session)
+
+
+def _note_as_read(hf: Holdfast, session: str, now: Micros) -> None:
+    """Before its first turn: else the worker of a server that sees the conversation while it is
+    written would sooner or later add a summary of its own.
+    """
+    mark = Progress(hf.scopes[0], session, SUMMARY, now, now, {"outcome": EXTRACTED})
+    hf.admin.write("learn", lambda tx: tx.progress.put(mark))
 
 
 def _learn(hf: Holdfast, turn: Memory, text: str, *, policy: dict[str, str], **fields: Any) -> None:

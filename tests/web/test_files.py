@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from pathlib import Path
 
+import demo_memory
+
 import holdfast
+from holdfast.storage import SQLiteStore
 
 WEB = Path(holdfast.__file__).parent / "server" / "web"
 FILES = {
@@ -37,3 +41,10 @@ def test_every_icon_that_is_asked_for_is_drawn():
         name for text in FILES.values() for names in wanted.findall(text) for name in names if name
     }
     assert asked <= drawn
+
+
+def test_the_memory_to_look_at_leaves_a_worker_nothing_to_learn(tmp_path):
+    """A summary that a server adds meanwhile would be one row too many for whoever counts them."""
+    demo_memory.build(tmp_path / "memory.db")
+    with closing(SQLiteStore(tmp_path / "memory.db")) as store:
+        assert store.sessions.unread() == []

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from ..languages import in_every_language
 from .secret_formats import Secret
-from .secret_prefixes import looks_drawn
-from .secret_values import How, Name, is_random, is_secret, words
+from .secret_values import How, Name, is_random, is_secret, looks_drawn, words
 
 
 def _listed(key: str) -> tuple[str, ...]:

@@ -8,8 +8,6 @@ import re
 from itertools import pairwise
 from typing import Literal
 
-from .secret_prefixes import looks_drawn
-
 # password: may be a short, guessable word. token: needs digits. key: must look random. pin: a
 # number.
 Name = Literal["password", "token", "key", "pin"]
@@ -73,6 +71,9 @@ _LOWER = re.compile(r"[a-z0-9]{24,128}$")
 _NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}")
 # Characters that people use in passwords.
 _MARKS = re.compile(r"[!@#$%^&*+=?~]")
+# CamelCase with parts as long as words, and the same with numbers: `ReadSshKey2From14d`.
+_NAME = re.compile(r"[a-z]*(?:[A-Z][a-z]{2,}|[A-Z]{2,5}(?=[A-Z]|$))*")
+_NUMBERED_NAME = re.compile(r"[a-z]{2,}\d{0,2}(?:[A-Z][a-z]{1,}\d{0,2}){1,}[a-z]?")
 
 
 def is_secret(
@@ -208,3 +209,22 @@ def _is_passphrase(value: str) -> bool:
     return (
         len(words) >= 3 and fillers < 2 and all(word.isalpha() and word.islower() for word in words)
     )
+
+
+def looks_drawn(tail: str) -> bool:
+    """Whether no person would write this: it has digits, or mixed case without the order of words.
+
+    >>> looks_drawn("k3Jd9sLq0aZx"), looks_drawn("GkwFDQoHqzXDVsC")
+    (True, True)
+    >>> looks_drawn("Configuration-file_name")
+    False
+    """
+    # Fillers: xxxxxxxx, 00000000, ABABABAB.
+    if len(set(tail)) < 5:
+        return False
+    if sum(map(str.isdecimal, tail)) >= 2:
+        return not _NUMBERED_NAME.fullmatch(tail)
+    if _NAME.fullmatch(tail):
+        return False
+    cases = [char.isupper() for char in tail if char.isalpha()]
+    return sum(a != b for a, b in pairwise(cases)) >= len(tail) * 0.3

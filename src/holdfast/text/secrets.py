@@ -16,7 +16,7 @@ from itertools import islice
 from .secret_context import LEADS, find_named
 from .secret_documents import find_in_documents
 from .secret_formats import SHORTEST, Secret, find_tokens
-from .secret_prefixes import looks_drawn
+from .secret_values import looks_drawn
 
 __all__ = ["Secret", "find_secrets", "redact"]
 
