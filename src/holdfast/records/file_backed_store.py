@@ -8,7 +8,7 @@ touches no file. Sessions, jobs, spend, progress and profiles are not in files a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,6 +31,7 @@ from ..storage.protocol import (
 from ..storage.store_types import (
     WAIT,
     Author,
+    Candidate,
     Corpus,
     Entities,
     EventOrder,
@@ -246,9 +247,15 @@ class FileBackedStore:
         self.refresh()
         return self.bare.by_entity(where, folded_names, limit)
 
-    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
+    def candidates(
+        self,
+        where: Filter,
+        seqs: Sequence[int],
+        best: Collection[int] = (),
+        reach: int = 0,
+    ) -> list[Candidate]:
         self.refresh()
-        return self.bare.neighbours(memories, reach)
+        return self.bare.candidates(where, seqs, best, reach)
 
     def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:
         self.refresh()

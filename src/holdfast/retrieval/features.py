@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ..storage.store_types import Corpus
+from ..storage.store_types import Candidate, Corpus
 from ..types import DAY, Memory
 from .query import Query
 
@@ -79,7 +79,7 @@ class Passage(NamedTuple):
     `similarity` lacks a tier in which the memory has no vector.
     """
 
-    memory: Memory
+    memory: Memory | Candidate
     terms: Sequence[str]
     similarity: Mapping[str, float]
 
@@ -108,8 +108,8 @@ def features(
         "meaning": _helped(meaning, neighbours, words.openness),
         "session meaning": _best_of(sessions, meaning),
         "speaker": _speaker(query, passages),
-        "date": [_closeness(query, passage.memory.event_time) for passage in passages],
-        "answer type": [float(not query.telling.isdisjoint(passage.terms)) for passage in passages],
+        "date": _dates(query, passages),
+        "answer type": _telling(query, passages),
         "length": [_length(passage) for passage in passages],
         "question": [
             float(passage.memory.content.rstrip().endswith(_QUESTION_MARKS)) for passage in passages
@@ -139,6 +139,9 @@ def _known(values: Sequence[float | None]) -> list[float]:
 
 Counts = Mapping[str, float]
 """Occurrences of the question's terms; absent terms are left out."""
+_NONE: dict[str, float] = {}
+Near = Sequence[int | None]
+"""Rows of a passage's neighbours, in the order of `_NEIGHBOURS`; empty if it has none."""
 
 
 class _Words:
@@ -161,25 +164,31 @@ class _Words:
         ]
         self._mean_length = max(corpus.mean_length, 1.0)
         self.openness = [
-            min(max(1 - length / _SELF_CONTAINED, 0.0), 1.0) for length in self._lengths
+            1 - length / _SELF_CONTAINED if length < _SELF_CONTAINED else 0.0
+            for length in self._lengths
         ]
         """How much each passage depends on its neighbours: 1 if it is empty, 0 if it is
         self-contained.
         """
 
-    def window(self, neighbours: Sequence[Mapping[int, int]]) -> Column:
+    def window(self, neighbours: Sequence[Near]) -> Column:
         """Return the BM25 score of each passage together with its neighbours."""
         usual = _USUAL_WINDOW * min(self._mean_length, _LONGEST_NEIGHBOUR)
-        return [self._bm25(*self._with(row, near), usual) for row, near in enumerate(neighbours)]
+        return [
+            self._bm25(*self._with(row, near), usual)
+            if counts or any(other is not None and self._cut[other] for other in near)
+            else 0.0
+            for row, (counts, near) in enumerate(zip(self._counts, neighbours, strict=True))
+        ]
 
-    def _with(self, row: int, near: Mapping[int, int]) -> tuple[Counts, float]:
+    def _with(self, row: int, near: Near) -> tuple[Counts, float]:
         """Return counts and length of a passage plus its neighbours, weighted by its openness."""
         length = float(self._lengths[row])
         if not near:
             return self._counts[row], length
         counts = dict(self._counts[row])
-        for step, weight in _NEIGHBOURS:
-            if (other := near.get(step)) is not None:
+        for other, (_, weight) in zip(near, _NEIGHBOURS, strict=True):
+            if other is not None:
                 share = weight * self.openness[row]
                 length += share * min(self._lengths[other], _LONGEST_NEIGHBOUR)
                 for term, count in self._cut[other].items():
@@ -199,6 +208,8 @@ class _Words:
         """Return a score per session in which each term counts once, where it is densest."""
         best: dict[int, dict[str, float]] = {number: {} for number in sessions}
         for number, counts, length in zip(sessions, self._counts, self._lengths, strict=True):
+            if not counts:
+                continue
             session = best[number]
             softly = _softness(length / self._mean_length)
             for term, count in counts.items():
@@ -213,6 +224,8 @@ class _Words:
 
 def _counts(wanted: Mapping[str, float], terms: Sequence[str]) -> dict[str, float]:
     there = wanted.keys() & terms
+    if not there:
+        return _NONE
     # In question order: summing over a set could change the last digit from run to run.
     return {term: terms.count(term) for term in wanted if term in there}
 
@@ -227,18 +240,15 @@ def _softness(relative_length: float) -> float:
     return _K1 * (1 - _B + _B * relative_length)
 
 
-def _neighbours(passages: Sequence[Passage]) -> list[dict[int, int]]:
-    """Return for each passage the rows of its neighbours in the session, by offset."""
+def _neighbours(passages: Sequence[Passage]) -> list[Near]:
+    """Return for each passage the rows of its neighbours in the session."""
     places = [(p.memory.session, p.memory.position) for p in passages]
     rows = {place: row for row, place in enumerate(places) if place[0]}
+    steps = [step for step, _ in _NEIGHBOURS]
     return [
-        {}
-        if at is None
-        else {
-            step: row
-            for step, _ in _NEIGHBOURS
-            if (row := rows.get((session, at + step))) is not None
-        }
+        ()
+        if at is None or not session
+        else [rows.get((session, at + step)) for step in steps]
         for session, at in places
     ]
 
@@ -278,15 +288,18 @@ def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> C
 
 def _helped(
     meaning: Column,
-    neighbours: Sequence[Mapping[int, int]],
+    neighbours: Sequence[Near],
     openness: Column,
 ) -> Column:
     """Add the similarity of the previous and the next turn."""
     helped = list(meaning)
     for row, near in enumerate(neighbours):
-        for step, share in ((-1, _MEANING_BEFORE), (1, _MEANING_AFTER)):
-            if step in near:
-                helped[row] += openness[row] * share * meaning[near[step]]
+        if near:
+            before, _, after = near
+            if before is not None:
+                helped[row] += openness[row] * _MEANING_BEFORE * meaning[before]
+            if after is not None:
+                helped[row] += openness[row] * _MEANING_AFTER * meaning[after]
     return helped
 
 
@@ -324,6 +337,18 @@ def _said_by(query: Query, passage: Passage) -> float:
     if passage.memory.role:
         return float(passage.memory.role in query.roles)
     return 0.5
+
+
+def _telling(query: Query, passages: Sequence[Passage]) -> Column:
+    if not query.telling:
+        return [0.0] * len(passages)
+    return [float(not query.telling.isdisjoint(passage.terms)) for passage in passages]
+
+
+def _dates(query: Query, passages: Sequence[Passage]) -> Column:
+    if not query.spans:
+        return [0.0] * len(passages)
+    return [_closeness(query, passage.memory.event_time) for passage in passages]
 
 
 def _closeness(query: Query, at: float) -> float:

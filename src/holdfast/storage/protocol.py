@@ -13,7 +13,7 @@ values that calls take and return are in store_types.py.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -43,6 +43,7 @@ from .store_types import (
     WAIT,
     Adopted,
     Author,
+    Candidate,
     Corpus,
     Entities,
     EventOrder,
@@ -901,9 +902,17 @@ class Store(Protocol):
         newest.
         """
 
-    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
-        """Map each memory's `seq` to the other active turns within `reach` positions in its
-        session.
+    def candidates(
+        self,
+        where: Filter,
+        seqs: Sequence[int],
+        best: Collection[int] = (),
+        reach: int = 0,
+    ) -> list[Candidate]:
+        """Memories by `seq`, in this order, then the active turns within `reach` positions of the
+        best of them in their session, if they pass the filter.
+
+        With `as_of` there are no neighbours. Unknown numbers are left out.
         """
 
     def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:

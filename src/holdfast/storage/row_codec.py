@@ -39,6 +39,7 @@ from .schema import (
     ScopeOf,
     Table,
 )
+from .store_types import Candidate
 
 # Sorted keys and fixed separators, so that equal values have equal text: keys and the journal are
 # compared as text.
@@ -132,6 +133,25 @@ def memory_from(row: Row, scope_of: ScopeOf) -> Memory:
     except (ValueError, TypeError, RecursionError) as error:
         raise damaged(MEMORIES, _FIELDS, row, scope) from error
     return Memory.of(fields)
+
+
+SELECT_CANDIDATE = f"m.{', m.'.join(Candidate._fields)}"
+_UNTAGGED = Candidate._field_defaults["tags"]
+_UNDESCRIBED = Candidate._field_defaults["metadata"]
+
+
+def candidate_from(row: Row, scope_of: ScopeOf) -> Candidate:
+    """Decode a candidate from a row read as SELECT_CANDIDATE."""
+    seq, number, id_, kind, status, *told, tags, metadata = row
+    scope = scope_of(number)
+    if type(row) is GarbledRow or kind not in KINDS or status not in STATUSES:
+        raise damaged(MEMORIES, Candidate._fields, row, scope)
+    try:
+        own = tuple(_list(tags)) if tags else _UNTAGGED
+        known = _object(metadata) if metadata else _UNDESCRIBED
+    except (ValueError, RecursionError) as error:
+        raise damaged(MEMORIES, Candidate._fields, row, scope) from error
+    return Candidate(seq, scope, id_, kind, status, *told, own, known)
 
 
 def _list(text: str) -> list[Any]:

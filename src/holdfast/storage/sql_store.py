@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from binascii import b2a_base64
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from .protocol import (
     Transaction,
     VectorTable,
 )
-from .row_codec import edge_from, exported, memory_from
+from .row_codec import SELECT_CANDIDATE, candidate_from, edge_from, exported, memory_from
 from .schema import (
     EDGES,
     EVENTS,
@@ -41,7 +41,7 @@ from .schema import (
     Table,
     key_of,
 )
-from .store_types import Author, EventOrder, Filter, Order, Ranked
+from .store_types import Author, Candidate, EventOrder, Filter, Order, Ranked
 from .table_access import Reach
 from .vector_index import SQLVectors
 
@@ -297,47 +297,77 @@ class SQLStore(ABC):
             else []
         )
 
-    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
-        self.numbers([memory.scope for memory in memories])
-        around: dict[int, list[Memory]] = {memory.seq: [] for memory in memories}
-        placed = [(memory, spot) for memory in memories if (spot := self._spot(memory))]
-        there = {spot: memory for memory, spot in placed if memory.status == "active"}
+    def candidates(
+        self,
+        where: Filter,
+        seqs: Sequence[int],
+        best: Collection[int] = (),
+        reach: int = 0,
+    ) -> list[Candidate]:
+        numbers = self.numbers(where.scopes)
+        if not numbers:
+            return []
+        found: dict[int, Candidate] = {}
+        for start in range(0, len(seqs), PAGE):
+            among, values = self.dialect.among("m.seq", seqs[start : start + PAGE])
+            rows = self.read(
+                numbers,
+                f"SELECT {SELECT_CANDIDATE} FROM memories m WHERE {among} "
+                f"AND m.scope IN ({marks(numbers)})",
+                (*values, *numbers),
+            )
+            found |= {one.seq: one for one in self._candidates(rows)}
+        ordered = {seq: found[seq] for seq in seqs if seq in found}
+        if reach and where.as_of is None:
+            for one in self._around(where, ordered, best, reach):
+                ordered.setdefault(one.seq, one)
+        return list(ordered.values())
+
+    def _candidates(self, rows: Rows) -> list[Candidate]:
+        return self.damages.sound(rows, lambda row: candidate_from(row, self.scope_of))
+
+    def _around(
+        self,
+        where: Filter,
+        found: Mapping[int, Candidate],
+        best: Collection[int],
+        reach: int,
+    ) -> Iterator[Candidate]:
+        """Yield the active turns around the best of these candidates that pass the filter."""
+        spots = {
+            seq: (self._numbers[one.scope], one.session, one.position)
+            for seq, one in found.items()
+            if one.session is not None and one.position is not None
+        }
         steps = (*range(-reach, 0), *range(1, reach + 1))
         wanted = {
-            (number, session, at + step) for _, (number, session, at) in placed for step in steps
+            (number, session, at + step)
+            for number, session, at in (spots[seq] for seq in best if seq in spots)
+            for step in steps
         }
-        there |= self._at(sorted(wanted - there.keys()))
-        for memory, (number, session, at) in placed:
-            near = (there.get((number, session, at + step)) for step in steps)
-            around[memory.seq] = [other for other in near if other is not None]
-        return around
+        # Most turns around are candidates themselves.
+        wanted.difference_update(
+            spot for seq, spot in spots.items() if found[seq].status == "active"
+        )
+        missing = sorted(wanted)
+        for start in range(0, len(missing), PAGE):
+            yield from self._at(where, missing[start : start + PAGE])
 
-    def _spot(self, memory: Memory) -> Spot | None:
-        """Return the location of a turn: scope number, session and position; None if it has
-        none.
-        """
-        if memory.session is None or memory.position is None or memory.scope not in self._numbers:
-            return None
-        return self._numbers[memory.scope], memory.session, memory.position
-
-    def _at(self, spots: Sequence[Spot]) -> dict[Spot, Memory]:
-        found: dict[Spot, Memory] = {}
-        for start in range(0, len(spots), PAGE):
-            page = spots[start : start + PAGE]
-            table, values = self.dialect.table(page, "bigint", "text", "bigint")
-            rows = self.read(
-                sorted({number for number, _, _ in page}),
-                f"WITH spot (scope, session, position) AS ({table}) "
-                # A cross join keeps the planner from scanning the whole scope and looking up each
-                # row among the spots.
-                f"SELECT {SELECT_MEMORY} FROM spot s CROSS JOIN memories m WHERE m.scope = s.scope "
-                "AND m.session = s.session AND m.position = s.position AND m.status = 'active'",
-                values,
-            )
-            for memory in self.memories(rows):
-                if spot := self._spot(memory):
-                    found[spot] = memory
-        return found
+    def _at(self, where: Filter, spots: Sequence[Spot]) -> list[Candidate]:
+        numbers = sorted({number for number, _, _ in spots})
+        table, values = self.dialect.table(spots, "bigint", "text", "bigint")
+        condition, more = where_clause(where, numbers, self.dialect)
+        rows = self.read(
+            numbers,
+            f"WITH spot (scope, session, position) AS ({table}) "
+            # A cross join keeps the planner from scanning the whole scope and looking up each row
+            # among the spots.
+            f"SELECT {SELECT_CANDIDATE} FROM spot s CROSS JOIN memories m "
+            "WHERE m.scope = s.scope AND m.session = s.session AND m.position = s.position "
+            f"AND m.status = 'active' AND {condition}",
+            (*values, *more),
+        )
+        return self._candidates(rows)
 
     def authors(self, scopes: Sequence[Scope]) -> Names:
         # A recursive query jumps from author to author along the index instead of reading every

@@ -84,6 +84,28 @@ class Corpus(NamedTuple):
     frequency: Mapping[str, int] = MappingProxyType({})
 
 
+class Candidate(NamedTuple):
+    """What ranking needs of a memory. A recall reads hundreds, of which only a few become hits, so
+    the rest of a memory is left in the store.
+    """
+
+    seq: int
+    scope: Scope
+    id: str
+    kind: Kind
+    status: Status
+    title: str
+    content: str
+    author: str
+    role: str
+    session: str | None
+    position: int | None
+    event_time: Micros
+    confidence: float
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = MappingProxyType({})
+
+
 class Author(NamedTuple):
     """Who writes, in which run and when. All changes of one transaction share it."""
 
