@@ -16,13 +16,15 @@ from ..text.tokens import query_terms
 from ..types import Memory
 from ..values import replace
 from .features import ENCODER, STATIC
+from .fusion import reciprocal_rank
 from .query import Query
 
-# Candidates per arm; 200 found nothing more on our benchmark questions.
-DEPTH = 100
+# Candidates per arm. With 100 and the neighbours of each arm's best 20, R@10 on our own questions
+# was 0.001 to 0.002 higher and R@5 0.002 to 0.003 lower, for twice the time.
+DEPTH = 50
 # Candidates added from within a time that the question names.
 TIMELY = 50
-# Candidates per arm whose neighbours are fetched too; 60 found nothing more either.
+# Candidates whose neighbours are fetched too: the best of all arms together, by their ranks.
 BEST = 20
 # Positions before and after a turn.
 REACH = 2
@@ -180,12 +182,9 @@ def fetch(
     where: Filter,
     arms: Mapping[str, list[int]],
 ) -> dict[int, Candidate]:
-    """Fetch the memories of all arms, and the neighbours of each arm's best ones that pass the
-    filter.
-    """
-    wanted = list(dict.fromkeys(seq for order in arms.values() for seq in order))
-    best = dict.fromkeys(seq for order in arms.values() for seq in order[:BEST])
-    return {one.seq: one for one in store.candidates(where, wanted, best, REACH)}
+    """Fetch the memories of all arms, and the neighbours of the best ones that pass the filter."""
+    ranked = list(reciprocal_rank(arms))
+    return {one.seq: one for one in store.candidates(where, ranked, ranked[:BEST], REACH)}
 
 
 def is_valid(memory: Memory, at: int) -> bool:

@@ -48,13 +48,10 @@ ENCODER = "encoder"
 # The usual BM25 constants.
 _K1 = 1.2
 _B = 0.75
-# Offset in the session, and weight of that neighbour's words relative to the passage's own.
-_NEIGHBOURS = (
-    (-1, 2 / 3),
-    (-2, 1 / 3),
-    (1, 1 / 3),
-)
-_USUAL_WINDOW = 1 + sum(weight for _, weight in _NEIGHBOURS)
+# Neighbours that count: the turn before, the one before that, and the turn after. The weight of
+# their words is relative to the passage's own.
+_NEIGHBOURS = (2 / 3, 1 / 3, 1 / 3)
+_USUAL_WINDOW = 1 + sum(_NEIGHBOURS)
 # Terms of a neighbour that count; a long neighbour would dominate the passage.
 _LONGEST_NEIGHBOUR = 60
 # Terms from which a passage is understandable without neighbours.
@@ -110,7 +107,7 @@ def features(
         "speaker": _speaker(query, passages),
         "date": _dates(query, passages),
         "answer type": _telling(query, passages),
-        "length": [_length(passage) for passage in passages],
+        "length": _lengths(passages),
         "question": [
             float(passage.memory.content.rstrip().endswith(_QUESTION_MARKS)) for passage in passages
         ],
@@ -137,11 +134,11 @@ def _known(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-Counts = Mapping[str, float]
+Counts = dict[str, float]
 """Occurrences of the question's terms; absent terms are left out."""
-_NONE: dict[str, float] = {}
+_NONE: Counts = {}
 Near = Sequence[int | None]
-"""Rows of a passage's neighbours, in the order of `_NEIGHBOURS`; empty if it has none."""
+"""Rows of a passage's neighbours, in the order of `_NEIGHBOURS`; empty outside of a session."""
 
 
 class _Words:
@@ -174,35 +171,38 @@ class _Words:
     def window(self, neighbours: Sequence[Near]) -> Column:
         """Return the BM25 score of each passage together with its neighbours."""
         usual = _USUAL_WINDOW * min(self._mean_length, _LONGEST_NEIGHBOUR)
+        cut = self._cut
         return [
-            self._bm25(*self._with(row, near), usual)
-            if counts or any(other is not None and self._cut[other] for other in near)
+            self._window(row, near, usual)
+            # Most passages have nothing to do with the question's words, nor have their neighbours.
+            if counts or any([cut[other] for other in near if other is not None])
             else 0.0
             for row, (counts, near) in enumerate(zip(self._counts, neighbours, strict=True))
         ]
 
-    def _with(self, row: int, near: Near) -> tuple[Counts, float]:
-        """Return counts and length of a passage plus its neighbours, weighted by its openness."""
-        length = float(self._lengths[row])
-        if not near:
-            return self._counts[row], length
-        counts = dict(self._counts[row])
-        for other, (_, weight) in zip(near, _NEIGHBOURS, strict=True):
-            if other is not None:
-                share = weight * self.openness[row]
-                length += share * min(self._lengths[other], _LONGEST_NEIGHBOUR)
-                for term, count in self._cut[other].items():
-                    counts[term] = counts.get(term, 0.0) + share * count
-        return counts, length
-
-    def _bm25(
+    def _window(
         self,
-        counts: Counts,
-        length: float,
+        row: int,
+        near: Near,
         usual: float,
     ) -> float:
+        """Count the neighbours' terms for as much as the passage depends on them."""
+        counts = self._counts[row]
+        length = float(self._lengths[row])
+        openness = self.openness[row]
+        copied = False
+        for other, weight in zip(near, _NEIGHBOURS, strict=False):
+            if other is not None:
+                share = weight * openness
+                length += share * min(self._lengths[other], _LONGEST_NEIGHBOUR)
+                if more := self._cut[other]:
+                    counts = counts if copied else dict(counts)
+                    copied = True
+                    for term, count in more.items():
+                        counts[term] = counts.get(term, 0.0) + share * count
         softly = _softness(length / usual)
-        return sum([self.idf[term] * (count / (count + softly)) for term, count in counts.items()])
+        idf = self.idf
+        return sum([idf[term] * (count / (count + softly)) for term, count in counts.items()])
 
     def of_sessions(self, sessions: Sequence[int]) -> Column:
         """Return a score per session in which each term counts once, where it is densest."""
@@ -222,12 +222,10 @@ class _Words:
         return [sums[number] for number in sessions]
 
 
-def _counts(wanted: Mapping[str, float], terms: Sequence[str]) -> dict[str, float]:
-    there = wanted.keys() & terms
-    if not there:
+def _counts(wanted: Mapping[str, float], terms: Sequence[str]) -> Counts:
+    if wanted.keys().isdisjoint(terms):
         return _NONE
-    # In question order: summing over a set could change the last digit from run to run.
-    return {term: terms.count(term) for term in wanted if term in there}
+    return {term: count for term in wanted if (count := terms.count(term))}
 
 
 def _idf(corpus: Corpus, term: str) -> float:
@@ -242,15 +240,18 @@ def _softness(relative_length: float) -> float:
 
 def _neighbours(passages: Sequence[Passage]) -> list[Near]:
     """Return for each passage the rows of its neighbours in the session."""
-    places = [(p.memory.session, p.memory.position) for p in passages]
-    rows = {place: row for row, place in enumerate(places) if place[0]}
-    steps = [step for step, _ in _NEIGHBOURS]
-    return [
-        ()
-        if at is None or not session
-        else [rows.get((session, at + step)) for step in steps]
-        for session, at in places
-    ]
+    places = [(passage.memory.session, passage.memory.position) for passage in passages]
+    sessions: dict[str | None, dict[int | None, int]] = {}
+    for row, (session, at) in enumerate(places):
+        sessions.setdefault(session, {})[at] = row
+    found: list[Near] = []
+    for session, at in places:
+        if at is None or not session:
+            found.append(())
+        else:
+            get = sessions[session].get
+            found.append((get(at - 1), get(at - 2), get(at + 1)))
+    return found
 
 
 def _sessions(passages: Sequence[Passage]) -> list[int]:
@@ -283,7 +284,7 @@ def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> C
             if value is not None:
                 total[row] += share * (value - middle) / above
                 shares[row] += share
-    return [added / max(of, _TINY) for added, of in zip(total, shares, strict=True)]
+    return [added / of if of else 0.0 for added, of in zip(total, shares, strict=True)]
 
 
 def _helped(
@@ -313,7 +314,8 @@ def _nearest(similarities: Mapping[str, Sequence[float | None]]) -> float:
 def _best_of(sessions: Sequence[int], values: Column) -> Column:
     best: dict[int, float] = {}
     for number, value in zip(sessions, values, strict=True):
-        best[number] = max(best.get(number, value), value)
+        if value > best.get(number, -math.inf):
+            best[number] = value
     return [best[number] for number in sessions]
 
 
@@ -360,10 +362,11 @@ def _near_span(late: float, early: float) -> float:
     return math.exp(-max(late, 0) / DAY / _LATE - max(early, 0) / DAY / _EARLY)
 
 
-def _length(passage: Passage) -> float:
-    """Score the length: short turns ("Thanks!") say little. Facts and rules are short on purpose
+def _lengths(passages: Sequence[Passage]) -> Column:
+    """Score the lengths: short turns ("Thanks!") say little. Facts and rules are short on purpose
     and always get 1.
     """
-    if passage.memory.kind == "turn":
-        return min(len(passage.terms) / _FULL_LENGTH, 1.0)
-    return 1.0
+    return [
+        len(terms) / _FULL_LENGTH if memory.kind == "turn" and len(terms) < _FULL_LENGTH else 1.0
+        for memory, terms, _ in passages
+    ]

@@ -164,7 +164,8 @@ def has_answer(matrix: Sequence[Sequence[float]], chosen: Weights) -> bool:
 
 
 def _ranking_sum(row: Sequence[float], chosen: Weights) -> float:
-    return math.fsum(map(mul, row[:_RANKING], chosen.values))
+    # `map` ends with the shorter of the two.
+    return math.fsum(map(mul, row, chosen.values[:_RANKING]))
 
 
 def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:

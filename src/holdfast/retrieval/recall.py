@@ -216,9 +216,11 @@ def _current_first(ranking: Ranking) -> Ranking:
     at least the turn's score, and the turn at most the score of the lowest one.
     """
     noted = {
-        place: memory.metadata[OUTDATED_BY]
+        place: known[OUTDATED_BY]
         for place, memory in enumerate(ranking.memories)
-        if memory.metadata and memory.kind == "turn" and OUTDATED_BY in memory.metadata
+        if memory.metadata_json
+        and memory.kind == "turn"
+        and OUTDATED_BY in (known := memory.metadata)
     }
     if not noted:
         return ranking

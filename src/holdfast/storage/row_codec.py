@@ -135,23 +135,22 @@ def memory_from(row: Row, scope_of: ScopeOf) -> Memory:
     return Memory.of(fields)
 
 
-SELECT_CANDIDATE = f"m.{', m.'.join(Candidate._fields)}"
-_UNTAGGED = Candidate._field_defaults["tags"]
-_UNDESCRIBED = Candidate._field_defaults["metadata"]
+_CANDIDATE = tuple(name.removesuffix("_json") for name in Candidate._fields)
+SELECT_CANDIDATE = f"m.{', m.'.join(_CANDIDATE)}"
 
 
 def candidate_from(row: Row, scope_of: ScopeOf) -> Candidate:
     """Decode a candidate from a row read as SELECT_CANDIDATE."""
-    seq, number, id_, kind, status, *told, tags, metadata = row
-    scope = scope_of(number)
-    if type(row) is GarbledRow or kind not in KINDS or status not in STATUSES:
-        raise damaged(MEMORIES, Candidate._fields, row, scope)
-    try:
-        own = tuple(_list(tags)) if tags else _UNTAGGED
-        known = _object(metadata) if metadata else _UNDESCRIBED
-    except (ValueError, RecursionError) as error:
-        raise damaged(MEMORIES, Candidate._fields, row, scope) from error
-    return Candidate(seq, scope, id_, kind, status, *told, own, known)
+    found = Candidate._make(row)
+    if (
+        type(row) is GarbledRow
+        or found.kind not in KINDS
+        or found.status not in STATUSES
+        or (found.tags_json and not _is_json("tags", found.tags_json))
+        or (found.metadata_json and not _is_json("metadata", found.metadata_json))
+    ):
+        raise damaged(MEMORIES, _CANDIDATE, row, scope_of(found.scope))
+    return found
 
 
 def _list(text: str) -> list[Any]:

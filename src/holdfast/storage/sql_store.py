@@ -317,11 +317,8 @@ class SQLStore(ABC):
                 (*values, *numbers),
             )
             found |= {one.seq: one for one in self._candidates(rows)}
-        ordered = {seq: found[seq] for seq in seqs if seq in found}
-        if reach and where.as_of is None:
-            for one in self._around(where, ordered, best, reach):
-                ordered.setdefault(one.seq, one)
-        return list(ordered.values())
+        around = self._around(where, found, best, reach) if where.as_of is None else ()
+        return [*(found[seq] for seq in dict.fromkeys(seqs) if seq in found), *around]
 
     def _candidates(self, rows: Rows) -> list[Candidate]:
         return self.damages.sound(rows, lambda row: candidate_from(row, self.scope_of))
@@ -332,26 +329,28 @@ class SQLStore(ABC):
         found: Mapping[int, Candidate],
         best: Collection[int],
         reach: int,
-    ) -> Iterator[Candidate]:
-        """Yield the active turns around the best of these candidates that pass the filter."""
-        spots = {
-            seq: (self._numbers[one.scope], one.session, one.position)
-            for seq, one in found.items()
-            if one.session is not None and one.position is not None
-        }
+    ) -> list[Candidate]:
+        """Return the active turns around the best of these candidates that pass the filter."""
         steps = (*range(-reach, 0), *range(1, reach + 1))
         wanted = {
-            (number, session, at + step)
-            for number, session, at in (spots[seq] for seq in best if seq in spots)
+            (one.scope, one.session, one.position + step)
+            for one in (found[seq] for seq in best if seq in found)
+            if one.session is not None and one.position is not None
             for step in steps
         }
         # Most turns around are candidates themselves.
-        wanted.difference_update(
-            spot for seq, spot in spots.items() if found[seq].status == "active"
-        )
+        wanted -= {
+            (one.scope, one.session, one.position)
+            for one in found.values()
+            if one.status == "active"
+        }
         missing = sorted(wanted)
-        for start in range(0, len(missing), PAGE):
-            yield from self._at(where, missing[start : start + PAGE])
+        return [
+            one
+            for start in range(0, len(missing), PAGE)
+            for one in self._at(where, missing[start : start + PAGE])
+            if one.seq not in found
+        ]
 
     def _at(self, where: Filter, spots: Sequence[Spot]) -> list[Candidate]:
         numbers = sorted({number for number, _, _ in spots})
