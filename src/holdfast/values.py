@@ -151,7 +151,7 @@ def _init(
     made: _Made = self.__values__
     given = dict(zip(made.fields, values, strict=False))
     if not named and len(values) == len(made.fields):
-        # The usual case, made short: a recall explains its hits with a hundred of these.
+        # The usual case, made short.
         object.__setattr__(self, "__dict__", given)
         if made.checked:
             self.__post_init__()

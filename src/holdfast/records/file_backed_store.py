@@ -31,7 +31,7 @@ from ..storage.protocol import (
 from ..storage.store_types import (
     WAIT,
     Author,
-    Candidate,
+    Candidates,
     Corpus,
     Entities,
     EventOrder,
@@ -253,7 +253,7 @@ class FileBackedStore:
         seqs: Sequence[int],
         best: Collection[int] = (),
         reach: int = 0,
-    ) -> list[Candidate]:
+    ) -> Candidates:
         self.refresh()
         return self.bare.candidates(where, seqs, best, reach)
 

@@ -71,17 +71,21 @@ def gather(
     tiers: Tiers,
     query: Query,
     where: Filter,
+    wanted: int = 0,
 ) -> Gathered:
-    """Run every arm and fetch the candidates, with the turns around the best ones."""
+    """Run every arm and fetch the candidates, with the turns around the best ones; each arm finds
+    as many as are wanted, if there are.
+    """
+    depth = max(DEPTH, wanted)
     corpus = store.corpus(where.scopes, query.terms)
     occurring = rarest(query.terms, corpus)
     if len(query.terms) > MOST_TERMS:
         query = query._replace(terms=occurring)
     views = vectors(store, tiers, query, where)
-    ranked = {"words": store.by_text(where, occurring, DEPTH)}
+    ranked = {"words": store.by_text(where, occurring, depth)}
     for view in views:
-        ranked[f"meaning ({view.tier})"] = store.by_vector(where, view.model, view.vector, DEPTH)
-    ranked["entities"] = store.by_entity(where, names_in(query.text), DEPTH)
+        ranked[f"meaning ({view.tier})"] = store.by_vector(where, view.model, view.vector, depth)
+    ranked["entities"] = store.by_entity(where, names_in(query.text), depth)
     ranked["time"] = timely(
         store,
         query,

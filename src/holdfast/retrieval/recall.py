@@ -95,7 +95,7 @@ def recall(
     with engine.store.reading(question.where.scopes):
         query = parse_query(engine, question)
         found = (
-            gather(engine.store, engine.tiers, query, question.where)
+            gather(engine.store, engine.tiers, query, question.where, question.limit)
             if has_content(query)
             else None
         )
@@ -357,7 +357,8 @@ def demote_near_duplicates(
         words = frozenset(memory.content.casefold().split())
         # Compare only texts with the same longest word: near-duplicates share it, and comparing all
         # pairs would be slow.
-        longest = max(words, key=lambda word: (len(word), word), default="")
+        length = max(map(len, words), default=0)
+        longest = max([word for word in words if len(word) == length], default="")
         twin = next(
             (other for other, others in seen.get(longest, ()) if near_copies(words, others)), None
         )

@@ -43,7 +43,7 @@ from .store_types import (
     WAIT,
     Adopted,
     Author,
-    Candidate,
+    Candidates,
     Corpus,
     Entities,
     EventOrder,
@@ -908,7 +908,7 @@ class Store(Protocol):
         seqs: Sequence[int],
         best: Collection[int] = (),
         reach: int = 0,
-    ) -> list[Candidate]:
+    ) -> Candidates:
         """Memories by `seq`, in this order, then the active turns within `reach` positions of the
         best of them in their session, if they pass the filter.
 

@@ -41,7 +41,7 @@ from .schema import (
     Table,
     key_of,
 )
-from .store_types import Author, Candidate, EventOrder, Filter, Order, Ranked
+from .store_types import Author, Candidate, Candidates, EventOrder, Filter, Order, Ranked
 from .table_access import Reach
 from .vector_index import SQLVectors
 
@@ -303,7 +303,7 @@ class SQLStore(ABC):
         seqs: Sequence[int],
         best: Collection[int] = (),
         reach: int = 0,
-    ) -> list[Candidate]:
+    ) -> Candidates:
         numbers = self.numbers(where.scopes)
         if not numbers:
             return []
@@ -320,7 +320,7 @@ class SQLStore(ABC):
         around = self._around(where, found, best, reach) if where.as_of is None else ()
         return [*(found[seq] for seq in dict.fromkeys(seqs) if seq in found), *around]
 
-    def _candidates(self, rows: Rows) -> list[Candidate]:
+    def _candidates(self, rows: Rows) -> Candidates:
         return self.damages.sound(rows, lambda row: candidate_from(row, self.scope_of))
 
     def _around(
@@ -329,7 +329,7 @@ class SQLStore(ABC):
         found: Mapping[int, Candidate],
         best: Collection[int],
         reach: int,
-    ) -> list[Candidate]:
+    ) -> Candidates:
         """Return the active turns around the best of these candidates that pass the filter."""
         steps = (*range(-reach, 0), *range(1, reach + 1))
         wanted = {
@@ -352,7 +352,7 @@ class SQLStore(ABC):
             if one.seq not in found
         ]
 
-    def _at(self, where: Filter, spots: Sequence[Spot]) -> list[Candidate]:
+    def _at(self, where: Filter, spots: Sequence[Spot]) -> Candidates:
         numbers = sorted({number for number, _, _ in spots})
         table, values = self.dialect.table(spots, "bigint", "text", "bigint")
         condition, more = where_clause(where, numbers, self.dialect)

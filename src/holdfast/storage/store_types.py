@@ -118,6 +118,9 @@ class Candidate(NamedTuple):
         return json.loads(self.metadata_json) if self.metadata_json else {}
 
 
+Candidates = list[Candidate]
+
+
 class Author(NamedTuple):
     """Who writes, in which run and when. All changes of one transaction share it."""
 
