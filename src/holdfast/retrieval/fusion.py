@@ -170,7 +170,8 @@ def _ranking_sum(row: Sequence[float], chosen: Weights) -> float:
 
 def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:
     """Return the contribution of each feature to the sum of one row."""
-    return tuple(map(Signal.of, NAMES, map(float, row), chosen.values))
+    named = zip(NAMES, row, chosen.values, strict=True)
+    return tuple([Signal.of(name, float(value), weight) for name, value, weight in named])
 
 
 def reciprocal_rank(rankings: Mapping[str, Sequence[Item]]) -> dict[Item, float]:
