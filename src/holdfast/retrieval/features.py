@@ -124,9 +124,10 @@ def tiers(passages: Sequence[Passage]) -> dict[str, list[float | None]]:
 
     During re-embedding, a few memories with better vectors cannot be compared with the rest.
     """
-    found = {tier: [passage.similarity.get(tier) for passage in passages] for tier in _TIER_SHARES}
+    near = [passage.similarity for passage in passages]
+    found = {tier: [one.get(tier) for one in near] for tier in _TIER_SHARES}
     return {
-        tier: values for tier, values in found.items() if len(_known(values)) * 2 > len(passages)
+        tier: values for tier, values in found.items() if values.count(None) * 2 < len(passages)
     }
 
 
