@@ -8,7 +8,7 @@ touches no file. Sessions, jobs, spend, progress and profiles are not in files a
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -251,7 +251,7 @@ class FileBackedStore:
         self,
         where: Filter,
         seqs: Sequence[int],
-        best: Collection[int] = (),
+        best: Sequence[int] = (),
         reach: int = 0,
     ) -> Candidates:
         self.refresh()

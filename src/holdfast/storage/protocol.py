@@ -13,7 +13,7 @@ values that calls take and return are in store_types.py.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -906,7 +906,7 @@ class Store(Protocol):
         self,
         where: Filter,
         seqs: Sequence[int],
-        best: Collection[int] = (),
+        best: Sequence[int] = (),
         reach: int = 0,
     ) -> Candidates:
         """Memories by `seq`, in this order, then the active turns within `reach` positions of the

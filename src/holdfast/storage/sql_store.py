@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from binascii import b2a_base64
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 # Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
-Spot = tuple[int, str, int]
 Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]
 
 
@@ -301,72 +300,49 @@ class SQLStore(ABC):
         self,
         where: Filter,
         seqs: Sequence[int],
-        best: Collection[int] = (),
+        best: Sequence[int] = (),
         reach: int = 0,
     ) -> Candidates:
         numbers = self.numbers(where.scopes)
         if not numbers:
             return []
+        near = self._around(where, numbers, best, reach) if best and where.as_of is None else ()
+        wanted = list(dict.fromkeys((*seqs, *near)))
         found: dict[int, Candidate] = {}
-        for start in range(0, len(seqs), PAGE):
-            among, values = self.dialect.among("m.seq", seqs[start : start + PAGE])
+        for start in range(0, len(wanted), PAGE):
+            among, values = self.dialect.among("m.seq", wanted[start : start + PAGE])
             rows = self.read(
                 numbers,
                 f"SELECT {SELECT_CANDIDATE} FROM memories m WHERE {among} "
                 f"AND m.scope IN ({marks(numbers)})",
                 (*values, *numbers),
             )
-            found |= {one.seq: one for one in self._candidates(rows)}
-        around = self._around(where, found, best, reach) if where.as_of is None else ()
-        return [*(found[seq] for seq in dict.fromkeys(seqs) if seq in found), *around]
-
-    def _candidates(self, rows: Rows) -> Candidates:
-        return self.damages.sound(rows, lambda row: candidate_from(row, self.scope_of))
+            sound = self.damages.sound(rows, lambda row: candidate_from(row, self.scope_of))
+            found |= {one.seq: one for one in sound}
+        return [found[seq] for seq in wanted if seq in found]
 
     def _around(
         self,
         where: Filter,
-        found: Mapping[int, Candidate],
-        best: Collection[int],
+        numbers: Sequence[int],
+        best: Sequence[int],
         reach: int,
-    ) -> Candidates:
-        """Return the active turns around the best of these candidates that pass the filter."""
-        steps = (*range(-reach, 0), *range(1, reach + 1))
-        wanted = {
-            (one.scope, one.session, one.position + step)
-            for one in (found[seq] for seq in best if seq in found)
-            if one.session is not None and one.position is not None
-            for step in steps
-        }
-        # Most turns around are candidates themselves.
-        wanted -= {
-            (one.scope, one.session, one.position)
-            for one in found.values()
-            if one.status == "active"
-        }
-        missing = sorted(wanted)
-        return [
-            one
-            for start in range(0, len(missing), PAGE)
-            for one in self._at(where, missing[start : start + PAGE])
-            if one.seq not in found
-        ]
-
-    def _at(self, where: Filter, spots: Sequence[Spot]) -> Candidates:
-        numbers = sorted({number for number, _, _ in spots})
-        table, values = self.dialect.table(spots, "bigint", "text", "bigint")
+    ) -> Iterator[int]:
+        """Yield the active turns within reach of these memories that pass the filter, by `seq`."""
+        among, values = self.dialect.among("b.seq", best)
         condition, more = where_clause(where, numbers, self.dialect)
+        # With an index on its scope, SQLite would start with every turn of the scope.
+        scope = f"{self.dialect.unindexed}b.scope"
         rows = self.read(
             numbers,
-            f"WITH spot (scope, session, position) AS ({table}) "
-            # A cross join keeps the planner from scanning the whole scope and looking up each row
-            # among the spots.
-            f"SELECT {SELECT_CANDIDATE} FROM spot s CROSS JOIN memories m "
-            "WHERE m.scope = s.scope AND m.session = s.session AND m.position = s.position "
-            f"AND m.status = 'active' AND {condition}",
-            (*values, *more),
+            "SELECT DISTINCT m.seq FROM memories b CROSS JOIN memories m "
+            f"WHERE {among} AND {scope} IN ({marks(numbers)}) "
+            f"AND m.scope = {scope} AND m.session = b.session AND m.status = 'active' "
+            f"AND m.position BETWEEN b.position - {int(reach)} AND b.position + {int(reach)} "
+            f"AND {condition} ORDER BY m.seq",
+            (*values, *numbers, *more),
         )
-        return self._candidates(rows)
+        return (row[0] for row in rows)
 
     def authors(self, scopes: Sequence[Scope]) -> Names:
         # A recursive query jumps from author to author along the index instead of reading every
