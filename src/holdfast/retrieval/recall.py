@@ -249,9 +249,8 @@ def _current_first(ranking: Ranking) -> Ranking:
 
 def _by_weight(gathered: Gathered) -> Ranking:
     memories = list(gathered.memories.values())
-    passages = [
-        Passage(memory, terms_of(memory), gathered.similarity[memory.seq]) for memory in memories
-    ]
+    near = map(gathered.similarity.__getitem__, gathered.memories)
+    passages = list(map(Passage, memories, map(terms_of, memories), near))
     matrix = features(gathered.query, gathered.corpus, passages)
     bundled = all(view.model.startswith(LOCAL) for view in gathered.views)
     chosen = fuse.weights(fuse.situation(gathered.query, passages, bundled=bundled))
@@ -299,7 +298,8 @@ def _can_be_judged(query: Query, best: Candidate) -> bool:
 
 def terms_of(memory: Memory | Candidate) -> tuple[str, ...]:
     """Return the index terms of a memory; cached, because its text never changes."""
-    if memory.title or memory.tags:
+    # A candidate decodes its tags whenever they are asked for.
+    if memory.title or (memory.tags_json if type(memory) is Candidate else memory.tags):
         return _cached_terms(indexed_text(memory.title, memory.content, memory.tags))
     return _cached_terms(memory.content)
 

@@ -314,7 +314,7 @@ class SQLStore(ABC):
             rows = self.read(
                 numbers,
                 f"SELECT {SELECT_CANDIDATE} FROM memories m WHERE {among} "
-                f"AND m.scope IN ({marks(numbers)})",
+                f"AND {self.dialect.unindexed}m.scope IN ({marks(numbers)})",
                 (*values, *numbers),
             )
             sound = self.damages.sound(rows, lambda row: candidate_from(row, self.scope_of))
