@@ -20,7 +20,7 @@ from .fusion import reciprocal_rank
 from .query import Query
 
 # Candidates per arm. With 100 and the neighbours of each arm's best 20, R@10 on our own questions
-# was 0.001 to 0.002 higher and R@5 0.002 to 0.003 lower, for twice the time.
+# was 0.002 higher and R@5 0.002 to 0.003 lower, for half as much time again.
 DEPTH = 50
 # Candidates added from within a time that the question names.
 TIMELY = 50
