@@ -3,9 +3,13 @@
     python bench/recall.py [--sizes 1000,10000,100000,1000000] [--scopes 1,100]
 
 The floor is what no exact recall can do without: embed the question, scan the same vectors once
-with numpy, and run one bare FTS5 query over the same texts. The bars: at 100,000 memories in one
-scope a whole recall takes at most twice the floor; from 10,000 to 1,000,000 it grows at most
-linearly with the scope's own size; and other scopes' memories make no difference.
+with numpy, and run one bare FTS5 query over the same texts. The bars: in one scope, a whole recall
+takes at most 4 times the floor at 1,000 memories, 3 times at 10,000 and 1.7 times at 100,000; from
+10,000 to 1,000,000 it grows at most linearly with the scope's own size; and other scopes' memories
+make no difference.
+
+The bars count processor time of the thread: on a busy machine the longer of two pieces of work is
+interrupted more often, so that by the clock it looks longer than it is. Both are shown.
 """
 
 from __future__ import annotations
@@ -30,6 +34,8 @@ from holdfast.types import Scope
 MODEL = StaticEmbedder().identity
 ASKED = 60
 BATCH = 1000
+# Times the floor that a recall may take, by memories.
+MOST = {1_000: 4.0, 10_000: 3.0, 100_000: 1.7}
 
 
 def fill(path: Path, size: int, scopes: int, vectors: np.ndarray) -> None:
@@ -154,12 +160,15 @@ def measure(folder: Path, size: int, scopes: int, asked: int = ASKED) -> dict[st
         cold = time.perf_counter() - cold
         # The second question builds the matrix.
         hf.recall("What about the garden and the spare key?")
-        totals, floors, by_stage = [], [], defaultdict(list)
+        totals, floors, busy, by_stage = [], [], [], defaultdict(list)
         for question in questions(asked):
+            started = time.thread_time()
             floors.append(floor(embedder, words, vectors, question))
+            between = time.thread_time()
             start = time.perf_counter()
             hf.recall(question)
             totals.append(time.perf_counter() - start)
+            busy.append((time.thread_time() - between) / (between - started))
             for name, seconds in stages(hf, question).items():
                 by_stage[name].append(seconds)
     least = [sum(one.values()) for one in floors]
@@ -177,6 +186,7 @@ def measure(folder: Path, size: int, scopes: int, asked: int = ASKED) -> dict[st
         "times_floor": round(
             median([total / bottom for total, bottom in zip(totals, least, strict=True)]), 2
         ),
+        "times_floor_processor": round(median(busy), 2),
         "rss_mb": round(resident_megabytes()),
     }
 
@@ -198,8 +208,10 @@ def main() -> None:
 
 def bars(rows: dict[tuple[int, int], dict[str, object]]) -> dict[str, object]:
     met: dict[str, object] = {}
-    if (100_000, 1) in rows:
-        met["met_twice_the_floor_at_100k"] = rows[100_000, 1]["times_floor"] <= 2.0
+    for size, most in MOST.items():
+        if (size, 1) in rows:
+            times = rows[size, 1]["times_floor_processor"]
+            met[f"met_{most}_times_the_floor_at_{size}"] = times <= most
     if (10_000, 1) in rows and (1_000_000, 1) in rows:
         growth = rows[1_000_000, 1]["p50_ms"] / rows[10_000, 1]["p50_ms"]
         met |= {"growth_10k_to_1M": round(growth, 1), "met_at_most_linear": growth <= 100}

@@ -42,7 +42,7 @@ def unit(numbers: Iterable[float]) -> array[float]:
     >>> list(unit([3.0, 0.0, -4.0]))
     [0.6000000238418579, 0.0, -0.800000011920929]
     """
-    values = [float(number) for number in numbers]
+    values = list(map(float, numbers))
     # A text without known words has a zero vector, which has no direction to normalise.
     length = math.hypot(*values) or 1.0
     return array("f", [value / length for value in values])

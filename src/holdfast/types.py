@@ -276,6 +276,15 @@ class Signal:
     value: float
     weight: float
 
+    @classmethod
+    def of(cls, name: str, value: float, weight: float) -> Signal:
+        """Build a signal without calling `__init__`, as `Memory.of` does: every recall builds a
+        hundred.
+        """
+        signal = cls.__new__(cls)
+        object.__setattr__(signal, "__dict__", {"name": name, "value": value, "weight": weight})
+        return signal
+
     @property
     def share(self) -> float:
         """Contribution to the score before it is mapped to [0, 1]."""

@@ -149,7 +149,14 @@ def _init(
     **named: Any,
 ) -> None:
     made: _Made = self.__values__
-    given = dict(zip(made.fields, values, strict=False)) | named
+    given = dict(zip(made.fields, values, strict=False))
+    if not named and len(values) == len(made.fields):
+        # The usual case, made short.
+        object.__setattr__(self, "__dict__", given)
+        if made.checked:
+            self.__post_init__()
+        return
+    given |= named
     if len(given) != len(values) + len(named) or not made.needed <= given.keys() <= made.known:
         raise TypeError(
             f"{type(self).__name__} takes ({', '.join(made.fields)}), each once, and needs "

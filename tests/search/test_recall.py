@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from holdfast import Holdfast, Settings
 from holdfast.models.embeddings.tiers import REST_AFTER_FAILURE
 from holdfast.models.fake import FakeEmbedder
+from holdfast.retrieval import candidates
 from holdfast.types import from_datetime
 
 DAY = 86_400_000_000
@@ -232,6 +233,36 @@ def test_the_limit_holds_and_its_default_comes_from_the_settings(open_memory):
         5,
         0,
     ]
+
+
+def test_as_many_are_found_as_are_wanted(words):
+    words.remember_many([f"tea from shop {number}" for number in range(candidates.DEPTH + 30)])
+    assert len(words.recall("tea", limit=candidates.DEPTH + 20)) == candidates.DEPTH + 20
+
+
+def test_turns_around_the_best_of_all_arms_are_candidates(words):
+    """A turn that shares no word with the question is found beside one that does."""
+    for number in range(candidates.BEST):
+        words.capture_many(
+            [
+                {"session": f"s{number}", "role": "user", "text": text}
+                for text in (f"Where is tea {number}?", f"On shelf {number}")
+            ]
+        )
+    assert len(found(words, "tea", limit=2 * candidates.BEST)) == 2 * candidates.BEST
+
+
+def test_a_hit_that_cannot_be_read_is_left_out_and_the_others_stay(words):
+    damaged = words.remember("tea in the kitchen")
+    words.remember("tea in the garden")
+    words.store.transact(
+        (),
+        lambda execute: execute(
+            "UPDATE memories SET quote = CAST(x'ff' AS TEXT) WHERE seq = ?", (damaged.seq,)
+        ),
+    )
+    assert found(words, "tea") == ["tea in the garden"]
+    assert [one.seq for one in words.store.damaged(words.scopes)] == [damaged.seq]
 
 
 def test_hits_stop_before_they_outgrow_a_token_budget(words):

@@ -710,6 +710,23 @@ def scene(store: SQLiteStore) -> None:
     purge(store, rest[1])
 
 
+def test_turns_around_are_looked_up_and_not_searched_for(
+    store: SQLiteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = put(store, *(turn(str(number), "s", number) for number in range(5)))
+    read, plans = store.read, []
+
+    def planned(reach: Any, sql: str, values: Any = ()) -> Any:
+        plans.extend(row[3] for row in read(reach, f"EXPLAIN QUERY PLAN {sql}", values))
+        return read(reach, sql, values)
+
+    monkeypatch.setattr(store, "read", planned)
+    assert len(store.candidates(Filter((ANN,)), [turns[2].seq], [turns[2].seq], 1)) == 3
+    assert "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)" in plans
+    assert "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)" in plans
+    assert any("memories_by_session (scope=? AND session=? AND position" in plan for plan in plans)
+
+
 def answers(store: SQLiteStore) -> tuple[Any, ...]:
     """What searches say."""
     everywhere = ("active", "archived")

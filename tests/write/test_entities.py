@@ -104,6 +104,16 @@ class TestLink:
         assert [(one.name, set(one.aliases)) for one in linked] == [("bob", {"@bob", "Bobby"})]
         assert registry.all() == [("bob", "person", 2)]
 
+    def test_a_batch_that_shares_what_it_met_links_as_one_by_one(self, registry):
+        texts = ["#Apollo", "#apollo again", "#APOLLO and #apollo", "#gemini"]
+        memories = [registry.keep(text) for text in texts]
+        registry(lambda tx: entity_linking.note(tx, memories[:1], at=registry.hf.clock()))
+        registry(lambda tx: entity_linking.note(tx, memories[1:], at=registry.hf.clock()))
+        assert [told[::2] for told in registry.all()] == [("Apollo", 3), ("gemini", 1)]
+        before = registry.store.events([ANN])
+        registry(lambda tx: entity_linking.note(tx, memories, at=registry.hf.clock()))
+        assert registry.store.events([ANN]) == before
+
     def test_dates_and_what_cannot_be_a_name_are_not_registered(self, registry):
         memory = registry.keep("on 2026-03-18")
         odd = [

@@ -28,22 +28,46 @@ LONGEST_NAME = (
 REGISTERED = tuple(type_ for type_ in TYPES if type_ != "date")
 
 
+class Met:
+    """Entities that a batch has looked up so far: the same few names come again and again."""
+
+    def __init__(self) -> None:
+        self._ids: dict[tuple[Scope, str, str], str] = {}
+        self._entities: dict[tuple[Scope, str], Entity] = {}
+
+    def get(
+        self,
+        scope: Scope,
+        folded: str,
+        type: str,
+    ) -> Entity | None:
+        """Return the entity of a name and a type, with every name that the batch has added."""
+        return self._entities.get((scope, self._ids.get((scope, folded, type), "")))
+
+    def keep(self, entity: Entity, folded: str) -> None:
+        """Remember an entity by a name that finds it."""
+        self._ids[entity.scope, folded, entity.type] = entity.id
+        self._entities[entity.scope, entity.id] = entity
+
+
 def link(
     tx: Transaction,
     memory: Memory,
     found: Iterable[EntityMatch],
     *,
     at: Micros,
+    met: Met | None = None,
 ) -> list[Entity]:
     """Link a stored memory to the entities it mentions; return them in order, each once.
 
     An entity is identified by folded name and type, or by an alias. New entities and spellings are
-    added.
+    added. `met` has the entities that the same transaction has met before.
     """
     linked: dict[str, Entity] = {}
+    known = met or Met()
     for one in found:
         if one.type in REGISTERED and _storable(one.name):
-            entity = _create_or_get(tx, memory, one, at=at)
+            entity = _create_or_get(tx, memory, one, at=at, met=known)
             tx.entities.mention(memory.scope, entity=entity.id, memory=memory.id)
             linked[entity.id] = entity
     return list(linked.values())
@@ -61,6 +85,7 @@ def note(
     Fast enough for every turn. Assistant turns are long and name much that is irrelevant, so names
     in them are left to the second pass.
     """
+    met = Met()
     for memory in memories:
         # Dates are not registered, and without one of these there is nothing else: most texts are
         # done here.
@@ -69,7 +94,7 @@ def note(
             names = NAMES.recognise(memory.content)
             found = resolve([*found, *names]) if found and names else found or names
         if found:
-            link(tx, memory, found, at=at)
+            link(tx, memory, found, at=at, met=met)
 
 
 def _create_or_get(
@@ -78,9 +103,13 @@ def _create_or_get(
     found: EntityMatch,
     *,
     at: Micros,
+    met: Met,
 ) -> Entity:
     name = _written(found.name)
-    known = tx.entities.named(memory.scope, fold(name), found.type)
+    folded = fold(name)
+    known = met.get(memory.scope, folded, found.type) or tx.entities.named(
+        memory.scope, folded, found.type
+    )
     entity = known or _new_entity(
         tx,
         memory.scope,
@@ -92,6 +121,7 @@ def _create_or_get(
         entity = _also_called(entity, [_written(found.raw)])
     if entity is not known:
         tx.entities.put(entity)
+    met.keep(entity, folded)
     return entity
 
 

@@ -31,6 +31,7 @@ from ..storage.protocol import (
 from ..storage.store_types import (
     WAIT,
     Author,
+    Candidates,
     Corpus,
     Entities,
     EventOrder,
@@ -246,9 +247,15 @@ class FileBackedStore:
         self.refresh()
         return self.bare.by_entity(where, folded_names, limit)
 
-    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
+    def candidates(
+        self,
+        where: Filter,
+        seqs: Sequence[int],
+        best: Sequence[int] = (),
+        reach: int = 0,
+    ) -> Candidates:
         self.refresh()
-        return self.bare.neighbours(memories, reach)
+        return self.bare.candidates(where, seqs, best, reach)
 
     def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:
         self.refresh()

@@ -167,8 +167,8 @@ def _ordered(
 ) -> Stage:
     rank = _rank(done, expected)
     place = done.order[rank - 1]
-    hit = done.ranking.hit(place)
-    detail = f"rank {rank} of {len(done.order)} with score {hit.score:.3f} ({hit.why})"
+    score, reasons = done.ranking.scores[place], done.ranking.reasons(place)
+    detail = f"rank {rank} of {len(done.order)} with score {score:.3f} ({reasons})"
     if not done.ranking.relevant:
         unlikely = "even the best memory is unlikely to answer this, so nothing is shown"
         return Stage("order", False, f"{unlikely}; `--min-score 0` shows it. {detail}.")
@@ -186,7 +186,7 @@ def _fitted(done: Recall, expected: Memory) -> Stage:
     kept = any(hit.memory.seq == expected.seq for hit in done.hits)
     rank = _rank(done, expected)
     detail = (
-        f"{done.ranking.hit(done.order[rank - 1]).why}"
+        f"{done.ranking.reasons(done.order[rank - 1])}"
         if kept
         else "the token budget was used up before it."
     )

@@ -16,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from ..storage.store_types import Corpus
+from ..storage.store_types import Candidate, Corpus
 from ..types import DAY, Memory
 from .query import Query
 
@@ -48,13 +48,10 @@ ENCODER = "encoder"
 # The usual BM25 constants.
 _K1 = 1.2
 _B = 0.75
-# Offset in the session, and weight of that neighbour's words relative to the passage's own.
-_NEIGHBOURS = (
-    (-1, 2 / 3),
-    (-2, 1 / 3),
-    (1, 1 / 3),
-)
-_USUAL_WINDOW = 1 + sum(weight for _, weight in _NEIGHBOURS)
+# Neighbours that count: the turn before, the one before that, and the turn after. The weight of
+# their words is relative to the passage's own.
+_NEIGHBOURS = (2 / 3, 1 / 3, 1 / 3)
+_USUAL_WINDOW = 1 + sum(_NEIGHBOURS)
 # Terms of a neighbour that count; a long neighbour would dominate the passage.
 _LONGEST_NEIGHBOUR = 60
 # Terms from which a passage is understandable without neighbours.
@@ -79,7 +76,7 @@ class Passage(NamedTuple):
     `similarity` lacks a tier in which the memory has no vector.
     """
 
-    memory: Memory
+    memory: Memory | Candidate
     terms: Sequence[str]
     similarity: Mapping[str, float]
 
@@ -108,9 +105,9 @@ def features(
         "meaning": _helped(meaning, neighbours, words.openness),
         "session meaning": _best_of(sessions, meaning),
         "speaker": _speaker(query, passages),
-        "date": [_closeness(query, passage.memory.event_time) for passage in passages],
-        "answer type": [float(not query.telling.isdisjoint(passage.terms)) for passage in passages],
-        "length": [_length(passage) for passage in passages],
+        "date": _dates(query, passages),
+        "answer type": _telling(query, passages),
+        "length": _lengths(passages),
         "question": [
             float(passage.memory.content.rstrip().endswith(_QUESTION_MARKS)) for passage in passages
         ],
@@ -127,9 +124,10 @@ def tiers(passages: Sequence[Passage]) -> dict[str, list[float | None]]:
 
     During re-embedding, a few memories with better vectors cannot be compared with the rest.
     """
-    found = {tier: [passage.similarity.get(tier) for passage in passages] for tier in _TIER_SHARES}
+    near = [passage.similarity for passage in passages]
+    found = {tier: [one.get(tier) for one in near] for tier in _TIER_SHARES}
     return {
-        tier: values for tier, values in found.items() if len(_known(values)) * 2 > len(passages)
+        tier: values for tier, values in found.items() if values.count(None) * 2 < len(passages)
     }
 
 
@@ -137,8 +135,11 @@ def _known(values: Sequence[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-Counts = Mapping[str, float]
+Counts = dict[str, float]
 """Occurrences of the question's terms; absent terms are left out."""
+_NONE: Counts = {}
+Near = Sequence[int | None]
+"""Rows of a passage's neighbours, in the order of `_NEIGHBOURS`; empty outside of a session."""
 
 
 class _Words:
@@ -161,44 +162,51 @@ class _Words:
         ]
         self._mean_length = max(corpus.mean_length, 1.0)
         self.openness = [
-            min(max(1 - length / _SELF_CONTAINED, 0.0), 1.0) for length in self._lengths
+            1 - length / _SELF_CONTAINED if length < _SELF_CONTAINED else 0.0
+            for length in self._lengths
         ]
         """How much each passage depends on its neighbours: 1 if it is empty, 0 if it is
         self-contained.
         """
 
-    def window(self, neighbours: Sequence[Mapping[int, int]]) -> Column:
-        """Return the BM25 score of each passage together with its neighbours."""
+    def window(self, neighbours: Sequence[Near]) -> Column:
+        """Return the BM25 score of each passage together with its neighbours, whose terms count
+        for as much as the passage depends on them.
+        """
         usual = _USUAL_WINDOW * min(self._mean_length, _LONGEST_NEIGHBOUR)
-        return [self._bm25(*self._with(row, near), usual) for row, near in enumerate(neighbours)]
-
-    def _with(self, row: int, near: Mapping[int, int]) -> tuple[Counts, float]:
-        """Return counts and length of a passage plus its neighbours, weighted by its openness."""
-        length = float(self._lengths[row])
-        if not near:
-            return self._counts[row], length
-        counts = dict(self._counts[row])
-        for step, weight in _NEIGHBOURS:
-            if (other := near.get(step)) is not None:
-                share = weight * self.openness[row]
-                length += share * min(self._lengths[other], _LONGEST_NEIGHBOUR)
-                for term, count in self._cut[other].items():
-                    counts[term] = counts.get(term, 0.0) + share * count
-        return counts, length
-
-    def _bm25(
-        self,
-        counts: Counts,
-        length: float,
-        usual: float,
-    ) -> float:
-        softly = _softness(length / usual)
-        return sum([self.idf[term] * (count / (count + softly)) for term, count in counts.items()])
+        idf = self.idf
+        cut = self._cut
+        capped = [min(length, _LONGEST_NEIGHBOUR) for length in self._lengths]
+        scores = []
+        # One loop without calls: this is where ranking takes most of its time.
+        for counts, own, openness, near in zip(
+            self._counts, self._lengths, self.openness, neighbours, strict=True
+        ):
+            together = counts
+            length = float(own)
+            for other, weight in zip(near, _NEIGHBOURS, strict=False):
+                if other is not None:
+                    share = weight * openness
+                    length += share * capped[other]
+                    if cut[other]:
+                        if together is counts:
+                            together = dict(counts)
+                        for term, count in cut[other].items():
+                            together[term] = together.get(term, 0.0) + share * count
+            softly = _softness(length / usual)
+            scores.append(
+                sum([idf[term] * (count / (count + softly)) for term, count in together.items()])
+                if together
+                else 0.0
+            )
+        return scores
 
     def of_sessions(self, sessions: Sequence[int]) -> Column:
         """Return a score per session in which each term counts once, where it is densest."""
         best: dict[int, dict[str, float]] = {number: {} for number in sessions}
         for number, counts, length in zip(sessions, self._counts, self._lengths, strict=True):
+            if not counts:
+                continue
             session = best[number]
             softly = _softness(length / self._mean_length)
             for term, count in counts.items():
@@ -211,10 +219,12 @@ class _Words:
         return [sums[number] for number in sessions]
 
 
-def _counts(wanted: Mapping[str, float], terms: Sequence[str]) -> dict[str, float]:
-    there = wanted.keys() & terms
-    # In question order: summing over a set could change the last digit from run to run.
-    return {term: terms.count(term) for term in wanted if term in there}
+def _counts(wanted: Mapping[str, float], terms: Sequence[str]) -> Counts:
+    found = list(filter(wanted.__contains__, terms))
+    if not found:
+        return _NONE
+    # In question order: sums in another order could differ in the last digit.
+    return {term: found.count(term) for term in wanted if term in found}
 
 
 def _idf(corpus: Corpus, term: str) -> float:
@@ -227,20 +237,20 @@ def _softness(relative_length: float) -> float:
     return _K1 * (1 - _B + _B * relative_length)
 
 
-def _neighbours(passages: Sequence[Passage]) -> list[dict[int, int]]:
-    """Return for each passage the rows of its neighbours in the session, by offset."""
-    places = [(p.memory.session, p.memory.position) for p in passages]
-    rows = {place: row for row, place in enumerate(places) if place[0]}
-    return [
-        {}
-        if at is None
-        else {
-            step: row
-            for step, _ in _NEIGHBOURS
-            if (row := rows.get((session, at + step))) is not None
-        }
-        for session, at in places
-    ]
+def _neighbours(passages: Sequence[Passage]) -> list[Near]:
+    """Return for each passage the rows of its neighbours in the session."""
+    places = [(passage.memory.session, passage.memory.position) for passage in passages]
+    sessions: dict[str | None, dict[int | None, int]] = {}
+    for row, (session, at) in enumerate(places):
+        sessions.setdefault(session, {})[at] = row
+    found: list[Near] = []
+    for session, at in places:
+        if at is None or not session:
+            found.append(())
+        else:
+            get = sessions[session].get
+            found.append((get(at - 1), get(at - 2), get(at + 1)))
+    return found
 
 
 def _sessions(passages: Sequence[Passage]) -> list[int]:
@@ -273,20 +283,23 @@ def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> C
             if value is not None:
                 total[row] += share * (value - middle) / above
                 shares[row] += share
-    return [added / max(of, _TINY) for added, of in zip(total, shares, strict=True)]
+    return [added / of if of else 0.0 for added, of in zip(total, shares, strict=True)]
 
 
 def _helped(
     meaning: Column,
-    neighbours: Sequence[Mapping[int, int]],
+    neighbours: Sequence[Near],
     openness: Column,
 ) -> Column:
     """Add the similarity of the previous and the next turn."""
     helped = list(meaning)
     for row, near in enumerate(neighbours):
-        for step, share in ((-1, _MEANING_BEFORE), (1, _MEANING_AFTER)):
-            if step in near:
-                helped[row] += openness[row] * share * meaning[near[step]]
+        if near:
+            before, _, after = near
+            if before is not None:
+                helped[row] += openness[row] * _MEANING_BEFORE * meaning[before]
+            if after is not None:
+                helped[row] += openness[row] * _MEANING_AFTER * meaning[after]
     return helped
 
 
@@ -300,7 +313,8 @@ def _nearest(similarities: Mapping[str, Sequence[float | None]]) -> float:
 def _best_of(sessions: Sequence[int], values: Column) -> Column:
     best: dict[int, float] = {}
     for number, value in zip(sessions, values, strict=True):
-        best[number] = max(best.get(number, value), value)
+        if value > best.get(number, -math.inf):
+            best[number] = value
     return [best[number] for number in sessions]
 
 
@@ -326,6 +340,18 @@ def _said_by(query: Query, passage: Passage) -> float:
     return 0.5
 
 
+def _telling(query: Query, passages: Sequence[Passage]) -> Column:
+    if not query.telling:
+        return [0.0] * len(passages)
+    return [float(not query.telling.isdisjoint(passage.terms)) for passage in passages]
+
+
+def _dates(query: Query, passages: Sequence[Passage]) -> Column:
+    if not query.spans:
+        return [0.0] * len(passages)
+    return [_closeness(query, passage.memory.event_time) for passage in passages]
+
+
 def _closeness(query: Query, at: float) -> float:
     """1 within a span that the question names, decaying with the days outside it."""
     return max((_near_span(at - span.end, span.start - at) for span in query.spans), default=0.0)
@@ -335,10 +361,11 @@ def _near_span(late: float, early: float) -> float:
     return math.exp(-max(late, 0) / DAY / _LATE - max(early, 0) / DAY / _EARLY)
 
 
-def _length(passage: Passage) -> float:
-    """Score the length: short turns ("Thanks!") say little. Facts and rules are short on purpose
+def _lengths(passages: Sequence[Passage]) -> Column:
+    """Score the lengths: short turns ("Thanks!") say little. Facts and rules are short on purpose
     and always get 1.
     """
-    if passage.memory.kind == "turn":
-        return min(len(passage.terms) / _FULL_LENGTH, 1.0)
-    return 1.0
+    return [
+        len(terms) / _FULL_LENGTH if memory.kind == "turn" and len(terms) < _FULL_LENGTH else 1.0
+        for memory, terms, _ in passages
+    ]

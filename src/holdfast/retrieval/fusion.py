@@ -164,13 +164,14 @@ def has_answer(matrix: Sequence[Sequence[float]], chosen: Weights) -> bool:
 
 
 def _ranking_sum(row: Sequence[float], chosen: Weights) -> float:
-    return math.fsum(map(mul, row[:_RANKING], chosen.values))
+    # `map` ends with the shorter of the two.
+    return math.fsum(map(mul, row, chosen.values[:_RANKING]))
 
 
 def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:
     """Return the contribution of each feature to the sum of one row."""
     named = zip(NAMES, row, chosen.values, strict=True)
-    return tuple(Signal(name, float(value), weight) for name, value, weight in named)
+    return tuple([Signal.of(name, float(value), weight) for name, value, weight in named])
 
 
 def reciprocal_rank(rankings: Mapping[str, Sequence[Item]]) -> dict[Item, float]:

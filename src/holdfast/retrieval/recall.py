@@ -11,7 +11,7 @@ from ..models.embeddings.base import LOCAL
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
 from ..storage.row_codec import indexed_text
-from ..storage.store_types import Corpus, Filter
+from ..storage.store_types import Candidate, Corpus, Filter
 from ..text.token_count import count_tokens
 from ..text.tokens import index_terms, query_terms, writing
 from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons
@@ -61,14 +61,10 @@ class Ranking(NamedTuple):
     `relevant` says whether the best of them may be an answer at all.
     """
 
-    memories: Sequence[Memory]
+    memories: Sequence[Candidate]
     scores: Sequence[float]
     reasons: Callable[[int], Reasons]
     relevant: bool = True
-
-    def hit(self, place: int) -> Hit:
-        """Return the candidate at a position (from 0) with its reasons."""
-        return Hit(self.memories[place], self.scores[place], self.reasons(place))
 
 
 class Recall(NamedTuple):
@@ -99,7 +95,7 @@ def recall(
     with engine.store.reading(question.where.scopes):
         query = parse_query(engine, question)
         found = (
-            gather(engine.store, engine.tiers, query, question.where)
+            gather(engine.store, engine.tiers, query, question.where, question.limit)
             if has_content(query)
             else None
         )
@@ -108,18 +104,31 @@ def recall(
     order, copies = demote_near_duplicates(
         ranking.memories, len(ranking.memories) if rank_all else question.limit
     )
-    hits = [
-        ranking.hit(place)
-        for place in order[: question.limit]
-        if _is_wanted(question, ranking, place)
-    ]
     return Recall(
-        fit(hits, question.tokens),
+        fit(_hits(engine, question, ranking, order), question.tokens),
         gathered,
         ranking,
         order,
         copies,
     )
+
+
+def _hits(
+    engine: Engine,
+    question: Question,
+    ranking: Ranking,
+    order: Sequence[int],
+) -> list[Hit]:
+    """Read what is shown: only these candidates become memories."""
+    shown = {
+        ranking.memories[place].seq: place
+        for place in order[: question.limit]
+        if _is_wanted(question, ranking, place)
+    }
+    return [
+        Hit(memory, ranking.scores[shown[memory.seq]], ranking.reasons(shown[memory.seq]))
+        for memory in engine.store.get(question.where.scopes, list(shown))
+    ]
 
 
 def _is_wanted(
@@ -206,12 +215,20 @@ def _current_first(ranking: Ranking) -> Ranking:
     A question that matches the old words should find the replacement. So the best replacement gets
     at least the turn's score, and the turn at most the score of the lowest one.
     """
+    noted = {
+        place: known[OUTDATED_BY]
+        for place, memory in enumerate(ranking.memories)
+        if memory.metadata_json
+        and memory.kind == "turn"
+        and OUTDATED_BY in (known := memory.metadata)
+    }
+    if not noted:
+        return ranking
     places = {memory.id: place for place, memory in enumerate(ranking.memories)}
     scores = list(ranking.scores)
     outdated = set[int]()
-    for place, memory in enumerate(ranking.memories):
-        noted = memory.metadata.get(OUTDATED_BY) if memory.kind == "turn" else None
-        instead = [places[one] for one in noted if one in places] if isinstance(noted, list) else []
+    for place, later in noted.items():
+        instead = [places[one] for one in later if one in places] if isinstance(later, list) else []
         if instead:
             outdated.add(place)
             best = min(instead)
@@ -232,15 +249,15 @@ def _current_first(ranking: Ranking) -> Ranking:
 
 def _by_weight(gathered: Gathered) -> Ranking:
     memories = list(gathered.memories.values())
-    passages = [
-        Passage(memory, terms_of(memory), gathered.similarity[memory.seq]) for memory in memories
-    ]
+    near = map(gathered.similarity.__getitem__, gathered.memories)
+    passages = list(map(Passage, memories, map(terms_of, memories), near))
     matrix = features(gathered.query, gathered.corpus, passages)
     bundled = all(view.model.startswith(LOCAL) for view in gathered.views)
     chosen = fuse.weights(fuse.situation(gathered.query, passages, bundled=bundled))
+    chances = fuse.linear(matrix, chosen)
     scores = [
-        score * _trust(memory)
-        for score, memory in zip(fuse.linear(matrix, chosen), memories, strict=True)
+        chance if memory.confidence == 1 else chance * _trust(memory)
+        for chance, memory in zip(chances, memories, strict=True)
     ]
     order = sorted(range(len(memories)), key=lambda row: (-scores[row], memories[row].seq))
     model = ", ".join(view.model for view in gathered.views)
@@ -261,11 +278,11 @@ def _by_weight(gathered: Gathered) -> Ranking:
         [memories[row] for row in order],
         [scores[row] for row in order],
         reasons,
-        relevant=not judged or fuse.has_answer(matrix, chosen),
+        relevant=not judged or fuse.has_answer([matrix[chances.index(max(chances))]], chosen),
     )
 
 
-def _can_be_judged(query: Query, best: Memory) -> bool:
+def _can_be_judged(query: Query, best: Candidate) -> bool:
     """Whether features tell that nothing answers the question.
 
     They do not for hardly more than a time ("What did Ana do on Monday?"), for stop words only
@@ -279,9 +296,12 @@ def _can_be_judged(query: Query, best: Memory) -> bool:
     return not query.plain and writing(best.content) == query.writing
 
 
-def terms_of(memory: Memory) -> tuple[str, ...]:
+def terms_of(memory: Memory | Candidate) -> tuple[str, ...]:
     """Return the index terms of a memory; cached, because its text never changes."""
-    return _cached_terms(indexed_text(memory.title, memory.content, memory.tags))
+    # A candidate decodes its tags whenever they are asked for.
+    if memory.title or (memory.tags_json if type(memory) is Candidate else memory.tags):
+        return _cached_terms(indexed_text(memory.title, memory.content, memory.tags))
+    return _cached_terms(memory.content)
 
 
 @lru_cache(maxsize=20_000)
@@ -289,7 +309,7 @@ def _cached_terms(text: str) -> tuple[str, ...]:
     return tuple(index_terms(text))
 
 
-def _trust(memory: Memory) -> float:
+def _trust(memory: Candidate) -> float:
     """Return the factor of confidence in a score; 1 for full confidence."""
     return DOUBT + (1 - DOUBT) * memory.confidence
 
@@ -312,7 +332,7 @@ def _by_rank(gathered: Gathered) -> Ranking:
     return Ranking(memories, [score for score, _ in scored], reasons)
 
 
-def _found_by(gathered: Gathered, memory: Memory) -> dict[str, int]:
+def _found_by(gathered: Gathered, memory: Candidate) -> dict[str, int]:
     """Return the arms that found a memory, with its rank (from 1) in each."""
     return {
         name: order.index(memory.seq) + 1
@@ -322,7 +342,7 @@ def _found_by(gathered: Gathered, memory: Memory) -> dict[str, int]:
 
 
 def demote_near_duplicates(
-    memories: Sequence[Memory], wanted: int
+    memories: Sequence[Candidate], wanted: int
 ) -> tuple[list[int], dict[int, int]]:
     """Return the positions of the first `wanted` distinct memories, then of their near-duplicates.
 
@@ -337,7 +357,8 @@ def demote_near_duplicates(
         words = frozenset(memory.content.casefold().split())
         # Compare only texts with the same longest word: near-duplicates share it, and comparing all
         # pairs would be slow.
-        longest = max(words, key=lambda word: (len(word), word), default="")
+        length = max(map(len, words), default=0)
+        longest = max([word for word in words if len(word) == length], default="")
         twin = next(
             (other for other, others in seen.get(longest, ()) if near_copies(words, others)), None
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..models.reranker import Pair, Reranker
+from ..storage.store_types import Candidate
 from ..types import Memory, Signal
 from . import fusion
 from .candidates import Gathered
@@ -16,9 +17,10 @@ SIGNAL = "reranker"
 
 # Scope, session and position of a turn.
 Turn = tuple[str, str, int]
+Read = Memory | Candidate
 
 
-def turns_of(memories: Iterable[Memory]) -> dict[Turn, Memory]:
+def turns_of(memories: Iterable[Read]) -> dict[Turn, Read]:
     """Return the turns among `memories` by their place."""
     return {
         (str(memory.scope), memory.session, memory.position): memory
@@ -31,9 +33,9 @@ class Pairs(NamedTuple):
     """Pairs of a question with candidates; `turns` has the turns that came before them."""
 
     question: str
-    turns: Mapping[Turn, Memory]
+    turns: Mapping[Turn, Read]
 
-    def pair(self, memory: Memory) -> Pair:
+    def pair(self, memory: Read) -> Pair:
         """Return the question with one candidate."""
         before = None
         if memory.session and memory.position is not None:
@@ -42,7 +44,7 @@ class Pairs(NamedTuple):
         return Pair(self.question, shown(memory), shown(before) if before else "")
 
 
-def shown(memory: Memory) -> str:
+def shown(memory: Read) -> str:
     """Return a memory as the reranker reads it: with its speaker, or with its title."""
     by = (memory.author or memory.role) if memory.kind == "turn" else memory.title
     return f"{by}: {memory.content}" if by else memory.content
@@ -60,7 +62,7 @@ class Reranked(NamedTuple):
 
 def rerank(
     gathered: Gathered,
-    memories: Sequence[Memory],
+    memories: Sequence[Candidate],
     scores: Sequence[float],
 ) -> Reranked:
     """Order the first candidates of a ranking by their scores and by the reranker's."""

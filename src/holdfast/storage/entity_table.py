@@ -248,8 +248,19 @@ class SQLEntityTable(SQLEntityReads):
         entity: str,
         memory: str,
     ) -> None:
-        if self._rows.row(MENTIONS, scope, (entity, memory)) is None:
-            self._rows.insert_pointing(MENTIONS, scope, {"entity": entity, "memory": memory})
+        number = self._rows.known(scope)
+        # One statement for what is usual: both ends are there and not linked yet.
+        ((new,),) = self._rows.execute(
+            "SELECT EXISTS (SELECT 1 FROM entities WHERE scope = ? AND id = ?) "
+            "AND EXISTS (SELECT 1 FROM memories WHERE scope = ? AND id = ?) "
+            "AND NOT EXISTS (SELECT 1 FROM mentions WHERE scope = ? AND entity = ? AND memory = ?)",
+            (number, entity, number, memory, number, entity, memory),
+        )
+        values = {"entity": entity, "memory": memory}
+        if new:
+            self._rows.insert_row(MENTIONS, scope, values)
+        elif self._rows.row(MENTIONS, scope, (entity, memory)) is None:
+            self._rows.insert_pointing(MENTIONS, scope, values)
 
     def unmention(
         self,

@@ -26,6 +26,10 @@ class Dialect(NamedTuple):
     skip_locked: str = ""
     """Suffix that makes a SELECT lock its rows and skip those locked by others."""
 
+    unindexed: str = ""
+    """Prefix that keeps the planner from using an index on a column, where it would choose the
+    wrong one.
+    """
     arrays: bool = False
     """Whether a list can be bound as one value, which is many times faster for hundreds of
     elements.
@@ -45,16 +49,6 @@ class Dialect(NamedTuple):
             return f"{column} = ANY (?)", [list(values)]
         return f"{column} IN ({marks(values)})", list(values)
 
-    def table(self, rows: Sequence[Sequence[Any]], *types: str) -> Clause:
-        """SQL for an inline table of these rows with these column types, with its parameters."""
-        if self.arrays:
-            columns = [list(column) for column in zip(*rows, strict=True)]
-            return f"SELECT * FROM unnest({', '.join(f'?::{type_}[]' for type_ in types)})", columns
-        row = f"({marks(types)})"
-        return f"VALUES {','.join([row] * len(rows))}", [
-            value for values in rows for value in values
-        ]
-
 
 # Damaged JSON must not abort a statement: such a row counts as having no fields and no elements.
 SQLITE = Dialect(
@@ -63,6 +57,7 @@ SQLITE = Dialect(
         "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid({column}) THEN {column} END) t WHERE "
         "t.value = ?)"
     ),
+    unindexed="+",
 )
 POSTGRES = Dialect(
     "({column}::json ->> '{key}')",

@@ -160,8 +160,8 @@ class Matrix:
                 return []
             scores = self._vectors[:used] @ np.asarray(vector, np.float32)
             scores[~self._alive[:used]] = ABSENT
-            for seq in hidden & self._place.keys():
-                scores[self._place[seq]] = ABSENT
+            if hidden:
+                scores[[self._place[seq] for seq in hidden & self._place.keys()]] = ABSENT
             return top(self._seqs[:used], scores, limit)
 
     def vectors(self, seqs: Sequence[int]) -> dict[int, Floats]:
@@ -178,13 +178,12 @@ class Matrix:
     def similarities(self, vector: Vector, seqs: Sequence[int]) -> dict[int, float]:
         """Cosine similarity to a vector of those of these memories that are active here."""
         with self._lock:
-            known = [seq for seq in seqs if seq in self._place and self._alive[self._place[seq]]]
-            if not known or self._vectors.shape[1] != len(vector):
+            places = np.array([self._place[seq] for seq in seqs if seq in self._place], np.int64)
+            if not places.size or self._vectors.shape[1] != len(vector):
                 return {}
-            near = self._vectors[[self._place[seq] for seq in known]] @ np.asarray(
-                vector, np.float32
-            )
-            return dict(zip(known, near.tolist(), strict=True))
+            known = places[self._alive[places]]
+            near = self._vectors[known] @ np.asarray(vector, np.float32)
+            return dict(zip(self._seqs[known].tolist(), near.tolist(), strict=True))
 
 
 def unpack(blobs: list[bytes]) -> Floats:
@@ -208,6 +207,5 @@ def top(
         seqs = seqs[keep]
         scores = scores[keep]
     order = np.lexsort((seqs, -scores))[:limit]
-    return [
-        (int(seqs[i]), min(1.0, max(0.0, float(scores[i])))) for i in order if scores[i] > ABSENT
-    ]
+    order = order[scores[order] > ABSENT]
+    return list(zip(seqs[order].tolist(), scores[order].clip(0.0, 1.0).tolist(), strict=True))

@@ -43,6 +43,7 @@ from .store_types import (
     WAIT,
     Adopted,
     Author,
+    Candidates,
     Corpus,
     Entities,
     EventOrder,
@@ -901,9 +902,17 @@ class Store(Protocol):
         newest.
         """
 
-    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
-        """Map each memory's `seq` to the other active turns within `reach` positions in its
-        session.
+    def candidates(
+        self,
+        where: Filter,
+        seqs: Sequence[int],
+        best: Sequence[int] = (),
+        reach: int = 0,
+    ) -> Candidates:
+        """Memories by `seq`, in this order, then the active turns within `reach` positions of the
+        best of them in their session, if they pass the filter.
+
+        With `as_of` there are no neighbours. Unknown numbers are left out.
         """
 
     def namespaces(self, where: Filter) -> Sequence[tuple[str, ...]]:

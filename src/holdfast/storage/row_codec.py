@@ -39,6 +39,7 @@ from .schema import (
     ScopeOf,
     Table,
 )
+from .store_types import Candidate
 
 # Sorted keys and fixed separators, so that equal values have equal text: keys and the journal are
 # compared as text.
@@ -132,6 +133,24 @@ def memory_from(row: Row, scope_of: ScopeOf) -> Memory:
     except (ValueError, TypeError, RecursionError) as error:
         raise damaged(MEMORIES, _FIELDS, row, scope) from error
     return Memory.of(fields)
+
+
+_CANDIDATE = tuple(name.removesuffix("_json") for name in Candidate._fields)
+SELECT_CANDIDATE = f"m.{', m.'.join(_CANDIDATE)}"
+
+
+def candidate_from(row: Row, scope_of: ScopeOf) -> Candidate:
+    """Decode a candidate from a row read as SELECT_CANDIDATE."""
+    found = Candidate._make(row)
+    if (
+        type(row) is GarbledRow
+        or found.kind not in KINDS
+        or found.status not in STATUSES
+        or (found.tags_json and not _is_json("tags", found.tags_json))
+        or (found.metadata_json and not _is_json("metadata", found.metadata_json))
+    ):
+        raise damaged(MEMORIES, _CANDIDATE, row, scope_of(found.scope))
+    return found
 
 
 def _list(text: str) -> list[Any]:

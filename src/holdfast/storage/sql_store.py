@@ -28,7 +28,7 @@ from .protocol import (
     Transaction,
     VectorTable,
 )
-from .row_codec import edge_from, exported, memory_from
+from .row_codec import SELECT_CANDIDATE, candidate_from, edge_from, exported, memory_from
 from .schema import (
     EDGES,
     EVENTS,
@@ -41,7 +41,7 @@ from .schema import (
     Table,
     key_of,
 )
-from .store_types import Author, EventOrder, Filter, Order, Ranked
+from .store_types import Author, Candidate, Candidates, EventOrder, Filter, Order, Ranked
 from .table_access import Reach
 from .vector_index import SQLVectors
 
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 # Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
-Spot = tuple[int, str, int]
 Stream = Callable[[Reach, str, Sequence[Any]], Iterator[Row]]
 
 
@@ -297,47 +296,53 @@ class SQLStore(ABC):
             else []
         )
 
-    def neighbours(self, memories: Sequence[Memory], reach: int) -> dict[int, Memories]:
-        self.numbers([memory.scope for memory in memories])
-        around: dict[int, list[Memory]] = {memory.seq: [] for memory in memories}
-        placed = [(memory, spot) for memory in memories if (spot := self._spot(memory))]
-        there = {spot: memory for memory, spot in placed if memory.status == "active"}
-        steps = (*range(-reach, 0), *range(1, reach + 1))
-        wanted = {
-            (number, session, at + step) for _, (number, session, at) in placed for step in steps
-        }
-        there |= self._at(sorted(wanted - there.keys()))
-        for memory, (number, session, at) in placed:
-            near = (there.get((number, session, at + step)) for step in steps)
-            around[memory.seq] = [other for other in near if other is not None]
-        return around
-
-    def _spot(self, memory: Memory) -> Spot | None:
-        """Return the location of a turn: scope number, session and position; None if it has
-        none.
-        """
-        if memory.session is None or memory.position is None or memory.scope not in self._numbers:
-            return None
-        return self._numbers[memory.scope], memory.session, memory.position
-
-    def _at(self, spots: Sequence[Spot]) -> dict[Spot, Memory]:
-        found: dict[Spot, Memory] = {}
-        for start in range(0, len(spots), PAGE):
-            page = spots[start : start + PAGE]
-            table, values = self.dialect.table(page, "bigint", "text", "bigint")
+    def candidates(
+        self,
+        where: Filter,
+        seqs: Sequence[int],
+        best: Sequence[int] = (),
+        reach: int = 0,
+    ) -> Candidates:
+        numbers = self.numbers(where.scopes)
+        if not numbers:
+            return []
+        near = self._around(where, numbers, best, reach) if best and where.as_of is None else ()
+        wanted = list(dict.fromkeys((*seqs, *near)))
+        found: dict[int, Candidate] = {}
+        for start in range(0, len(wanted), PAGE):
+            among, values = self.dialect.among("m.seq", wanted[start : start + PAGE])
             rows = self.read(
-                sorted({number for number, _, _ in page}),
-                f"WITH spot (scope, session, position) AS ({table}) "
-                # A cross join keeps the planner from scanning the whole scope and looking up each
-                # row among the spots.
-                f"SELECT {SELECT_MEMORY} FROM spot s CROSS JOIN memories m WHERE m.scope = s.scope "
-                "AND m.session = s.session AND m.position = s.position AND m.status = 'active'",
-                values,
+                numbers,
+                f"SELECT {SELECT_CANDIDATE} FROM memories m WHERE {among} "
+                f"AND {self.dialect.unindexed}m.scope IN ({marks(numbers)})",
+                (*values, *numbers),
             )
-            for memory in self.memories(rows):
-                if spot := self._spot(memory):
-                    found[spot] = memory
-        return found
+            sound = self.damages.sound(rows, lambda row: candidate_from(row, self.scope_of))
+            found |= {one.seq: one for one in sound}
+        return [found[seq] for seq in wanted if seq in found]
+
+    def _around(
+        self,
+        where: Filter,
+        numbers: Sequence[int],
+        best: Sequence[int],
+        reach: int,
+    ) -> Iterator[int]:
+        """Yield the active turns within reach of these memories that pass the filter, by `seq`."""
+        among, values = self.dialect.among("b.seq", best)
+        condition, more = where_clause(where, numbers, self.dialect)
+        # With an index on its scope, SQLite would start with every turn of the scope.
+        scope = f"{self.dialect.unindexed}b.scope"
+        rows = self.read(
+            numbers,
+            "SELECT DISTINCT m.seq FROM memories b CROSS JOIN memories m "
+            f"WHERE {among} AND {scope} IN ({marks(numbers)}) "
+            f"AND m.scope = {scope} AND m.session = b.session AND m.status = 'active' "
+            f"AND m.position BETWEEN b.position - {int(reach)} AND b.position + {int(reach)} "
+            f"AND {condition} ORDER BY m.seq",
+            (*values, *numbers, *more),
+        )
+        return (row[0] for row in rows)
 
     def authors(self, scopes: Sequence[Scope]) -> Names:
         # A recursive query jumps from author to author along the index instead of reading every

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -82,6 +83,42 @@ class Corpus(NamedTuple):
     size: int
     mean_length: float
     frequency: Mapping[str, int] = MappingProxyType({})
+
+
+class Candidate(NamedTuple):
+    """What ranking needs of a memory, as it is stored. A recall reads hundreds, of which only a few
+    become hits, so the rest of a memory stays in the store.
+    """
+
+    seq: int
+    scope: int
+    """Number of the scope, which tells the scopes of one recall apart."""
+    id: str
+    kind: Kind
+    status: Status
+    title: str
+    content: str
+    author: str
+    role: str
+    session: str | None
+    position: int | None
+    event_time: Micros
+    confidence: float
+    tags_json: str | None
+    metadata_json: str | None
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags, decoded."""
+        return tuple(json.loads(self.tags_json)) if self.tags_json else ()
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The metadata, decoded."""
+        return json.loads(self.metadata_json) if self.metadata_json else {}
+
+
+Candidates = list[Candidate]
 
 
 class Author(NamedTuple):

@@ -23,6 +23,8 @@ SAID = ("turn", "document")
 PARTS = (f"m.kind NOT IN {SAID}", f"m.kind IN {SAID}")
 # Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
+Mark = tuple[int, int]
+"""Number of a model in a scope, and the `seq` up to which everything there is embedded."""
 
 
 class SQLVectors(ABC):
@@ -314,11 +316,18 @@ class SQLVectors(ABC):
         after: Memory | None = None,
     ) -> Memories:
         found: list[Memory] = []
+        lacking: dict[int, Mark | None] = {}
         for number, part, below in self._pieces(
             self.store.scopes() if scopes is None else scopes, after
         ):
-            if len(found) < limit:
-                found += self._without_vector(model, number, PARTS[part], below, limit - len(found))
+            if len(found) >= limit:
+                break
+            if number not in lacking:
+                mark = self._mark(model, number)
+                lacking[number] = mark if self._lacks(number, mark) else None
+            if known := lacking[number]:
+                more = limit - len(found)
+                found += self._without_vector(known, number, PARTS[part], below, more)
         return found
 
     def _pieces(
@@ -342,7 +351,7 @@ class SQLVectors(ABC):
 
     def _without_vector(
         self,
-        model: str,
+        mark: Mark,
         number: int,
         part: str,
         below: int | None,
@@ -351,7 +360,7 @@ class SQLVectors(ABC):
         """Return memories without a vector in descending `seq`, so that a caller that continues
         after the last one reads none twice.
         """
-        model_number, start = self._mark(model, number)
+        model_number, start = mark
         beyond, values = ("", []) if below is None else (" AND m.seq < ?", [below])
         rows = self.store.read(
             (number,),
@@ -363,7 +372,7 @@ class SQLVectors(ABC):
         )
         return self.store.memories(rows)
 
-    def _mark(self, model: str, number: int) -> tuple[int, int]:
+    def _mark(self, model: str, number: int) -> Mark:
         """Return the number of a model in a scope, and the `seq` up to which everything is
         embedded.
         """
@@ -375,11 +384,11 @@ class SQLVectors(ABC):
         )
         return model_number, done[0][0] if done else 0
 
-    def _lacks(self, model: str, number: int) -> bool:
+    def _lacks(self, number: int, mark: Mark) -> bool:
         """Whether a scope has a memory without a vector of this model. The first one is usually
         just after the watermark.
         """
-        model_number, start = self._mark(model, number)
+        model_number, start = mark
         return bool(
             self.store.read(
                 (number,),
@@ -402,7 +411,7 @@ class SQLVectors(ABC):
         return {
             self.store.scope_of(number): newest[number]
             for number in numbers
-            if number in newest and self._lacks(model, number)
+            if number in newest and self._lacks(number, self._mark(model, number))
         }
 
     def _beyond_marks(

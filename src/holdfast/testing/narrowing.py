@@ -61,6 +61,9 @@ READS: Mapping[str, Callable[[Store, Scope], Any]] = {
     "by_entity": lambda store, scope: [
         seq for seq, _ in store.by_entity(Filter((scope,)), ["joanna"], 10)
     ],
+    "candidates": lambda store, scope: [
+        one.seq for one in store.candidates(Filter((scope,)), range(1, 30))
+    ],
     "authors": lambda store, scope: store.authors([scope]),
     "without_vector": lambda store, scope: [
         one.seq for one in store.vectors.missing("other", 10, [scope])
@@ -130,7 +133,12 @@ class ScopesContract:
     def test_neighbours_stay_in_their_scope(self, store: Store) -> None:
         anns = populate(store, ANN)
         _ = populate(store, BOB)
-        assert [one.scope for one in store.neighbours([anns], 5)[anns.seq]] == [ANN]
+        found = store.candidates(Filter((ANN,)), [anns.seq], [anns.seq], 5)
+        assert len(found) == 2
+        assert [one.scope for one in store.get([ANN, BOB], [each.seq for each in found])] == [
+            ANN,
+            ANN,
+        ]
 
     def test_the_corpus_and_the_counts_are_those_of_the_scope(self, store: Store) -> None:
         populate(store, ANN), populate(store, BOB)

@@ -33,6 +33,17 @@ from .scene import (
 )
 
 
+def around(
+    store: Store,
+    where: Filter,
+    best: Sequence[Memory],
+    reach: int,
+) -> list[str]:
+    """The texts of these memories and of the turns around them."""
+    seqs = [one.seq for one in best]
+    return [one.content for one in store.candidates(where, seqs, seqs, reach)]
+
+
 class MemoriesContract:
     """Adding, reading and changing memories."""
 
@@ -292,26 +303,44 @@ class MemoriesContract:
         ]
         assert store.events([ANN]) == journal
 
-    def test_neighbours_are_the_active_turns_within_reach(self, store: Store) -> None:
+    def test_candidates_come_in_the_order_asked_for_with_what_ranking_needs(
+        self, store: Store
+    ) -> None:
+        said = turn("one", "s", 0).with_(author="Ann", tags=("x",), metadata={"k": ["v"]})
+        one, two = put(store, said, fact("two").with_(title="Two", confidence=0.5))
+        found = store.candidates(Filter((ANN,)), [two.seq, 999_999, one.seq])
+        assert [each.seq for each in found] == [two.seq, one.seq]
+        names = {name.removesuffix("_json") for name in found[0]._fields} - {"scope"}
+        for each, stored in zip(found, (two, one), strict=True):
+            assert {name: getattr(each, name) for name in names} == {
+                name: getattr(stored, name) for name in names
+            }
+
+    def test_candidates_come_with_the_active_turns_around_the_best(self, store: Store) -> None:
         turns = put(
             store, *(turn(str(number), "s", number) for number in range(7)), turn("other", "t", 3)
         )
         set_status(store, turns[4], "archived")
-        around = store.neighbours([turns[3]], 2)
-        assert {seq: [one.content for one in near] for seq, near in around.items()} == {
-            turns[3].seq: ["1", "2", "5"]
-        }
+        assert around(store, Filter((ANN,)), [turns[3]], 2) == ["3", "1", "2", "5"]
+        assert around(store, Filter((ANN,)), [turns[3], turns[2]], 1) == ["3", "2", "1"]
 
-    def test_neighbours_of_neighbours_leave_out_what_is_not_active(self, store: Store) -> None:
+    def test_turns_around_what_is_not_active(self, store: Store) -> None:
         turns = put(store, *(turn(str(number), "s", number) for number in range(3)))
         away = set_status(store, turns[1], "archived")
-        around = store.neighbours([turns[0], away], 1)
-        assert around[turns[0].seq] == []
-        assert around[away.seq] == [turns[0], turns[2]]
+        assert around(store, Filter((ANN,)), [turns[0]], 1) == ["0"]
+        assert around(store, Filter((ANN,)), [away], 1) == ["1", "0", "2"]
 
-    def test_what_is_in_no_session_has_no_neighbours(self, store: Store) -> None:
-        lone = put_one(store, fact("alone"))
-        assert store.neighbours([lone], 3) == {lone.seq: []}
+    def test_turns_around_pass_the_filter(self, store: Store) -> None:
+        turns = put(
+            store, *(turn(str(n), "s", n).with_(event_time=at(n), author=f"a{n}") for n in range(4))
+        )
+        assert around(store, Filter((ANN,), since=at(1)), [turns[1]], 2) == ["1", "2", "3"]
+        assert around(store, Filter((ANN,), authors=("a0", "a1")), [turns[1]], 2) == ["1", "0"]
+        assert around(store, Filter((ANN,), as_of=at(9)), [turns[1]], 2) == ["1"]
+
+    def test_nothing_is_around_what_is_in_no_session(self, store: Store) -> None:
+        lone, _ = put(store, fact("alone"), turn("elsewhere", "s", 0))
+        assert around(store, Filter((ANN,)), [lone], 3) == ["alone"]
 
     def test_scopes_come_in_the_order_they_were_first_used(self, store: Store) -> None:
         assert store.scopes() == []

@@ -26,7 +26,7 @@ from ..damage import AFRESH
 from ..filters import SQLITE, invalid_now, marks, where_clause
 from ..protocol import T, Transaction
 from ..schema import TABLES, Row, Rows, Statements
-from ..sql_store import SQLStore
+from ..sql_store import PAGE, SQLStore
 from ..store_types import WAIT, Author, Corpus, ErasureTarget, Filter, Finding, Places, Ranked
 from ..table_access import Reach
 from .connection import (
@@ -364,18 +364,18 @@ class SQLiteStore(SQLStore):
             ),
             numbers,
         )
-        frequency = {
-            term: sum(
-                row[0]
-                for number in numbers
-                for row in self.read(
-                    (number,),
-                    "SELECT doc FROM memory_vocabulary WHERE term = ?",
-                    (scope_prefix(number, active=True) + term,),
-                )
-            )
-            for term in terms
+        frequency = dict.fromkeys(terms, 0)
+        named = {
+            scope_prefix(number, active=True) + term: term for number in numbers for term in terms
         }
+        for start in range(0, len(named), PAGE):
+            page = list(named)[start : start + PAGE]
+            for name, count in self.read(
+                numbers,
+                f"SELECT term, doc FROM memory_vocabulary WHERE term IN ({marks(page)})",
+                page,
+            ):
+                frequency[named[name]] += count
         return Corpus(size, length / size if size else 0.0, frequency)
 
     # Upkeep
