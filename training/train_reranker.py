@@ -3,9 +3,9 @@
     python training/train_reranker.py pools.json.xz --encoder PACK --out DIR
 
 A teacher of twelve layers begins as the tuned encoder (from `train_encoder.py`) and learns to tell
-the answer among fifteen passages that the encoder ranks high. The student has every second layer
-of it and learns from the labels and from the teacher's scores. It reads the question, the passage
-with its speaker, and the beginning of the turn before.
+the answer among fifteen passages that meaning and words together rank high, as recall does. The
+student has every second layer of it and learns from the labels and from the teacher's scores. It
+reads the question, the passage with its speaker, and the beginning of the turn before.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from train_encoder import Progress, log, set_rate
 QUESTION = 48
 PASSAGE = 96
 BEFORE = 32
-# The encoder's best, from which most of the wrong passages of a list come.
+# The best by meaning and words, from which most of the wrong passages of a list come.
 FIRST = 60
 WRONG = 15
 QUESTIONS_PER_BATCH = 32
@@ -82,16 +82,35 @@ def padded(pairs):
 
 
 def prepare(encoder: Encoder, pools) -> None:
-    """Token ids of every text, and the encoder's best passages for every question."""
+    """Token ids of every text, and the best passages for every question by meaning and words.
+
+    Wrong passages that only the encoder ranks high teach little: recall has left them behind.
+    """
     for pool in pools:
-        documents = encoder.encode(pool["docs"], question=False)[0]
-        asked = encoder.encode([one["q"] for one in pool["qs"]], question=True)[0]
-        similar = asked @ documents.T
-        best = similar.topk(min(FIRST, len(pool["docs"])), 1)
-        pool["first"] = best.indices.tolist()
-        pool["cosines"] = best.values.tolist()
         pool["shown_ids"] = token_ids(encoder, pool["shown"], PASSAGE)
         pool["asked_ids"] = token_ids(encoder, [one["asked"] for one in pool["qs"]], QUESTION)
+        documents = encoder.encode(pool["docs"], question=False)[0]
+        asked = encoder.encode([one["q"] for one in pool["qs"]], question=True)[0]
+        words = shared_words(pool, encoder.bert.config.vocab_size)
+        scores = standard(asked @ documents.T) + standard(words)
+        best = scores.topk(min(FIRST, len(pool["docs"])), 1)
+        pool["first"] = best.indices.tolist()
+        pool["scores"] = best.values.tolist()
+
+
+def shared_words(pool, vocabulary: int):
+    """BM25 of every question with every passage, by word pieces."""
+    passages = counts(pool["shown_ids"], vocabulary)
+    lengths = passages.sum(1, keepdim=True)
+    rarity = (len(passages) / (1 + (passages > 0).sum(0))).log().clamp(min=0)
+    weights = rarity * passages * 2.2 / (passages + 0.3 + 0.9 * lengths / lengths.mean())
+    return counts(pool["asked_ids"], vocabulary).clamp(max=1) @ weights.T
+
+
+def counts(ids, vocabulary: int):
+    """How often each token occurs in each text."""
+    rows = [torch.tensor(one, dtype=torch.long).bincount(minlength=vocabulary) for one in ids]
+    return torch.stack(rows).float().to(DEVICE)
 
 
 def token_ids(encoder: Encoder, texts, most: int):
@@ -172,19 +191,19 @@ def train(
 
 @torch.no_grad()
 def recall(model: Reranker, pools, depth: int):
-    """R@5 and R@10 of the encoder, and of the sum of both on its first `depth`, by pool."""
+    """R@5 and R@10 by meaning and words, and of the sum with the reranker on the first `depth`."""
     model.eval()
     shares = defaultdict(lambda: defaultdict(list))
     for pool in pools:
         for number, one in enumerate(pool["qs"][:TESTED]):
             first = pool["first"][number][:depth]
             pairs = [pair(pool, number, document) for document in first]
-            scores = model.of_pairs(pairs, chunks=1).cpu().numpy()
-            both = standard(scores) + standard(np.array(pool["cosines"][number][:depth]))
+            scores = model.of_pairs(pairs, chunks=1).cpu()
+            both = standard(scores) + standard(torch.tensor(pool["scores"][number][:depth]))
             gold = set(one["g"])
             for name, order in (
-                ("encoder", first),
-                ("reranked", [first[place] for place in np.argsort(-both)]),
+                ("before", first),
+                ("reranked", [first[place] for place in both.argsort(descending=True)]),
             ):
                 for k in (5, 10):
                     found = len(gold & set(order[:k])) / len(gold)
@@ -196,7 +215,9 @@ def recall(model: Reranker, pools, depth: int):
 
 
 def standard(values):
-    return (values - values.mean()) / (values.std() + 1e-9)
+    """Scores of one question as distances from their mean, in standard deviations."""
+    mean = values.mean(-1, keepdim=True)
+    return (values - mean) / (values.std(-1, keepdim=True) + 1e-6)
 
 
 def student_of(teacher: Reranker, layers: int) -> Reranker:
