@@ -23,6 +23,10 @@ QUESTIONS = Path(__file__).parent / "questions"
 SCOPE = Scope("user", "training")
 # Pools of one kind that share a scope: a scope of real size, and look-alikes beside the answers.
 TOGETHER = {"coding": 5, "facts": 4, "records": 4, "documents": 5}
+# Conversations of people that share a scope, and the size of the smaller scope in which each
+# question is asked once more (0: its conversation alone). A gate that only knows short
+# conversations is open for everything in a long one.
+PEOPLE_TOGETHER = ((5, 0), (15, 600))
 LANGUAGES = ("de", "es", "fr", "ja", "ru", "zh")
 CHATS = ("people", "assistant", "coding")
 KINDS: dict[str, Kind] = {"facts": "fact", "records": "fact", "documents": "document"}
@@ -53,6 +57,7 @@ class Corpus:
     kind: str
     memories: Sequence[Memory]
     asked: Sequence[Asked]
+    half: int
     small: int = 0
     """Each question is also asked of a smaller scope: its conversation and others up to so many
     rows."""
@@ -63,7 +68,7 @@ class Corpus:
 
 
 def half_of(corpus: str) -> int:
-    """The half that a corpus is in, 0 or 1: its weights are learned with an encoder that was
+    """The half that a corpus is in, 0 or 1: weights are learned there with an encoder that was
     trained on the other half only.
     """
     return zlib.crc32(corpus.encode()) % 2
@@ -77,15 +82,26 @@ def own_sets(scenes: Path | None = None) -> Iterator[Corpus]:
         pools = _lines(QUESTIONS / f"{kind}.jsonl")
         for first in range(0, len(pools), together):
             yield _corpus(f"{kind}-{first}", kind, pools[first : first + together])
-    for pool in _lines(QUESTIONS / "people.jsonl"):
+    pools = _lines(QUESTIONS / "people.jsonl")
+    for pool in pools:
         corpus = _corpus(pool["name"], pool["kind"], [pool])
-        yield corpus
-        if corpus.kind == "people":
-            yield _other_person(corpus)
+        yield _other_person(corpus) if corpus.kind == "people" else corpus
+    yield from _people([pool for pool in pools if pool["kind"] == "people"])
     if scenes is not None:
         episodes = _episodes(scenes)
         for pool in _lines(QUESTIONS / "friends.jsonl"):
             yield _corpus(pool["name"], "friends", [pool | episodes[pool["name"]]])
+
+
+def _people(pools: Sequence[dict[str, Any]]) -> Iterator[Corpus]:
+    """Conversations of different people in one scope, those of one half together."""
+    for half in (0, 1):
+        mine = [pool for pool in pools if half_of(pool["name"]) == half]
+        for together, small in PEOPLE_TOGETHER:
+            for first in range(0, len(mine), together):
+                name = f"people-{half}-{together}-{first}"
+                corpus = _corpus(name, "people", mine[first : first + together])
+                yield replace(corpus, half=half, small=small)
 
 
 def _episodes(folder: Path) -> dict[str, dict[str, Any]]:
@@ -115,7 +131,9 @@ def _corpus(name: str, kind: str, pools: Sequence[dict[str, Any]]) -> Corpus:
             gold = tuple(own.start + number for number in one["g"])
             label = "answered" if gold else "unanswered"
             asked.append(Asked(one["q"], now, gold, pool["name"], tuple(own), label))
-    return Corpus(name, kind, memories, asked)
+    # Both encoders saw FriendsQA, but not our questions about those scenes.
+    half = 0 if kind == "friends" else half_of(name)
+    return Corpus(name, kind, memories, asked, half)
 
 
 def _memories(pool: dict[str, Any], dates: Sequence[str], *, first: int) -> Iterator[Memory]:
@@ -186,7 +204,8 @@ def longmemeval(path: Path) -> Corpus:
             name = f"longmemeval-{number}"
             rows = tuple(sorted(own))
             asked.append(Asked(entry["question"], now, tuple(sorted(gold)), name, rows))
-    return Corpus("longmemeval", "longmemeval", memories, asked, small=LONGMEMEVAL_SMALL)
+    half = half_of("longmemeval")
+    return Corpus("longmemeval", "longmemeval", memories, asked, half, LONGMEMEVAL_SMALL)
 
 
 def _noon(date: str) -> int:

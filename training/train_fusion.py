@@ -26,13 +26,13 @@ import math
 import random
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from fusion_data import Asked, half_of, longmemeval, own_sets
+from fusion_data import Asked, longmemeval, own_sets
 from fusion_data import Corpus as QuestionSet
 from numpy.typing import NDArray
 
@@ -216,12 +216,9 @@ class Scope:
         self,
         asked: Sequence[Asked],
         *,
-        rows: Sequence[int] | None = None,
-        small: bool = False,
+        rows: Callable[[Asked], tuple[int, ...]] | None = None,
     ) -> Iterator[Example]:
-        """The questions with their candidates in the whole scope, in these rows, or in a smaller
-        scope around each question's own conversation.
-        """
+        """The questions with their candidates in the whole scope, or in the rows for each."""
         queries = [analyse(one.text, one.now, authors=self.questions.authors) for one in asked]
         vectors = {}
         for tier, embedder in self._embedders.items():
@@ -230,14 +227,19 @@ class Scope:
         parts: dict[tuple[int, ...], Pool] = {}
         for number, (one, query) in enumerate(zip(asked, queries, strict=True)):
             pool = self.pool
-            if small or rows is not None:
-                chosen = self._around(one) if small else tuple(rows or ())
+            if rows is not None:
+                chosen = rows(one)
                 pool = parts.get(chosen) or self.pool.part(chosen)
                 parts = {chosen: pool}
             mine = {tier: values[number] for tier, values in vectors.items()}
             yield self._example(pool, one, query, mine)
 
-    def _around(self, one: Asked) -> tuple[int, ...]:
+    def tiny(self, one: Asked) -> tuple[int, ...]:
+        """A dozen rows, those that answer the question among them."""
+        others = random.Random(one.text).sample(range(len(self.questions.memories)), TINY)
+        return tuple(sorted(dict.fromkeys([*one.gold, *others][:TINY])))
+
+    def around(self, one: Asked) -> tuple[int, ...]:
         """The question's own conversation, and whole other sessions up to the size of the set."""
         kept = set(one.own)
         sessions = defaultdict(list)
@@ -280,21 +282,36 @@ class Scope:
             one.text,
             [pool.memories[row] for row in rows],
             self.turns,
-            half_of_set(self.questions),
+            self.questions.half,
         )
 
 
-def ask_all(scopes: Sequence[Scope]) -> tuple[list[Example], list[Example]]:
-    """Every question in its whole and its small scope, and off-topic questions and prompts."""
-    answered: list[Example] = []
-    off_topic: list[Example] = []
+class Examples(NamedTuple):
+    """Questions of their own scopes, whole and small; the same of a dozen memories, where any
+    order is good and only the gate and the score can be learned; and questions and prompts that
+    have nothing to do with their scope.
+    """
+
+    asked: list[Example]
+    tiny: list[Example]
+    off_topic: list[Example]
+
+    def only(self, wanted: Callable[[Example], bool]) -> Examples:
+        return Examples(*([one for one in part if wanted(one)] for part in self))
+
+
+def ask_all(scopes: Sequence[Scope]) -> Examples:
+    """Every question and as many off-topic ones, each of scopes of several sizes."""
+    found = Examples([], [], [])
     chance = random.Random(1)
     prompts = [text for scope in scopes for text in _prompts(scope.questions)]
     for scope in scopes:
         mine = scope.questions
-        answered += scope.examples(mine.asked)
-        if any(len(one.own) < len(mine.memories) for one in mine.asked):
-            answered += scope.examples(mine.asked, small=True)
+        found.asked.extend(scope.examples(mine.asked))
+        has_parts = any(len(one.own) < len(mine.memories) for one in mine.asked)
+        if has_parts:
+            found.asked.extend(scope.examples(mine.asked, rows=scope.around))
+        found.tiny.extend(scope.examples(mine.asked, rows=scope.tiny))
         others = [
             Asked(one.text, one.now, (), mine.name, one.own, "off topic")
             for other in scopes
@@ -306,10 +323,12 @@ def ask_all(scopes: Sequence[Scope]) -> tuple[list[Example], list[Example]]:
             now = mine.asked[0].now
             for text in chance.sample(prompts, OFF_TOPIC):
                 asked.append(Asked(text, now, (), mine.name, (), "prompt"))
-        off_topic += scope.examples(asked)
-        rows = chance.sample(range(len(mine.memories)), TINY)
-        off_topic += scope.examples(asked, rows=rows)
-    return answered, off_topic
+        found.off_topic.extend(scope.examples(asked))
+        found.off_topic.extend(scope.examples(asked, rows=scope.tiny))
+        if has_parts:
+            around = scope.around(mine.asked[0])
+            found.off_topic.extend(scope.examples(asked, rows=lambda _, rows=around: rows))
+    return found
 
 
 def _prompts(one: QuestionSet) -> list[str]:
@@ -445,8 +464,7 @@ def reliability(scored: Sequence[tuple[float, float]]) -> dict[str, float]:
 
 def learn_gate(
     ranking: Matrix,
-    data: Sequence[Example],
-    off_topic: Sequence[Example],
+    data: Examples,
     *,
     kept: float,
 ) -> tuple[Matrix, float]:
@@ -455,8 +473,9 @@ def learn_gate(
 
     Questions that only look answerable are left out: they belong to what is remembered.
     """
-    found = [each for each in data if each.wanted and len(each.matrix) and _is_usual(each)]
-    apart = [each for each in off_topic if len(each.matrix) and _is_usual(each)]
+    usual = data.only(lambda each: len(each.matrix) > 0 and _is_usual(each))
+    found = [each for each in (*usual.asked, *usual.tiny) if each.wanted]
+    apart = usual.off_topic
     asked = Counter((each.kind, each.wanted > 0) for each in (*found, *apart))
     rows = np.stack([gate_row(ranking, each) for each in (*found, *apart)])
     answered = np.array([float(each.wanted > 0) for each in (*found, *apart)])
@@ -616,12 +635,7 @@ def recall_at(k: int, each: Example, scores: Matrix) -> float:
     return float(each.gold[best(scores, k)].sum()) / each.wanted
 
 
-def figures(
-    data: Sequence[Example],
-    off_topic: Sequence[Example],
-    *,
-    kept: float,
-) -> dict[str, Any]:
+def figures(data: Examples, *, kept: float) -> dict[str, Any]:
     """Per kind, recall at 10 beside plain BM25; and how well a best score tells that there is an
     answer. All of it by weights that never saw the conversation.
     """
@@ -630,16 +644,16 @@ def figures(
     totals: dict[str, list[float]] = defaultdict(list)
     scored: list[tuple[float, float]] = []
     for fold in range(FOLDS):
-        known = [each for each in data if each.fold != fold]
-        others = [each for each in off_topic if each.fold != fold]
-        ranking = fit(known)
-        gate = learn_gate(ranking, known, others, kept=kept)
-        squeeze = calibrate(ranking, passing(gate, ranking, known))
-        mine = [each for each in (*data, *off_topic) if each.fold == fold]
-        for each in mine:
+        known = data.only(lambda each, fold=fold: each.fold != fold)
+        mine = data.only(lambda each, fold=fold: each.fold == fold)
+        ranking = fit(known.asked)
+        gate = learn_gate(ranking, known, kept=kept)
+        squeeze = calibrate(ranking, passing(gate, ranking, [*known.asked, *known.tiny]))
+        for each in mine.asked:
             if each.wanted:
                 ours[each.kind].append(recall_at(10, each, each.matrix @ ranking))
                 plain[each.kind].append(recall_at(10, each, each.baseline))
+        for each in [*mine.asked, *mine.tiny, *mine.off_topic]:
             if len(each.matrix):
                 label = each.label if _is_usual(each) else f"{each.label}, unusual"
                 totals[label].append(float(gate_row(ranking, each) @ gate[0]) - gate[1])
@@ -671,18 +685,17 @@ def auroc(positive: Sequence[float], negative: Sequence[float]) -> float:
 
 
 def learn(
-    data: Sequence[Example],
-    off_topic: Sequence[Example],
+    data: Examples,
     *,
     kept: float,
 ) -> tuple[dict[str, Any], Squeeze, list[Example]]:
     """What `weights.json` holds for a situation, what scores it, and the questions that pass its
     gate.
     """
-    ranking = fit(data)
-    gate, least = learn_gate(ranking, data, off_topic, kept=kept)
-    passed = passing((gate, least), ranking, data)
-    squeeze = calibrate(ranking, passed)
+    ranking = fit(data.asked)
+    gate, least = learn_gate(ranking, data, kept=kept)
+    passed = passing((gate, least), ranking, data.asked)
+    squeeze = calibrate(ranking, [*passed, *passing((gate, least), ranking, data.tiny)])
     answerable = {"sum": round(float(gate[0]), 3)}
     for name, value in zip(CONSTANT, gate[1:], strict=False):
         answerable[name] = round(float(value), 3)
@@ -713,35 +726,22 @@ def learn_all(
     for tiers, used in SITUATIONS.items():
         scopes = []
         for one in sets:
-            half = half_of_set(one)
-            scopes.append(Scope(one, {tier: models[tier][half] for tier in used}, cache))
-        data, off_topic = ask_all(scopes)
+            scopes.append(Scope(one, {tier: models[tier][one.half] for tier in used}, cache))
+        data = ask_all(scopes)
         for writing in (ENGLISH, OTHER_LATIN, OTHER_SCRIPT) if used else ("",):
-            mine = _in_writing(data, writing)
-            off = _in_writing(off_topic, writing)
+            mine = data.only(lambda each, writing=writing: writing in ("", each.writing))
             name = tiers if writing in ("", ENGLISH) else f"{tiers} ({writing})"
             kept = KEPT[ENCODER if ENCODER in used else STATIC]
             if writing not in ("", ENGLISH):
                 kept = KEPT_ELSEWHERE
-            learned, squeeze, passed = learn(mine, off, kept=kept)
+            learned, squeeze, passed = learn(mine, kept=kept)
             if not used:
                 # Words alone do not tell whether there is an answer.
                 del learned["answerable"]
-            yield name, learned, figures(mine, off, kept=kept)
+            yield name, learned, figures(mine, kept=kept)
             if used == (ENCODER,) and writing == ENGLISH:
                 read = read_best(passed, squeeze, reranker, random.Random(2))
                 yield DEEP, learn_deep(read), deep_figures(read)
-
-
-def half_of_set(one: QuestionSet) -> int:
-    """Which of two models embeds a set: the one that never saw it. Both saw FriendsQA, but not our
-    questions about those scenes.
-    """
-    return 0 if one.kind == "friends" else half_of(one.name)
-
-
-def _in_writing(data: Iterable[Example], writing: str) -> list[Example]:
-    return [each for each in data if not writing or each.writing == writing]
 
 
 def main() -> None:

@@ -38,9 +38,10 @@ NAMES: Final = (
     "covered",  # share of the question's words that the best passage covers
     "near",  # similarity of the nearest passage
     "long question",  # logarithm of its words: a long text is a little like everything
+    "size",  # logarithm of the memories searched: among many, something is always near
 )
 # Equal for all passages of a question: they say how likely it has an answer, and cannot rank.
-CONSTANT: Final = ("covered", "near", "long question")
+CONSTANT: Final = ("covered", "near", "long question", "size")
 # Vector tiers a similarity may come from.
 STATIC = "static"
 ENCODER = "encoder"
@@ -114,6 +115,7 @@ def features(
         "covered": [covered] * len(passages),
         "near": [_nearest(similarities)] * len(passages),
         "long question": [math.log(1 + len(query.text.split()))] * len(passages),
+        "size": [math.log(1 + corpus.size)] * len(passages),
     }
     return list(zip(*(columns[name] for name in NAMES), strict=True))
 
