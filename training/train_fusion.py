@@ -86,9 +86,10 @@ OFF_TOPIC = 60
 TINY = 12
 # Best passages of a question that the squeeze is fitted on.
 CALIBRATED = 5
-# Share of the questions with an answer that must be seen to have one. The static model tells them
-# from others less well, and of other languages we have few questions: there even fewer may be lost.
-KEPT = {ENCODER: 0.975, STATIC: 0.99}
+# Share of the questions with an answer that must be seen to have one. Ours are harder than those of
+# others: where 0.947 of all pass, 0.993 of LongMemEval's do. The static model tells them from
+# others less well, and of other languages we have few questions: there fewer may be lost.
+KEPT = {ENCODER: 0.965, STATIC: 0.99}
 KEPT_ELSEWHERE = 0.99
 # The half that the reranker was not trained on, and questions of each kind that it reads there.
 RERANKED_HALF = 0
@@ -771,9 +772,9 @@ def main() -> None:
         situations[name] = learned
         print(name, json.dumps(learned), json.dumps(found), sep="\n  ", flush=True)
     if chosen.write:
-        questions = {one.kind: 0 for one in sets}
-        for one in sets:
-            questions[one.kind] += len(one.asked)
+        # Some are asked of several scopes.
+        asked = {(one.kind, each.conversation, each.text) for one in sets for each in one.asked}
+        questions = Counter(kind for kind, _, _ in sorted(asked))
         deep = situations.pop(DEEP)
         whole = {
             "questions": questions,

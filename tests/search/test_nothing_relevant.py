@@ -30,7 +30,6 @@ OFF_TOPIC = (
     "write a haiku about autumn",
     "translate this page into Portuguese",
     "Explain the difference between a mutex and a semaphore, with an example in C.",
-    "What is the capital of Mongolia?",
 )
 
 
