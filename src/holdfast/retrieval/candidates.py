@@ -85,7 +85,8 @@ def gather(
     ranked = {"words": store.by_text(where, occurring, depth)}
     for view in views:
         ranked[f"meaning ({view.tier})"] = store.by_vector(where, view.model, view.vector, depth)
-    ranked["entities"] = store.by_entity(where, names_in(query.text), depth)
+    mentioning = store.by_entity(where, names_in(query.text), depth)
+    ranked["entities"] = by_relevance(mentioning, ranked)
     ranked["time"] = timely(
         store,
         query,
@@ -110,6 +111,14 @@ def gather(
         similarity,
         views,
     )
+
+
+def by_relevance(mentioning: Ranked, ranked: Mapping[str, Ranked]) -> Ranked:
+    """Order the memories that mention a name by what the other arms think of them: of a person who
+    is mentioned everywhere, the newest mention is no better than any other.
+    """
+    fused = reciprocal_rank({arm: [seq for seq, _ in pairs] for arm, pairs in ranked.items()})
+    return sorted(mentioning, key=lambda pair: (-pair[1], -fused.get(pair[0], 0.0)))
 
 
 def rarest(terms: Sequence[str], corpus: Corpus) -> tuple[str, ...]:
