@@ -51,7 +51,10 @@ def reading_of(
         memory, extraction.turn_extraction.reliable(complete) if complete else model_of(memory)
     )
     return extraction.turn_extraction.ExtractionContext(
-        extraction.policy.policy_of(settings), model, max_bytes=settings.max_content_bytes
+        extraction.policy.policy_of(settings),
+        model,
+        max_bytes=settings.max_content_bytes,
+        tiers=memory.tiers,
     )
 
 

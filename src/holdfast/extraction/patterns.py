@@ -9,6 +9,7 @@ The section holds
 - `explicit`: openings that ask for remembering;
 - `bare`: a correction that does not say what it corrects, from `before` to `now`;
 - `kin`: words for people close to the speaker, and what they are called in a triple;
+- `alone`: how statements are told so that they stand alone (`clauses`, `standalone`);
 - `pieces`: patterns that other patterns name in braces;
 - `statement`: what durable clauses look like, most telling first. `opens` is how the clause begins,
   `needs` must occur in it, `unless` must not. A `whole` clause reaches to the end of its sentence.
@@ -104,6 +105,8 @@ class Language:
     spoken_by: re.Pattern[str]
     """The speaker as the subject of a clause; after it comes what they do."""
     first_person: re.Pattern[str]
+    alone: Mapping[str, str]
+    """Patterns by which statements are told so that they stand alone."""
     statements: tuple[Statement, ...]
     of_others: tuple[Statement, ...]
     """The statements that need not begin in the first person."""
@@ -117,6 +120,10 @@ class Language:
     def warns(self, guard: str, text: str) -> bool:
         """Whether the guard `name` matches anywhere in the text."""
         return bool(self.guards.get(guard, NEVER).search(text))
+
+    def cue(self, name: str) -> re.Pattern[str]:
+        """A pattern of `alone`, compiled when it is needed; one that matches nothing if absent."""
+        return compiled(self.alone[name]) if name in self.alone else NEVER
 
     def begins_anew(self, text: str) -> bool:
         """Whether another subject acts in the text, so that a later verb may be theirs."""
@@ -197,6 +204,7 @@ def language(code: str) -> Language:
         negation=pattern(cues.get("negation", "")),
         spoken_by=pattern(cues.get("spoken_by", "")),
         first_person=pattern(cues.get("first_person", "")),
+        alone={name: expanded(text, pieces) for name, text in cues.get("alone", {}).items()},
         statements=statements,
         of_others=tuple(each for each in statements if not each.mine),
     )

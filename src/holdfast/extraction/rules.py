@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from ..text.secrets import find_secrets
-from ..text.time_expressions import BEGINNING, END, Span, spans
-from ..types import DAY, Memory, Triple, from_datetime, to_datetime
+from ..types import Memory, Triple
 from .candidate import Candidate, grounded
 from .corrections import settled
+from .dates import dated
+from .judge import Judge
+from .judged import Kept, kept_of, merged
 from .kinship import listed, named_kin
 from .patterns import Language, Statement, languages_of
 from .policy import PEOPLE
@@ -36,10 +37,6 @@ _LISTED = (
     3  # words after a comma that may be one more thing of a list; more are a thought of their own
 )
 _EDGES = " \t\n,;:–—-"
-# A time with a year in it needs no date added.
-_YEAR = re.compile(r"(?:19|20)\d\d")
-# "last", "ago": the latest such day, even if the same expression could mean one to come.
-_PAST = re.compile(r"\b(?:last|ago|yesterday|earlier)\b", re.IGNORECASE)
 # The object of a triple ends where the next part of the sentence begins.
 _PARTS = re.compile(r"\s*(?:[,;(—–]|\bbecause\b|\bsince\b)")
 
@@ -73,26 +70,61 @@ class _Segment:
 class RuleExtractor:
     """Finds durable facts and standing instructions in dialogue; offline, deterministic."""
 
-    def __init__(self, spoken: Callable[[str], list[Language]] = languages_of) -> None:
-        """`spoken` selects the languages whose cues apply to a text."""
+    def __init__(
+        self,
+        spoken: Callable[[str], list[Language]] = languages_of,
+        judge: Judge | None = None,
+    ) -> None:
+        """`spoken` selects the languages whose cues apply to a text. A `judge` decides what is
+        worth keeping of people's words; without one only patterns do.
+        """
         self._spoken = spoken
+        self._judge = judge
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
         """Candidates of these turns in order; none if nothing durable was said."""
-        found = [candidate for turn in turns for candidate in self._read(turn)]
-        return settled(found, {turn.id: turn for turn in turns}, self._read)
+        among_people = _among_people(turns)
 
-    def _read(self, turn: Memory) -> Iterator[Candidate]:
+        def read(turn: Memory) -> Iterator[Candidate]:
+            return self._read(turn, among_people)
+
+        found = [candidate for turn in turns for candidate in read(turn)]
+        return settled(found, {turn.id: turn for turn in turns}, read)
+
+    def _read(self, turn: Memory, among_people: bool) -> Iterator[Candidate]:
         words = own_words(turn.content, role=turn.role)
-        for language in self._spoken(words) if words else ():
-            found = [
-                each
-                for each in _in_language(language, words, turn)
-                if _may_stay(each, turn.content)
-            ]
+        languages = self._spoken(words) if words else []
+        found: list[Candidate] = []
+        for language in languages:
+            found = list(_in_language(language, words, turn))
             if found:
-                yield from found
-                return
+                break
+        if self._judge is not None and languages and turn.role in PEOPLE:
+            kept = self._kept(self._judge, languages, words, turn, among_people)
+            found = merged(found, kept) if kept is not None else found
+        yield from (each for each in found if _may_stay(each, turn.content))
+
+    def _kept(
+        self,
+        judge: Judge,
+        languages: list[Language],
+        words: str,
+        turn: Memory,
+        among_people: bool,
+    ) -> Kept | None:
+        """What the judge would keep; None where it is not asked or cannot say."""
+        language = next((each for each in languages if each.code == "en"), languages[0])
+        plain = straight(words)
+        if language.warns("private", plain) or language.warns("joke_turn", plain):
+            return None
+        own = words[: language.material_from(plain)]
+        return kept_of(judge, language, own, turn, among_people=among_people)
+
+
+def _among_people(turns: Sequence[Memory]) -> bool:
+    """Whether people talk to each other, and no assistant takes part."""
+    authors = {turn.author for turn in turns}
+    return len(authors) > 1 and all(turn.role in PEOPLE for turn in turns)
 
 
 def _may_stay(candidate: Candidate, text: str) -> bool:
@@ -400,9 +432,8 @@ class _Told:
 
     def _content(self, clause: str, category: str) -> str:
         told = retell(clause, self.turn.author) if self.language.retold else clause.strip()
-        if category in ("plan", "decision"):
-            return _dated(told, self.turn.event_time)
-        return told
+        ahead = True if category in ("plan", "decision") else None
+        return dated(told, self.turn.event_time, ahead=ahead)
 
     def _triple(
         self,
@@ -463,52 +494,3 @@ class _Told:
                 else Triple(self.turn.author or "user", f"HAS_{label}", found.names[0]),
                 author=self.turn.author,
             )
-
-
-def _dated(content: str, said_at: int) -> str:
-    """Content with its time expressions resolved against when it was said: "in May (2027-05)"."""
-    if said_at <= 0:
-        return content
-    pieces = []
-    position = 0
-    for span in spans(content, said_at):
-        at = content.find(span.text, position)
-        if at < 0 or _YEAR.search(span.text) or span.start <= BEGINNING or span.end >= END:
-            continue
-        end = at + len(span.text)
-        pieces += [content[position:end], f" ({_days(_ahead(span, said_at))})"]
-        position = end
-    return "".join([*pieces, content[position:]])
-
-
-def _ahead(span: Span, said_at: int) -> Span:
-    """The span, or its next occurrence if it is past: plans lie ahead."""
-    if span.end > said_at - said_at % DAY or _PAST.search(span.text):
-        return span
-    weekday = span.end - span.start == DAY and not re.search(r"\d", span.text)
-    if weekday:
-        return Span(span.start + 7 * DAY, span.end + 7 * DAY, span.text)
-    return Span(_a_year_on(span.start), _a_year_on(span.end), span.text)
-
-
-def _a_year_on(micros: int) -> int:
-    day = to_datetime(micros)
-    try:
-        return from_datetime(day.replace(year=day.year + 1))
-    except ValueError:  # 29 February, or the end of time
-        return micros + 365 * DAY
-
-
-def _days(span: Span) -> str:
-    first = to_datetime(span.start)
-    last = to_datetime(span.end) - timedelta(days=1)
-    if first.date() == last.date():
-        return f"{first:%Y-%m-%d}"
-    whole_months = first.day == 1 and (last + timedelta(days=1)).day == 1
-    if whole_months and (first.month, last.month) == (1, 12) and first.year == last.year:
-        return f"{first:%Y}"
-    if whole_months:
-        if first.month == last.month:
-            return f"{first:%Y-%m}"
-        return f"{first:%Y-%m} to {last:%Y-%m}"
-    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"

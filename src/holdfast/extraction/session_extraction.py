@@ -463,7 +463,11 @@ def end_silent(worker: Worker) -> None:
 def _reading(task: Task) -> ExtractionContext:
     worker = task.worker
     return ExtractionContext(
-        worker.policy or usual(), task.complete, worker.extractor, worker.max_bytes
+        worker.policy or usual(),
+        task.complete,
+        worker.extractor,
+        worker.max_bytes,
+        worker.tiers,
     )
 
 

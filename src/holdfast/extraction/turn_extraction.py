@@ -13,6 +13,7 @@ from functools import cache
 
 from ..errors import Conflict, ModelFailed
 from ..ingest import owner_profile
+from ..models.embeddings.tiers import Tiers
 from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Transaction
 from ..storage.store_types import Author
@@ -53,6 +54,8 @@ class ExtractionContext:
     extractor: Extractor | None = None
     """What finds candidates; None stands for the model, or for rules where there is none."""
     max_bytes: int = 100_000
+    tiers: Tiers | None = None
+    """The embedding models; one of them lets the rules judge what is worth keeping."""
 
     def extract(self, history: Sequence[Memory]) -> Extractor:
         """The extractor for turns that follow `history`."""
@@ -60,7 +63,7 @@ class ExtractionContext:
             return self.extractor
         if self.complete is not None:
             return LLMExtractor(self.complete, self.policy.vocabulary, history)
-        return _Following(rules(), history)
+        return _Following(rules(self.tiers), history)
 
 
 def reliable(complete: Complete) -> Complete:
@@ -337,13 +340,13 @@ def _note_failure(
     )
 
 
-@cache
-def rules() -> Extractor:
-    """The rule-based extractor."""
+def rules(tiers: Tiers | None = None) -> Extractor:
+    """The rule-based extractor, with a judge where these models have the encoder that it needs."""
     # Its word lists load when they are first needed.
+    from .judge import judge_of  # noqa: PLC0415
     from .rules import RuleExtractor  # noqa: PLC0415
 
-    return RuleExtractor()
+    return RuleExtractor(judge=judge_of(tiers) if tiers is not None else None)
 
 
 @cache

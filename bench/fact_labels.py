@@ -1,0 +1,217 @@
+"""Labelled turns of people, with the talk around them: what a memory should keep of each.
+
+The labels lie in `training/` (`labelling.md` has the rules). The talk itself is not ours to ship
+where others wrote it, so it is read from where they publish it; a source whose talk is not there
+is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from holdfast.types import Memory, Scope, from_datetime
+
+LABELS = Path(__file__).parent.parent / "training"
+# Conversations in six languages that no model was trained on.
+HELD_OUT = frozenset(("de-05", "es-09", "es-11", "fr-10", "ru-02", "ru-07", "zh-01", "ja-05"))
+READ = 3  # LoCoMo's first conversations; nobody has read the others
+ROLES = ("user", "assistant")
+UNDATED = 1_767_225_600_000_000  # the first day of 2026
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One turn of a conversation."""
+
+    speaker: str
+    text: str
+    role: str = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Turns in order, by the ids that the labels use."""
+
+    name: str
+    said_at: int
+    turns: dict[str, Said]
+
+    def memories(self) -> list[Memory]:
+        """The turns as an extractor gets them."""
+        return [
+            Memory(
+                id=f"{self.name}/{name}",
+                scope=Scope("user", "bench"),
+                kind="turn",
+                content=said.text,
+                created_at=self.said_at,
+                updated_at=self.said_at,
+                event_time=self.said_at,
+                author=said.speaker,
+                role=said.role,
+                position=place,
+            )
+            for place, (name, said) in enumerate(self.turns.items())
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A conversation of a source, and the facts labelled in its turns."""
+
+    source: str
+    language: str
+    talk: Conversation
+    facts: dict[str, list[Row]]
+    """By the id of the turn; a turn that was not labelled is not in it."""
+    alone: dict[str, bool | None] = field(default_factory=dict)
+
+    @property
+    def held_out(self) -> bool:
+        """Whether it is in the half that is only for testing."""
+        if self.source == "languages":
+            return self.talk.name in HELD_OUT
+        return hashlib.sha256(self.talk.name.encode()).digest()[0] % 2 == 1
+
+
+def read(folder: Path, friends: Path | None = None) -> list[Labelled]:
+    """All labelled conversations whose talk is in `folder` (or shipped), in a fixed order."""
+    talks: dict[str, Callable[[str], Conversation | None]] = {}
+    longmemeval = _longmemeval(folder / "longmemeval" / "longmemeval_dev150.json")
+    people = {**_locomo(folder / "locomo" / "locomo10.json"), **_friends(friends)}
+    languages = _own()
+    talks = {
+        "assistant": longmemeval.get,
+        "people": people.get,
+        "languages": languages.get,
+    }
+    files = {"assistant": "facts", "people": "facts_people", "languages": "facts_languages"}
+    return [
+        found
+        for source, file in files.items()
+        for found in _of_source(source, LABELS / f"{file}.jsonl", talks[source])
+    ]
+
+
+def _of_source(
+    source: str, path: Path, talk_of: Callable[[str], Conversation | None]
+) -> Iterator[Labelled]:
+    grouped: dict[str, list[Row]] = {}
+    for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        grouped.setdefault(_conversation_of(row["turn"]), []).append(row)
+    for name, rows in grouped.items():
+        talk = talk_of(name)
+        if talk is not None:
+            yield Labelled(
+                source,
+                rows[0].get("language", "en"),
+                talk,
+                {_turn_of(row["turn"]): _quoted(row, talk) for row in rows},
+                {_turn_of(row["turn"]): row.get("alone") for row in rows},
+            )
+
+
+def _quoted(row: Row, talk: Conversation) -> list[Row]:
+    """The facts of a turn. Where its words are not ours to ship, a label says only where its quote
+    stands: `at` has the first and the last place.
+    """
+    text = talk.turns[_turn_of(row["turn"])].text
+    return [
+        fact | {"quote": text[fact["at"][0] : fact["at"][1]]} if "at" in fact else fact
+        for fact in row["facts"]
+    ]
+
+
+def _conversation_of(turn: str) -> str:
+    """`conv-26|D1:3` is in session 1 of that conversation, `de-12#0` in all of it."""
+    name, mark, rest = turn.partition("|")
+    if mark and ":" in rest:
+        return f"{name}|{rest.partition(':')[0]}"
+    return name.partition("#")[0]
+
+
+def _turn_of(turn: str) -> str:
+    return re.split(r"[|#]", turn)[-1]
+
+
+def _longmemeval(path: Path) -> dict[str, Conversation]:
+    talks: dict[str, Conversation] = {}
+    for question in json.loads(path.read_text("utf-8")) if path.exists() else ():
+        for name, when, turns in zip(
+            question["haystack_session_ids"],
+            question["haystack_dates"],
+            question["haystack_sessions"],
+            strict=True,
+        ):
+            said = {
+                str(place): Said("", turn["content"], turn["role"])
+                for place, turn in enumerate(turns)
+            }
+            at = datetime.strptime(when, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC)
+            talks[name] = Conversation(name, from_datetime(at), said)
+    return talks
+
+
+def _locomo(path: Path) -> dict[str, Conversation]:
+    talks: dict[str, Conversation] = {}
+    for whole in json.loads(path.read_text("utf-8"))[:READ] if path.exists() else ():
+        talks |= {talk.name: talk for talk in sessions(whole)}
+    return talks
+
+
+def sessions(whole: Row) -> Iterator[Conversation]:
+    """The sessions of one of LoCoMo's conversations."""
+    for key, turns in whole["conversation"].items():
+        if not re.fullmatch(r"session_\d+", key):
+            continue
+        when = whole["conversation"][f"{key}_date_time"].upper()
+        at = datetime.strptime(when, "%I:%M %p ON %d %B, %Y").replace(tzinfo=UTC)
+        number = key.removeprefix("session_")
+        yield Conversation(
+            f"{whole['sample_id']}|D{number}",
+            from_datetime(at),
+            {turn["dia_id"]: Said(turn["speaker"], turn["text"]) for turn in turns},
+        )
+
+
+def _friends(folder: Path | None) -> dict[str, Conversation]:
+    talks: dict[str, Conversation] = {}
+    for path in sorted(folder.glob("dat/friendsqa_*.json")) if folder else ():
+        for scene in json.loads(path.read_text("utf-8"))["data"]:
+            said = {
+                str(each["uid"]): Said(each["speakers"][0], _joined(each["utterance"]))
+                for each in scene["paragraphs"][0]["utterances:"]
+                if each["speakers"]
+            }
+            talks[scene["title"]] = Conversation(scene["title"], UNDATED, said)
+    return talks
+
+
+def _joined(tokens: str) -> str:
+    """FriendsQA writes "You 're gon na kill me !"."""
+    text = re.sub(r"\bgon na\b", "gonna", re.sub(r"\bwan na\b", "wanna", tokens))
+    text = re.sub(r"\bgot ta\b", "gotta", text)
+    return re.sub(r" (?=n't\b|'(?:s|re|ve|m|d|ll)\b|[.,!?;:)])", "", text)
+
+
+def _own() -> dict[str, Conversation]:
+    """Our own conversations in other languages: `Speaker: text` each."""
+    talks: dict[str, Conversation] = {}
+    for path in sorted((LABELS / "questions").glob("??.jsonl")):
+        for row in map(json.loads, path.read_text("utf-8").splitlines()):
+            said = {}
+            for place, line in enumerate(row["docs"]):
+                speaker, _, text = line.partition(": ")
+                spoken_by = "" if speaker in ROLES else speaker
+                said[str(place)] = Said(spoken_by, text, speaker if speaker in ROLES else "user")
+            talks[row["name"]] = Conversation(row["name"], UNDATED, said)
+    return talks

@@ -1,0 +1,259 @@
+"""What the offline extractor learns from conversations that nobody here wrote, judged by labels.
+
+    python bench/learning.py --data data/ [--friends FriendsQA/] [--half dev|test] [--mistakes]
+
+`--data` is a folder with `longmemeval/longmemeval_dev150.json` and `locomo/locomo10.json`; the
+labels are in `training/` (`labelling.md` has the rules). A stored fact is right when its quote
+holds at least half of the words of a labelled quote and its text stands alone: its subject is
+named, nothing in it points outside, and it was not cut off. A labelled fact is found when a right
+one holds it. Conversations are divided into two halves by their id: what decides was made with the
+first, the test is the second, and `--mistakes` shows only the first. LoCoMo's own `observation`
+annotations of conversations 4 to 10 are a second test, by content words; nobody read those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from common import finish
+from extraction import share_of
+from fact_labels import READ, Labelled, Row, read, sessions
+from holdfast.extraction.candidate import Candidate
+from holdfast.extraction.judge import judge_of
+from holdfast.extraction.policy import JudgedCandidate
+from holdfast.extraction.rules import RuleExtractor
+from holdfast.extraction.turn_extraction import usual
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.text.stopwords import STOP_WORDS
+from holdfast.text.tokens import index_terms
+from holdfast.types import Memory
+
+# A subject that somebody else has to have named: "She moved there", "It was great".
+_OPENS_UNNAMED = re.compile(
+    r"(?:it|it's|he|he's|she|she's|they|they're|that|that's|this|those|these|there|here|who|which)\b",
+    re.IGNORECASE,
+)
+_UNNAMED_SUBJECT = re.compile(r"\b(?:he|she|it|he's|she's|it's)\b", re.IGNORECASE)
+# What a later "it" or "she" may stand for: a name, or a thing with its article.
+_NAMED = re.compile(
+    r"\b(?:an?|the|my|their|some|this|that|these|those|\d[\d,.]*|[\w]+'s) (?!user\b)\w+"
+    r"|\s[A-Z]\w+|\w+ing\b"
+    r"|\b(?:to|of|for|with|on|in|at|about|like|called) [a-z]\w+"
+)
+_OTHER_OPENINGS = {
+    "de": r"(?:er|es|dort|da)\b|(?:sie|das|die|der|dies) (?-i:[a-zäöü])",
+    "es": r"(?:él|ella|ellos|eso|esto|ahí|allí)\b",
+    "fr": r"(?:il(?! y a\b)|elle|ils|elles|ça|cela|là)\b|c'(?:est|était)",
+    "ru": r"(?:он|она|оно|они|это|там|тут)\b",
+    "zh": r"(?:他|她|它|那|这)",
+    "ja": r"(?:それ|これ|あれ|そこ|彼|彼女)",
+}
+_LEFT_OPEN = re.compile(
+    r"\b(?:a|an|the|to|of|and|or|but|my|their|with|for|if|because|that|what|how|is|are|safe)\W*$",
+    re.IGNORECASE,
+)
+_MAY_FOLLOW = re.compile(
+    r"\s*(?:$|[^\w\s'’]|(?:and|but|so|because|since|though|although|while|when|plus|yet|which|who|"
+    r"y|e|und|aber|et|mais|pero|и|а|но)\b)",
+    re.IGNORECASE,
+)
+_STORED = ("commit_now", "commit_at_session_end")
+
+
+@dataclass(slots=True)
+class Score:
+    """Counts over turns."""
+
+    stored: int = 0
+    right: int = 0
+    unlabelled: int = 0
+    unresolved: int = 0
+    truncated: int = 0
+    labelled: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+
+    def figures(self) -> Row:
+        """The counts as shares."""
+        per = {
+            name: round(self.found[name] / self.labelled[name], 3) for name in sorted(self.labelled)
+        }
+        return {
+            "stored": self.stored,
+            "precision": _share(self.right, self.stored),
+            "unlabelled": _share(self.unlabelled, self.stored),
+            "unresolved": _share(self.unresolved, self.stored),
+            "truncated": _share(self.truncated, self.stored),
+            "facts": self.labelled["all"],
+            "recall": per,
+        }
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 3) if whole else 1.0
+
+
+def learned(talk: Sequence[Memory]) -> list[Candidate]:
+    """What is stored of a conversation: found, then let through by the usual policy."""
+    turns = {turn.id: turn for turn in talk}
+    judged: Iterable[JudgedCandidate] = (
+        usual().judge(found, turns[found.source]) for found in extractor().extract(talk)
+    )
+    stored = [one.candidate for one in judged if one.verdict.action in _STORED]
+    # What is said again is stored once.
+    return list({one.content: one for one in reversed(stored)}.values())[::-1]
+
+
+@cache
+def extractor() -> RuleExtractor:
+    """The offline extractor as a client has it."""
+    return RuleExtractor(judge=judge_of(Tiers(["encoder"], environ={})))
+
+
+def stands_alone(found: Candidate, author: str, language: str) -> bool:
+    """Whether the text names its subject and points to nothing outside itself."""
+    text = found.content
+    if language != "en":
+        return not re.match(_OTHER_OPENINGS.get(language, "(?!)"), text, re.IGNORECASE)
+    if _OPENS_UNNAMED.match(text):
+        return False
+    who = (author or "the user").lower()
+    if found.kind == "fact" and who not in text.lower():
+        return False
+    pointing = _UNNAMED_SUBJECT.search(text)
+    return not pointing or bool(_NAMED.search(text[len(who) : pointing.start()]))
+
+
+def cut_off(found: Candidate, turn: str) -> bool:
+    """Whether the quote ends where its sentence goes on."""
+    own_words = found.category == "relationship" or re.match(r"(?:my|our) ", found.quote, re.I)
+    if own_words and not found.content.lower().endswith(found.quote.lower()):
+        # "My friend Rachel" and "my Fitbit Charge 3" are told in other words.
+        return bool(_LEFT_OPEN.search(found.content))
+    if _LEFT_OPEN.search(found.quote):
+        return True
+    at = turn.find(found.quote)
+    return at >= 0 and not _MAY_FOLLOW.match(turn[at + len(found.quote) :])
+
+
+def score(labelled: Sequence[Labelled], *, show: bool = False) -> dict[str, Score]:
+    """The scores by source and by language."""
+    scores: dict[str, Score] = defaultdict(Score)
+    for each in labelled:
+        talk = each.talk.memories()
+        found: dict[str, list[Candidate]] = defaultdict(list)
+        for one in learned(talk):
+            found[one.source.rpartition("/")[2]].append(one)
+        names = [each.source] if each.source != "languages" else [each.source, each.language]
+        for turn, facts in each.facts.items():
+            judged = _judged(each, turn, found[turn])
+            for name in names:
+                _count(scores[name], judged, facts)
+            if show:
+                _show(each, turn, judged, facts)
+    return scores
+
+
+def _judged(each: Labelled, turn: str, found: list[Candidate]) -> list[tuple[str, Candidate]]:
+    said = each.talk.turns[turn]
+    judged = []
+    for one in found:
+        held = any(share_of(fact["quote"], one.quote) >= 0.5 for fact in each.facts[turn])
+        if not stands_alone(one, said.speaker, each.language):
+            judged.append(("unresolved", one))
+        elif cut_off(one, said.text):
+            judged.append(("truncated", one))
+        else:
+            judged.append(("right" if held else "unlabelled", one))
+    return judged
+
+
+def _count(score: Score, judged: list[tuple[str, Candidate]], facts: list[Row]) -> None:
+    score.stored += len(judged)
+    for verdict, _ in judged:
+        setattr(score, verdict, getattr(score, verdict) + 1)
+    for fact in facts:
+        names = ["all", fact["kind"], *(["must"] if fact["weight"] == 2 else [])]
+        score.labelled.update(names)
+        if _is_found(fact, judged):
+            score.found.update(names)
+
+
+def _is_found(fact: Row, judged: list[tuple[str, Candidate]]) -> bool:
+    return any(
+        verdict == "right" and share_of(fact["quote"], one.quote) >= 0.5 for verdict, one in judged
+    )
+
+
+def _show(each: Labelled, turn: str, judged: list[tuple[str, Candidate]], facts: list[Row]) -> None:
+    for verdict, one in judged:
+        print(f"{verdict:10} {each.talk.name} {turn}: {one.content!r}  <- {one.quote!r}")
+    for fact in facts:
+        if fact["weight"] == 2 and not _is_found(fact, judged):
+            print(f"missed     {each.talk.name} {turn}: {fact['quote']!r} = {fact['text']!r}")
+
+
+def observations(path: Path) -> Row:
+    """How many of LoCoMo's own observations are held by a stored fact of their speaker."""
+    held = seen = stored = cited = 0
+    for whole in json.loads(path.read_text("utf-8"))[READ:]:
+        for talk in sessions(whole):
+            number = talk.name.rpartition("|D")[2]
+            facts = learned(talk.memories())
+            notes = whole["observation"].get(f"session_{number}_observation", {})
+            turns = {turn for each in notes.values() for _, ids in each for turn in _ids(ids)}
+            stored += len(facts)
+            cited += sum(one.source.rpartition("/")[2] in turns for one in facts)
+            for speaker, each in notes.items():
+                own = [_content(one.content) for one in facts if one.author == speaker]
+                for text, _ in each:
+                    words = _content(text) - _content(speaker)
+                    seen += 1
+                    held += any(len(words & other) >= len(words) / 2 for other in own)
+    return {
+        "observations": seen,
+        "recall": _share(held, seen),
+        "stored": stored,
+        "from_a_cited_turn": _share(cited, stored),
+    }
+
+
+def _ids(ids: Any) -> list[str]:
+    return [ids] if isinstance(ids, str) else list(ids)
+
+
+def _content(text: str) -> set[str]:
+    plain = " ".join(
+        word for word in re.findall(r"\w+", text.lower()) if word not in STOP_WORDS["en"]
+    )
+    return set(index_terms(plain))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--friends", type=Path)
+    parser.add_argument("--half", choices=("dev", "test"), default="test")
+    parser.add_argument("--mistakes", action="store_true", help="of the first half")
+    parser.add_argument("--observations", action="store_true")
+    options = parser.parse_args()
+    if options.observations:
+        finish({"observations": observations(options.data / "locomo" / "locomo10.json")})
+        return
+    test = options.half == "test" and not options.mistakes
+    labelled = [each for each in read(options.data, options.friends) if each.held_out == test]
+    scores = score(labelled, show=options.mistakes)
+    finish({name: each.figures() for name, each in scores.items()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Dates for the times that people mention: "last month", said on 2023-11-20, is 2023-10."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import timedelta
+
+from ..text.time_expressions import BEGINNING, END, Span, spans
+from ..text.time_words import any_of, listed
+from ..types import DAY, from_datetime, to_datetime
+
+# A time with a year in it needs no date added.
+_YEAR = re.compile(r"(?:19|20)\d\d")
+# "last", "ago": the latest such day, even if the same expression could mean one to come.
+_BEFORE = tuple(
+    word
+    for key in ("previous", "yesterday", "before_yesterday", "ago_after", "ago_before", "last_few")
+    for word in listed(key)
+)
+_PAST = re.compile(
+    rf"\b(?:{any_of(filter(str.isascii, _BEFORE))})\b"
+    rf"|{any_of(word for word in _BEFORE if not word.isascii())}",
+    re.IGNORECASE,
+)
+# "every Monday" is no one day.
+_EACH = re.compile(r"\b(?:every|each|per|most|any)(?: other| single)?\s*$", re.IGNORECASE)
+# What comes every year has no one date.
+_YEARLY = re.compile(
+    r"birthday|anniversary|geburtstag|jahrestag|cumpleaños|aniversario|anniversaire|день рождения|"
+    r"生日|誕生日",
+    re.IGNORECASE,
+)
+# A longer time is not told more exactly by its days.
+_LONGEST = 366 * DAY
+
+
+def dated(
+    content: str,
+    said_at: int,
+    *,
+    ahead: bool | None,
+) -> str:
+    """Content with its time expressions resolved against when it was said: "in May (2027-05)".
+
+    `ahead` says whether it is about what is to come: then "on Friday" is the next one, otherwise
+    the last. With None nobody knows, and what may be either gets no date.
+    """
+    if said_at <= 0 or _YEARLY.search(content):
+        return content
+    pieces = []
+    position = 0
+    for span in spans(content, said_at):
+        at = content.find(span.text, position)
+        to_come = _ahead(span, said_at)
+        unclear = ahead is None and to_come != span
+        if at < 0 or unclear or not _needs_date(content[:at], span):
+            continue
+        end = at + len(span.text)
+        pieces += [content[position:end], f" ({_days(to_come if ahead else span)})"]
+        position = end
+    return "".join([*pieces, content[position:]])
+
+
+def _needs_date(before: str, span: Span) -> bool:
+    bounded = span.start > BEGINNING and span.end < END and span.end - span.start <= _LONGEST
+    return bounded and not _YEAR.search(span.text) and not _EACH.search(before)
+
+
+def _ahead(span: Span, said_at: int) -> Span:
+    """The span, or its next occurrence if it is past: plans lie ahead."""
+    if span.end > said_at - said_at % DAY or _PAST.search(_folded(span.text)):
+        return span
+    weekday = span.end - span.start == DAY and not re.search(r"\d", span.text)
+    if weekday:
+        return Span(span.start + 7 * DAY, span.end + 7 * DAY, span.text)
+    return Span(_a_year_on(span.start), _a_year_on(span.end), span.text)
+
+
+def _folded(text: str) -> str:
+    """Without accents, as the words for times are listed."""
+    return "".join(
+        letter for letter in unicodedata.normalize("NFD", text) if not unicodedata.combining(letter)
+    )
+
+
+def _a_year_on(micros: int) -> int:
+    day = to_datetime(micros)
+    try:
+        return from_datetime(day.replace(year=day.year + 1))
+    except ValueError:  # 29 February, or the end of time
+        return micros + 365 * DAY
+
+
+def _days(span: Span) -> str:
+    first = to_datetime(span.start)
+    last = to_datetime(span.end) - timedelta(days=1)
+    if first.date() == last.date():
+        return f"{first:%Y-%m-%d}"
+    whole_months = first.day == 1 and (last + timedelta(days=1)).day == 1
+    if whole_months and (first.month, last.month) == (1, 12) and first.year == last.year:
+        return f"{first:%Y}"
+    if whole_months:
+        if first.month == last.month:
+            return f"{first:%Y-%m}"
+        return f"{first:%Y-%m} to {last:%Y-%m}"
+    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"

@@ -1,0 +1,177 @@
+"""Whether a clause is worth keeping: a linear classifier on the shipped encoder's vectors.
+
+`judge.json` holds its weights; `training/train_judge.py` made them from labelled conversations. A
+clause is its vector, its words and pairs of words (hashed), and a few plain features. One row of
+weights says whether it is worth keeping, the others what kind of statement it is. The vectors of
+another model mean something else, so without that encoder there is no judge, and rules decide.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ..errors import EmbedderError
+from ..models.embeddings.tiers import Tiers
+from .clauses import Clause
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..models.embeddings.base import Embedder
+
+IDENTITY = "local:memory-embed-s3"
+"""The encoder whose vectors the weights were learned on."""
+KEEP = "keep"
+KINDS = {
+    "event": "event",
+    "fact": "general",
+    "plan": "plan",
+    "preference": "preference",
+    "relation": "relationship",
+}
+"""Kinds of statements as they are labelled, and the category of each."""
+HASHED = 2048
+# So that a weight of a vector, of a word and of a feature are of one size.
+_VECTOR_SCALE = 4.0
+_WORD_SCALE = 0.5
+# A kind below this score (a likelihood of .6) is too doubtful to file a statement by.
+_CLEAR = 0.4
+# Words; the rest of a longer clause adds little.
+_WORDS_READ = 40
+
+_WORD = re.compile(r"\w+(?:['’]\w+)?")
+_FIRST_PERSON = re.compile(r"\b(?:i|we)\b", re.IGNORECASE)
+_OWN = re.compile(r"\b(?:my|our|mine)\b", re.IGNORECASE)
+_POINTS = re.compile(r"(?:it|that|this|they|he|she|there|those|these)\b", re.IGNORECASE)
+_ADDRESSED = re.compile(r"\b(?:you|your|yours)\b", re.IGNORECASE)
+_CAPITAL = re.compile(r"(?<=\s)[A-ZÀ-ÞА-Я]")
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How likely a clause is worth keeping, and the category it would have."""
+
+    keep: float
+    category: str
+
+
+class Judge:
+    """Judges clauses by their vectors; None of them where the encoder does not answer."""
+
+    def __init__(self, tiers: Tiers) -> None:
+        """`tiers` has the encoder."""
+        self._tiers = tiers
+
+    def judge(self, clauses: Sequence[Clause]) -> list[Judgement] | None:
+        """A judgement for each clause; None if the encoder is not available now."""
+        import numpy as np  # noqa: PLC0415 - only where a judge is
+
+        encoder = self._tiers.usable(IDENTITY)
+        if encoder is None:
+            return None
+        try:
+            rows = features(clauses, encoder)
+        except EmbedderError as error:
+            self._tiers.rest(IDENTITY, error)
+            return None
+        self._tiers.works(IDENTITY)
+        names, weights = _weights()
+        scores = rows @ weights.T
+        keep = 1 / (1 + np.exp(-scores[:, names.index(KEEP)]))
+        kinds = [name for name in names if name != KEEP]
+        told = scores[:, [names.index(name) for name in kinds]]
+        return [
+            Judgement(
+                float(likely), KINDS[kinds[row.argmax()]] if row.max() > _CLEAR else "general"
+            )
+            for likely, row in zip(keep, told, strict=True)
+        ]
+
+
+def judge_of(tiers: Tiers) -> Judge | None:
+    """The judge, where the encoder that it needs is configured."""
+    if any(each.identity == IDENTITY for each in tiers):
+        return Judge(tiers)
+    return None
+
+
+def features(clauses: Sequence[Clause], encoder: Embedder) -> NDArray[np.float32]:
+    """One row per clause: the vector, hashed words, plain features."""
+    import numpy as np  # noqa: PLC0415
+
+    rows = np.zeros((len(clauses), encoder_size(encoder) + HASHED + PLAIN), dtype=np.float32)
+    vectors = encoder.embed_documents([clause.text for clause in clauses])
+    size = vectors.shape[1] if len(clauses) else 0
+    rows[:, :size] = vectors * _VECTOR_SCALE
+    for row, clause in zip(rows, clauses, strict=True):
+        row[[size + place for place in _hashed(clause.text)]] = _WORD_SCALE
+        row[size + HASHED :] = _plain(clause)
+    return rows
+
+
+def encoder_size(encoder: Embedder) -> int:
+    """The length of its vectors."""
+    return encoder.dimensions or 0
+
+
+def _hashed(text: str) -> set[int]:
+    """Places of a clause's words and pairs of words."""
+    words = ["^", *(word.lower() for word in _WORD.findall(text)[:_WORDS_READ])]
+    pairs = [f"{one} {two}" for one, two in pairwise(words)]
+    return {zlib.crc32(each.encode()) % HASHED for each in (*words, *pairs)}
+
+
+def _plain(clause: Clause) -> list[float]:
+    text = clause.text
+    return [
+        1.0,
+        clause.asks,
+        clause.sentence.asks,
+        min(len(_WORD.findall(text)), _WORDS_READ) / 20,
+        bool(_DIGIT.search(text)),
+        len(_CAPITAL.findall(text)) / 3,
+        bool(_FIRST_PERSON.search(text)),
+        bool(_OWN.search(text)),
+        bool(_POINTS.match(text)),
+        bool(_ADDRESSED.search(text)),
+        clause.number == 0,
+        not text.isascii(),
+    ]
+
+
+PLAIN = 12
+"""How many plain features there are."""
+
+
+@cache
+def _weights() -> tuple[list[str], NDArray[np.float32]]:
+    import numpy as np  # noqa: PLC0415
+
+    told = _file()
+    return list(told["weights"]), np.array(list(told["weights"].values()), dtype=np.float32)
+
+
+@cache
+def _file() -> dict[str, dict[str, list[float]]]:
+    found: dict[str, dict[str, list[float]]] = json.loads(
+        files(__package__).joinpath("judge.json").read_text("utf-8")
+    )
+    return found
+
+
+@cache
+def threshold(name: str) -> float:
+    """How likely a clause has to be worth keeping, by where it was said: to an `assistant`, between
+    `people`, or in other `languages` than English; `pattern` is where a pattern fits too.
+    """
+    return float(_file()["thresholds"][name])  # type: ignore[arg-type]

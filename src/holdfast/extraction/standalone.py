@@ -1,0 +1,140 @@
+"""A clause as a statement that can be understood alone: who, what, when. Or nothing.
+
+The first person becomes the speaker (`third_person`), times get their date. What points outside
+the clause is not guessed at: "It was great" is kept together with the clause before it, if that
+one stands alone, and otherwise not at all.
+"""
+
+from __future__ import annotations
+
+from .clauses import EDGES
+from .dates import dated
+from .patterns import Language
+from .third_person import retell
+from .vocabulary import straight
+
+# Words; a longer clause is a story, a shorter one an answer.
+_LONGEST = 60
+_SHORTEST = 3
+# A quotation or code that was taken out (`speech`).
+_HIDDEN = "\ufffc"
+
+
+def told(
+    language: Language,
+    clause: str,
+    before: str,
+    author: str,
+    said_at: int,
+) -> tuple[str, str] | None:
+    """The statement and the words it rests on; None if it cannot stand alone.
+
+    `before` is the clause before, which it may need: then it rests on both, and the words are
+    empty.
+    """
+    text = without_lead(language, clause)
+    first = without_lead(language, before)
+    retold = _retold(language, text, first, author)
+    found = retold if language.retold else _as_said(language, text, first)
+    if found is None:
+        return None
+    content, joined = found
+    return dated(content, said_at, ahead=lies_ahead(language, clause)), "" if joined else text
+
+
+def _retold(
+    language: Language,
+    text: str,
+    before: str,
+    author: str,
+) -> tuple[str, bool] | None:
+    """The clause in the third person, and whether the clause before is in it."""
+    plain = _with_speaker(language, straight(text))
+    if not points_outside(language, plain):
+        own = _is_about_speaker(language, plain)
+        return (retell(plain, author), False) if own else None
+    opening = _with_speaker(language, straight(before))
+    both = f"{opening}. {plain[:1].upper()}{plain[1:]}"
+    if not _is_about_speaker(language, opening) or not _is_statement(language, plain):
+        return None
+    if points_outside(language, opening) or points_outside(language, both, joined=True):
+        return None
+    return retell(both, author), True
+
+
+def _as_said(language: Language, text: str, before: str) -> tuple[str, bool] | None:
+    """What is said in a language that is not retold, in the speaker's own words."""
+    shortest = _SHORTEST * (4 if language.spaced else 2)
+    if len(text) < shortest or _HIDDEN in text:
+        return None
+    if not language.begins("points", text):
+        return text, False
+    if len(before) < shortest or language.begins("points", before):
+        return None
+    return f"{before}. {text}" if language.spaced else f"{before}。{text}", True
+
+
+def without_lead(language: Language, clause: str) -> str:
+    """The clause from where it comes to the point."""
+    text = clause.strip(EDGES)
+    for _ in range(4):
+        lead = (language.cue("lead") if language.retold else language.lead).match(straight(text))
+        rest = text[lead.end() :].lstrip(EDGES + ".!") if lead else ""
+        if not rest:
+            return text
+        text = rest
+    return text
+
+
+def lies_ahead(language: Language, clause: str) -> bool | None:
+    """Whether a clause is about what is to come; None if its words do not tell."""
+    plain = straight(clause)
+    if language.cue("to_come").search(plain):
+        return True
+    if language.cue("arranged").search(plain) or not language.cue("gone").search(plain):
+        return None
+    return False
+
+
+def _with_speaker(language: Language, plain: str) -> str:
+    """The clause with the "I" that people leave out."""
+    if not language.cue("dropped").match(plain):
+        return plain
+    opening = "I"
+    if language.cue("dropped_have").match(plain):
+        opening = "I've"
+    elif language.cue("dropped_am").match(plain):
+        opening = "I'm"
+    return f"{opening} {plain[:1].lower()}{plain[1:]}"
+
+
+def _is_about_speaker(language: Language, plain: str) -> bool:
+    return bool(language.cue("first_person").search(plain)) and _is_statement(language, plain)
+
+
+def _is_statement(language: Language, plain: str) -> bool:
+    return (
+        _SHORTEST <= len(plain.split()) <= _LONGEST
+        and not language.cue("supposed").search(plain)
+        and not language.cue("left_open").search(plain.rstrip(EDGES + ".!"))
+        and _HIDDEN not in plain
+    )
+
+
+def points_outside(
+    language: Language,
+    plain: str,
+    *,
+    joined: bool = False,
+) -> bool:
+    """Whether something in the clause means what was named elsewhere."""
+    if language.cue("addressed").search(plain):
+        return True
+    if not joined and language.cue("points_back").search(plain):
+        return True
+    rest = language.cue("idle").sub(lambda found: "x" * len(found[0]), plain)
+    return any(
+        (pointer := language.cue(word).search(rest))
+        and not language.cue(meant).search(rest[: pointer.start()])
+        for word, meant in (("there", "place"), ("he", "somebody"), ("pointer", "thing"))
+    )

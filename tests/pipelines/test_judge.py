@@ -1,0 +1,202 @@
+"""The judge of what is worth keeping, and statements that stand alone, with the real encoder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import EmbedderError
+from holdfast.extraction.clauses import clauses_of
+from holdfast.extraction.dates import dated
+from holdfast.extraction.judge import HASHED, IDENTITY, PLAIN, judge_of
+from holdfast.extraction.patterns import language
+from holdfast.extraction.rules import RuleExtractor
+from holdfast.models.embeddings.onnx import OnnxEmbedder
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.models.fake import FakeEmbedder
+from holdfast.types import Memory, Scope
+
+NOVEMBER_20 = 1_700_481_600_000_000  # of 2023, a Monday
+
+
+def turn(text, *, author="", role="user", number=1):
+    return Memory(
+        id=f"ep_{number}",
+        scope=Scope("user", "ann"),
+        kind="turn",
+        content=text,
+        created_at=NOVEMBER_20,
+        updated_at=NOVEMBER_20,
+        event_time=NOVEMBER_20,
+        author=author,
+        role=role,
+    )
+
+
+def judging():
+    return RuleExtractor(judge=judge_of(Tiers.of(OnnxEmbedder())))
+
+
+def kept(text, **about):
+    return [one.content for one in judging().extract([turn(text, **about)])]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        # Simple events of the past, with their date.
+        (
+            "I adopted a cat named Luna last month.",
+            "The user adopted a cat named Luna last month (2023-10)",
+        ),
+        ("I went to the dentist on Friday.", "The user went to the dentist on Friday (2023-11-17)"),
+        # Counts, and what a statement inside a question says.
+        (
+            "I've read 12 books so far this year.",
+            "The user has read 12 books so far this year (2023)",
+        ),
+        ("Can you suggest a case for my iPhone 13 Pro?", "The user has an iPhone 13 Pro"),
+        # A name that changed.
+        (
+            "I just legally changed my last name to Okafor.",
+            "The user just legally changed their last name to Okafor",
+        ),
+        # The statement before a question, whole.
+        (
+            "I'm building a treehouse for my two daughters, do you have any tips?",
+            "The user is building a treehouse for their two daughters",
+        ),
+    ],
+)
+def test_statements_that_patterns_miss_are_kept(said, told):
+    assert kept(said) == [told]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Thanks, that helps a lot!",
+        "Could you write a poem about the sea?",
+        "If I had a car I would drive to work.",
+        "It was great.",
+        "He told me about that yesterday.",
+        "That sounds like a good plan.",
+    ],
+)
+def test_small_talk_requests_and_what_points_elsewhere_are_not(said):
+    assert kept(said) == []
+
+
+def test_a_statement_that_needs_the_one_before_is_kept_with_it():
+    said = "I adopted a rescue dog from the shelter in May. She's a three-legged greyhound."
+    (told,) = kept(said)
+    assert told.startswith("The user adopted a rescue dog from the shelter in May (2023-05)")
+    found = judging().extract([turn(said)])
+    assert all(one.quote in said for one in found)
+
+
+def test_people_are_named():
+    talk = [
+        turn("How was your week?", author="Mel", number=1),
+        turn("Lost my job as a banker yesterday.", author="Jon", number=2),
+    ]
+    (one,) = judging().extract(talk)
+    assert one.content == "Jon lost their job as a banker yesterday (2023-11-19)"
+    assert one.author == "Jon"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Ich habe eine Nussallergie",
+        "Früher habe ich in Köln gewohnt, inzwischen wohne ich in Hamburg",
+        "我以前住在上海，现在住在成都",
+        "妹妹在杭州做程序员",
+    ],
+)
+def test_statements_of_other_languages_that_were_missed(said):
+    assert kept(f"{said}。" if "，" in said or "在" in said else f"{said}.") == [said]
+
+
+def test_a_move_in_spanish_has_its_date():
+    assert kept("El mes pasado me mudé a Valencia.") == [
+        "El mes pasado (2023-10) me mudé a Valencia"
+    ]
+
+
+def test_an_assistant_is_not_believed():
+    assert kept("I adopted a cat named Luna last month.", role="assistant") == []
+
+
+def test_the_judge_needs_the_encoder_it_was_made_with():
+    assert judge_of(Tiers.of(FakeEmbedder())) is None
+    assert judge_of(Tiers(["none"], environ={})) is None
+    assert judge_of(Tiers(["encoder"], environ={})) is not None
+    shipped = json.loads(
+        (Path(sys.modules["holdfast.extraction.judge"].__file__).parent / "judge.json").read_text()
+    )
+    assert shipped["provenance"]["encoder"] == IDENTITY == OnnxEmbedder().identity
+    sizes = {len(row) for row in shipped["weights"].values()}
+    assert sizes == {OnnxEmbedder.dimensions + HASHED + PLAIN}
+
+
+class Broken(OnnxEmbedder):
+    """An encoder whose file cannot be read."""
+
+    def embed_documents(self, texts):
+        raise EmbedderError("damaged")
+
+
+def test_patterns_do_where_the_encoder_fails():
+    tiers = Tiers.of(Broken())
+    extractor = RuleExtractor(judge=judge_of(tiers))
+    said = [turn("I'm allergic to shellfish."), turn("I bought a red Volvo.", number=2)]
+    assert [one.content for one in extractor.extract(said)] == ["The user is allergic to shellfish"]
+    assert IDENTITY in tiers.errors
+
+
+def test_a_clause_ends_where_its_speaker_begins_anew_or_asks():
+    said = (
+        "I'm planning a trip to Hawaii and I need the right adapters, can you help? "
+        "I started it in May, and it took me a year."
+    )
+    found = clauses_of(language("en"), said)
+    assert [(one.text, one.asks) for one in found] == [
+        ("I'm planning a trip to Hawaii", False),
+        ("I need the right adapters", False),
+        ("can you help", True),
+        ("I started it in May, and it took me a year", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "ahead", "told"),
+    [
+        ("on Friday", True, "on Friday (2023-11-24)"),
+        ("on Friday", False, "on Friday (2023-11-17)"),
+        ("on Friday", None, "on Friday"),
+        # What is past stays so, whatever the rest is about, in any language.
+        ("last month", True, "last month (2023-10)"),
+        ("Gestern war ich da", True, "Gestern (2023-11-19) war ich da"),
+        ("el mes pasado", None, "el mes pasado (2023-10)"),
+        ("every Friday", True, "every Friday"),
+        ("her birthday is in May", True, "her birthday is in May"),
+    ],
+)
+def test_times_get_their_date_where_it_is_clear(text, ahead, told):
+    assert dated(text, NOVEMBER_20, ahead=ahead) == told
+
+
+def test_facts_of_a_session_are_judged_and_dated(open_memory, clock):
+    clock.now = NOVEMBER_20
+    hf = open_memory("user:ann", embedders=(OnnxEmbedder(),))
+    hf.capture("s1", "user", "I adopted a cat named Luna last month.")
+    hf.capture("s1", "assistant", "How lovely! Thanks for telling me.")
+    hf.sessions.end("s1")
+    hf.sessions.learn("s1")
+    assert [one.content for one in hf.list(kinds=["fact"])] == [
+        "The user adopted a cat named Luna last month (2023-10)"
+    ]

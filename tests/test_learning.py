@@ -1,0 +1,90 @@
+"""The scorer of what is learned: what counts as right, and which half is for testing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.extraction.candidate import Candidate
+
+BENCH = Path(__file__).parent.parent / "bench"
+sys.path.append(str(BENCH))  # behind everything else: nothing of ours may hide another's module
+
+import fact_labels  # noqa: E402
+import learning  # noqa: E402
+
+
+def labelled(name, turns, facts):
+    talk = fact_labels.Conversation(
+        name, fact_labels.UNDATED, {str(at): fact_labels.Said("", one) for at, one in turns.items()}
+    )
+    return fact_labels.Labelled("assistant", "en", talk, facts)
+
+
+def test_right_found_and_missed_are_counted(monkeypatch):
+    said = {
+        0: "I have a cat called Luna. It was so nice to meet her at the shelter in Leeds.",
+        1: "Nothing else happened, thanks.",
+    }
+    facts = {
+        "0": [
+            {"quote": "a cat called Luna", "kind": "fact", "weight": 2},
+            {"quote": "at the shelter in Leeds", "kind": "event", "weight": 1},
+        ],
+        "1": [],
+    }
+    source = "one/0"
+    found = [
+        Candidate("The user has a cat called Luna", "I have a cat called Luna", source),
+        Candidate("It was so nice to meet her", "It was so nice to meet her", source),
+        Candidate("The user said nothing else", "Nothing else happened", "one/1"),
+    ]
+    monkeypatch.setattr(learning, "learned", lambda talk: found)
+    score = learning.score([labelled("one", said, facts)])["assistant"].figures()
+    assert (score["stored"], score["precision"], score["facts"]) == (3, 0.333, 2)
+    assert (score["unresolved"], score["unlabelled"], score["truncated"]) == (0.333, 0.333, 0.0)
+    assert score["recall"] == {"all": 0.5, "event": 0.0, "fact": 1.0, "must": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("content", "alone"),
+    [
+        ("The user adopted a dog, and it sleeps all day", True),
+        ("The user likes it", False),
+        ("She moved to Leeds", False),
+        ("Moved to Leeds", False),
+    ],
+)
+def test_a_fact_has_to_stand_alone(content, alone):
+    assert learning.stands_alone(Candidate(content, content), "", "en") is alone
+
+
+@pytest.mark.parametrize(
+    ("quote", "cut"),
+    [
+        ("I'm creating a safe", True),
+        ("I'm creating a safe, inviting place", True),
+        ("I'm creating a safe, inviting place for my kids", False),
+    ],
+)
+def test_a_quote_that_ends_within_its_sentence_was_cut_off(quote, cut):
+    turn = "I'm creating a safe, inviting place for my kids and it is fun."
+    assert learning.cut_off(Candidate(quote, quote), turn) is cut
+
+
+def test_each_conversation_is_in_one_half():
+    halves = [labelled(f"answer_{number}", {0: "Hi"}, {"0": []}).held_out for number in range(200)]
+    assert 70 < sum(halves) < 130
+
+
+@pytest.mark.skipif(not fact_labels.LABELS.is_dir(), reason="the labels are not in an sdist")
+def test_our_own_conversations_are_read_with_their_speakers(tmp_path):
+    found = fact_labels.read(tmp_path)
+    assert {each.source for each in found} == {"languages"}
+    assert {each.talk.name for each in found if each.held_out} == fact_labels.HELD_OUT
+    for each in found:
+        for turn, facts in each.facts.items():
+            text = " ".join(each.talk.turns[turn].text.split())
+            assert all(" ".join(fact["quote"].split()) in text for fact in facts)
