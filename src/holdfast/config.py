@@ -91,7 +91,10 @@ class Settings:
     )
     vocabulary: str = setting(
         "general",
-        ("Categories, predicates and cue words for extraction: general, couch, or a .toml file."),
+        (
+            "Categories, predicates, cue words and fading for extraction: general, monthly, couch, or a "
+            ".toml file."
+        ),
     )
     write_timing: str = setting(
         "policy",

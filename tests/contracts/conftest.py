@@ -182,11 +182,10 @@ def process(tmp_path):
 
 @pytest.fixture
 def ann(tmp_path, clock):
-    """Ann's memory, in which words must do."""
+    """Ann's memory, in which words must do, and unused facts fade by the seed's formula."""
     path = tmp_path / "memory.db"
-    with Holdfast.open(
-        path, scope="user:ann", settings=Settings(embedding_models="none"), clock=clock
-    ) as hf:
+    settings = Settings(embedding_models="none", vocabulary="monthly")
+    with Holdfast.open(path, scope="user:ann", settings=settings, clock=clock) as hf:
         yield hf
 
 

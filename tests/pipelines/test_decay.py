@@ -12,12 +12,17 @@ from holdfast import Holdfast, Settings
 from holdfast.base_client import write_uses
 from holdfast.extraction.apply import DECAY_RATE
 from holdfast.extraction.approval import PROPOSAL_DAYS
+from holdfast.extraction.candidate import Candidate
 from holdfast.extraction.job_types import Due, Task, Worker
+from holdfast.extraction.session_extraction import learn
+from holdfast.extraction.turn_extraction import ExtractionContext, usual
+from holdfast.extraction.vocabulary import FADING_RATES
 from holdfast.maintenance.decay import (
     DAY,
     DECAY,
     Decayed,
     decay,
+    explained,
     fades_at,
     last_use,
     plan,
@@ -25,7 +30,7 @@ from holdfast.maintenance.decay import (
 )
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.storage.store_types import Author
-from holdfast.types import Job, Memory, Scope
+from holdfast.types import Job, Memory, Scope, Triple, from_iso
 
 OFFLINE = Settings(embedding_models="none")
 ANN = Scope("user", "ann")
@@ -349,3 +354,79 @@ def test_the_job_also_puts_away_proposals_that_nobody_decided_on(hf, clock):
     event = hf.history(waits.id)[-1]
     assert (event.actor, event.verb, event.run[:4]) == ("worker:w1", "expire", "run_")
     assert hf.get(waits.id).status == "archived"
+
+
+class Told:
+    """An extractor that finds one fact in every turn."""
+
+    def __init__(self, category, triple=None):
+        self.category, self.triple = category, triple
+
+    def extract(self, turns):
+        return [
+            Candidate(
+                turn.content, turn.content, turn.id, category=self.category, triple=self.triple
+            )
+            for turn in turns
+        ]
+
+
+def learned(hf, text, category, triple=None):
+    """The fact that extraction makes of what somebody said."""
+    hf.capture("s1", "user", text)
+    hf.sessions.end("s1")
+    session = hf.store.sessions.get(hf.scopes[0], "s1")
+    reading = ExtractionContext(usual(), extractor=Told(category, triple))
+    learn(hf.store, session, reading, Author("test", "run_1", hf.clock(), "learn"))
+    found = hf.list(kinds=["fact"])
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "triple"),
+    [
+        ("I am Ann and live in Lisbon", "identity", None),
+        ("Ines is my sister", "relationship", None),
+        ("I have asthma since I was five", "health", None),
+        ("Ich habe eine Nussallergie", "preference", Triple("user", "ALLERGIC_TO", "Nüsse")),
+        ("I was born on May 3, 1990", "general", Triple("user", "BORN_ON", "May 3, 1990")),
+    ],
+)
+def test_who_somebody_is_their_people_and_their_health_never_fade(
+    hf, clock, text, category, triple
+):
+    fact = learned(hf, text, category, triple)
+    clock.forward(days=3000)
+    assert decay(hf.store, hf.scopes, clock.now).faded == 0
+    assert fades_at(fact) is None
+    assert explained(fact, clock.now) == (
+        f"It never fades. What is of this kind ({category}) stays until something replaces it."
+    )
+
+
+def test_a_preference_fades_slowly(hf, clock):
+    fact = learned(hf, "I like green tea", "preference")
+    clock.forward(days=365)
+    assert decay(hf.store, hf.scopes, clock.now).faded == 0
+    clock.forward(days=1000)
+    assert decay(hf.store, hf.scopes, clock.now).faded == 1
+    assert "unless it is used before" in explained(fact, clock.now)
+
+
+def test_a_plan_ends_with_its_date(hf, clock):
+    clock.now = from_iso("2026-03-01T12:00:00+00:00")
+    plan = learned(hf, "I fly to Rome on 3 May 2026", "plan")
+    clock.now = from_iso("2026-05-03T12:00:00+00:00")
+    assert [hit.memory.id for hit in hf.recall("Rome", kinds=["fact"])] == [plan.id]
+    assert explained(plan, clock.now).startswith("It ends with its date, 2026-05-03.")
+    clock.now = from_iso("2026-05-04T12:00:00+00:00")
+    assert hf.recall("Rome", kinds=["fact"]) == []
+    assert explained(plan, clock.now).startswith("It ended with its date, 2026-05-03.")
+
+
+def test_small_talk_is_not_stored(hf):
+    assert learned(hf, "Thanks!", "general") is None
+
+
+def test_what_an_agent_notes_with_its_tools_keeps_the_formula_of_a_month():
+    assert DECAY_RATE == FADING_RATES["in_a_month"] == 0.1

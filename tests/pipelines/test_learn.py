@@ -110,7 +110,7 @@ def test_what_was_said_becomes_a_fact_with_its_quote_and_its_source(hf):
         "Ann lives in Lisbon",
         "live in Lisbon",
         "consolidation",
-        0.1,
+        0.0,
     )
     (turn,) = hf.list(kinds=["turn"])
     assert [(edge.relation, edge.target) for edge in hf.admin.links(fact.id)] == [

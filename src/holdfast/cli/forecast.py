@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..text.terminal import plain, shorten
 from . import output
-from .output import json_time, when
+from .output import json_time
 
 if TYPE_CHECKING:
     from ..client import Holdfast
@@ -25,7 +25,7 @@ def show_forecast(
     as_json: bool,
 ) -> None:
     """Print how the confidence of `memory` falls over the next `days` if nobody uses it."""
-    from ..maintenance.decay import fades_at, retention
+    from ..maintenance.decay import explained, fades_at, retention
     from ..types import DAY
 
     now = hf.clock()
@@ -39,6 +39,7 @@ def show_forecast(
             {
                 "id": memory.id,
                 "fades_at": json_time(end),
+                "why": explained(memory, now, threshold),
                 "curve": [list(point) for point in curve],
             }
         )
@@ -47,6 +48,4 @@ def show_forecast(
     for day, left in curve:
         mark = "█" * round(left * WIDTH) if left >= threshold else "·"
         print(f"day {day:>4}  {left:5.2f}  {mark}")
-    print(
-        "It never fades." if end is None else f"It fades on {when(end)} unless it is used before."
-    )
+    print(explained(memory, now, threshold))

@@ -181,8 +181,11 @@ def _stacked(
                 console.print(Padding(Text(cell, overflow="fold"), (0, 0, 0, 4)))
 
 
-def memories(found: Sequence[Memory]) -> None:
-    """Print a list of memories, one line each."""
+def memories(found: Sequence[Memory], states: Mapping[str, str] | None = None) -> None:
+    """Print a list of memories, one line each; `states` has the earlier and the later of two facts
+    that may exclude each other, by id.
+    """
+    known = states or {}
     # A pipe gets the whole text.
     wide = sys.stdout.isatty()
     rows = [
@@ -191,7 +194,7 @@ def memories(found: Sequence[Memory]) -> None:
             m.id,
             m.kind,
             m.category,
-            m.status,
+            f"{m.status}, {known[m.id]}" if m.id in known else m.status,
             when(m.event_time),
             shorten(m.content, 400 if wide else 10**6),
         )

@@ -8,7 +8,7 @@ reflection always.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..retrieval.recall import Engine, Question, recall
@@ -27,6 +27,7 @@ from .blocks import (
     render_line,
     under_headings,
 )
+from .states import State, states, told
 
 # Maximum share of the budget for the stable block; the rest is for this prompt.
 STABLE_SHARE = 0.5
@@ -70,7 +71,7 @@ def context(
     known = {memory.id for memory in (*standing, *news)}
     fresh = [hit for hit in hits if hit.memory.id not in known][:limit]
     turn, recalled = _block(
-        (_recalled(fresh), _insight(news)),
+        (_recalled(fresh, states(engine.store, [hit.memory for hit in fresh])), _insight(news)),
         label="memory for this prompt",
         tokens=tokens - count_tokens(stable),
         last_first=True,
@@ -137,10 +138,11 @@ def _insight(reflections: Iterable[Memory]) -> Iterator[Entry]:
         yield Entry(memory, render_line(Line(memory.content, bullet="")), "## Weekly insight")
 
 
-def _recalled(hits: Iterable[Hit]) -> Iterator[Entry]:
+def _recalled(hits: Iterable[Hit], known: Mapping[str, State]) -> Iterator[Entry]:
     for hit in hits:
         memory = hit.memory
-        line = render_line(Line(memory.content, attribution=attribution_of(memory)))
+        attribution = told(memory, known.get(memory.id)) or attribution_of(memory)
+        line = render_line(Line(memory.content, attribution=attribution))
         yield Entry(memory, line, "## Relevant memory")
 
 

@@ -18,21 +18,24 @@ from ..models.entities.select import Recognition, standard
 from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Transaction, rests_on
 from ..storage.store_types import Filter
+from ..text.time_expressions import spans
 from ..types import Edge, Memories, Memory, Micros, Scope, Session
 from . import permission_checks, proposals
 from .candidate import Candidate, Extractor, grounded
 from .episodes import SOURCE
 from .policy import JudgedCandidate, Policy, Verdict, short
-from .reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede, decide
+from .reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede, decide, statement_text
+from .similarity.change_words import words_of
 from .similarity.dedup import merge_batch
 from .similarity.known_memories import sharing_words
 from .similarity.llm_compare import Matter, collisions, compared
+from .vocabulary import FADING_RATES
 
 PAGE = 30  # turns that are read together
 # Of its category that are looked through for the same subject and predicate.
 OF_A_SORT = 200
-# of facts that were extracted or told to an agent: full confidence fades in thirty days without use
-DECAY_RATE = 0.1
+# of facts that an agent notes with its own tools: full confidence fades in thirty days without use
+DECAY_RATE = FADING_RATES["in_a_month"]
 # of a fact that another has taken the place of
 DEMOTED_CONFIDENCE = 0.3
 DEMOTED_RATE = 0.5
@@ -81,7 +84,7 @@ def decided(
 
     With `complete`, a model settles the cases that rules cannot.
     """
-    compares = [(one, near(store, scope, one), said_at) for one, said_at in candidates]
+    compares = [(one, _comparable(store, scope, one), said_at) for one, said_at in candidates]
     decisions = [decide(one, known, said_at) for one, known, said_at in compares]
     if complete is None:
         return decisions
@@ -90,6 +93,23 @@ def decided(
         for (one, known, _), decision in zip(compares, decisions, strict=True)
     ]
     return compared(matters, complete)
+
+
+def _comparable(store: Store, scope: Scope, candidate: Candidate) -> Memories:
+    """Memories near a candidate; for one that tells a change also the newest on the same slot,
+    because "we moved to Valencia" shares no word with "lives in Madrid".
+    """
+    known = near(store, scope, candidate)
+    told = words_of(statement_text(candidate))
+    if candidate.kind != "fact" or not told.tells_change:
+        return known
+    seen = {one.id for one in known}
+    newest = store.list(Filter((scope,), kinds=("fact",)), limit=OF_A_SORT)
+    return known + [
+        one
+        for one in newest
+        if one.id not in seen and told.single_slots & words_of(statement_text(one)).slots
+    ]
 
 
 def _of_its_sort(
@@ -349,7 +369,9 @@ class DecisionWriter:
 
     def _stands(self, new: Memory, decision: Decision) -> None:
         match decision:
-            case Supersede(_, old, reason) if old.kind == "rule" or self.policy.vocabulary.retires:
+            case Supersede(_, old, reason, fulfils) if (
+                fulfils or old.kind == "rule" or self.policy.vocabulary.retires
+            ):
                 retire(
                     self.tx,
                     old,
@@ -387,6 +409,9 @@ class DecisionWriter:
     ) -> Memory | None:
         """Build a candidate's memory; None if it is empty after redaction or too large."""
         source = self.sources[candidate.source]
+        fading = self.policy.vocabulary.fading(candidate.category, candidate.triple)
+        is_fact = candidate.kind == "fact"
+        is_plan = is_fact and fading == "with_its_date"
         draft = Draft(
             content=candidate.content,
             kind=candidate.kind,
@@ -394,7 +419,8 @@ class DecisionWriter:
             author=candidate.author,
             event_time=source.event_time,
             confidence=candidate.confidence,
-            decay_rate=DECAY_RATE if candidate.kind == "fact" else 0.0,
+            valid_until=last_day(candidate, source.event_time) if is_plan else None,
+            decay_rate=FADING_RATES[fading] if is_fact else 0.0,
             source=SOURCE,
             trust="external" if source.trust == "external" else "derived",
             quote=candidate.quote,
@@ -413,6 +439,12 @@ class DecisionWriter:
             return commit.build(draft, self.session.scope, at=self.at, max_bytes=self.max_bytes)
         except (Nothing, TooLarge):
             return None
+
+
+def last_day(candidate: Candidate, said_at: Micros) -> Micros | None:
+    """When the latest date that a plan names is over; None if it names none that is to come."""
+    named = spans(f"{candidate.content} {candidate.quote}", said_at)
+    return max((span.end for span in named if span.end > said_at), default=None)
 
 
 def demote(

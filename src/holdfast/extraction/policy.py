@@ -210,7 +210,8 @@ def hard_guard(
         return "it holds a secret"
     if any(words.says("safety_conflict", text) for text in (candidate.quote, candidate.content)):
         return "it would keep an agent from looking after somebody's safety"
-    return ""
+    is_empty = candidate.kind == "fact" and words.is_small_talk(candidate.quote)
+    return "it is small talk" if is_empty else ""
 
 
 def is_shared(scope: Scope) -> bool:

@@ -1,8 +1,9 @@
 """Decide how a candidate joins what is known. Pure: no store, model or clock.
 
-A duplicate renews the known memory. A contradiction supersedes it, unless a person has confirmed
-the old memory or the new statement is only implied: then both stay, marked as conflicting. Which
-one is newer depends on when it was said, not on when it was read.
+A duplicate renews the known memory. A contradiction or a change supersedes it, unless a person has
+confirmed the old memory or the new statement is only implied: then both stay, marked as earlier and
+later. So they do where it is not certain that something changed. A plan that was carried out is
+over, not contradicted. Which one is newer depends on when it was said, not on when it was read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..text.normal_forms import fold
 from ..text.tokens import dedup_tokens
 from ..types import Memory, Micros, Triple
 from .candidate import Candidate
+from .similarity import changes
 from .similarity.dedup import Statement, first_duplicate
 
 # Of these there is one at a time, so another object replaces the one before.
@@ -38,6 +40,21 @@ PLAINLY_SAID = 0.8
 SAME_SUBJECT_MATTER = (
     0.6  # of the words in common, for two statements that differ only in a negation or an opposite
 )
+# Opposites of which one rules the other out. Most do not: who likes red may like blue.
+CONTRARY = frozenset(
+    (
+        "accept_reject",
+        "allow_deny",
+        "always_never",
+        "enable_disable",
+        "like_dislike",
+        "true_false",
+    )
+)
+# Articles that make an object a kind and no name.
+KINDS = frozenset(("a", "an"))
+DONE = "it was carried out"
+PERHAPS_CHANGED = "this may have changed since"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +79,15 @@ class Supersede:
     candidate: Candidate
     old: Memory
     reason: str
+    fulfils: bool = False
+    """Whether the old one was a plan that was carried out: it is over, and was never wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coexist:
-    """Keep both: the known memory is confirmed by a person, or the new one is only implied."""
+    """Keep both, as earlier and later: the known memory is confirmed by a person, the new one is
+    only implied, or it is not certain that it changes anything.
+    """
 
     candidate: Candidate
     old: Memory
@@ -99,13 +120,52 @@ def decide(
             continue
         if said_at < old.event_time:
             return Ignore(candidate, f"older than {old.id}, which says otherwise")
-        # What is learned may replace whatever people have not confirmed.
-        replaceable = ruling(
-            "model", "correct", "confirmed" if old.protected else "written"
-        ).allowed
-        stands = not replaceable or candidate.confidence < PLAINLY_SAID
-        return (Coexist if stands else Supersede)(candidate, old, reason)
-    return Add(candidate)
+        return (Supersede if _gives_way(candidate, old) else Coexist)(candidate, old, reason)
+    return _changed(candidate, near, said_at) or Add(candidate)
+
+
+def _gives_way(candidate: Candidate, old: Memory) -> bool:
+    """Whether what is learned may replace a memory: people have not confirmed it, and it was said
+    plainly.
+    """
+    allowed = ruling("model", "correct", "confirmed" if old.protected else "written").allowed
+    return allowed and candidate.confidence >= PLAINLY_SAID
+
+
+def _changed(
+    candidate: Candidate,
+    near: Sequence[Memory],
+    said_at: Micros,
+) -> Decision | None:
+    """The decision if a fact changes or fulfils an earlier one of the same speaker; else None."""
+    told = statement_text(candidate)
+    unsure: Coexist | None = None
+    for old in near:
+        if candidate.kind != "fact" or old.event_time >= said_at or _of_others(candidate, old):
+            continue
+        found = changes.change(statement_text(old), told)
+        is_sure = found.is_sure or changes.names_another(old.content, candidate.content)
+        if is_sure and _gives_way(candidate, old):
+            fulfils = found.label == "fulfils"
+            reason = DONE if fulfils else f"changed: {candidate.quote or candidate.content}"
+            return Supersede(candidate, old, reason, fulfils)
+        if found.is_possible and unsure is None:
+            unsure = Coexist(candidate, old, PERHAPS_CHANGED)
+    return unsure
+
+
+def statement_text(statement: Candidate | Memory) -> str:
+    """What a statement says and the words that it rests on: these often say "now" or "moved"."""
+    content, quote = statement.content, statement.quote
+    return content if not quote or quote in content else f"{content} {quote}"
+
+
+def _of_others(candidate: Candidate, old: Memory) -> bool:
+    """Whether a memory has another speaker or another subject."""
+    if candidate.author and old.author and fold(candidate.author) != fold(old.author):
+        return True
+    ours, theirs = candidate.triple, old.triple
+    return bool(ours and theirs and fold(ours.subject) != fold(theirs.subject))
 
 
 def contradiction(new: Statement, old: Statement) -> str | None:
@@ -125,8 +185,18 @@ def _replaces(new: Triple, old: Triple) -> bool:
         new.predicate in SINGLE
         and fold(new.predicate) == fold(old.predicate)
         and fold(new.subject) == fold(old.subject)
-        and fold(new.object) != fold(old.object)
+        and _are_two_values(fold(new.object), fold(old.object))
     )
+
+
+def _are_two_values(new: str, old: str) -> bool:
+    """Whether two objects exclude each other: neither is part of the other ("Lisbon now"), and both
+    are names or both are kinds (a nurse is no employer).
+    """
+    ours, theirs = set(new.split()), set(old.split())
+    if ours <= theirs or theirs <= ours:
+        return False
+    return bool(ours & KINDS) == bool(theirs & KINDS)
 
 
 def _opposite(new: str, old: str) -> bool:
@@ -138,6 +208,18 @@ def _opposite(new: str, old: str) -> bool:
     bare, others = (replace(one, weighty=frozenset(), poles={}) for one in (ours, theirs))
     if negation.differ(bare, others):
         return False
+    if not _is_contrary(ours, theirs):
+        return False
     words = set(dedup_tokens(new))
     their_words = set(dedup_tokens(old))
     return len(words & their_words) >= SAME_SUBJECT_MATTER * len(words | their_words)
+
+
+def _is_contrary(ours: negation.Particulars, theirs: negation.Particulars) -> bool:
+    """Whether only one is negated, or they name the two sides of something exclusive."""
+    if ("negation" in ours.weighty) != ("negation" in theirs.weighty):
+        return True
+    return any(
+        ours.poles[name].isdisjoint(theirs.poles[name])
+        for name in CONTRARY & ours.poles.keys() & theirs.poles.keys()
+    )

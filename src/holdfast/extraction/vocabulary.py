@@ -1,6 +1,6 @@
 """The words a deployment remembers in, and the words that say how: data, not code.
 
-A **vocabulary** is a TOML file; `general` and `couch` ship, and the setting `vocabulary` names one
+A **vocabulary** is a TOML file; `general`, `monthly` and `couch` ship, and the setting `vocabulary` names one
 or gives the path of your own. It holds
 - `categories`: each with when a fact of it may be written: `at_once`, `session_end` (held until
   then, and kept if more speaks for it), `repetition` (kept when it was said twice), `propose` (a
@@ -14,6 +14,9 @@ or gives the path of your own. It holds
 - `recognised`: words that make a statement one of a category, whatever it was taken for;
 - `superseded`: whether a fact whose place another takes just `retires`, or also `fades` should it
   be restored;
+- `fading`: how a fact that nobody uses fades, by category or by predicate, which comes first; `"*"`
+  stands for all others. It fades `never`, `slowly` (in three years), `steadily` (in nine months),
+  `in_a_month`, or `with_its_date`: a plan ends when its date is over;
 - `cues`: a folder with cue files of your own, beside the file, instead of ours.
 
 A **cue file** holds the words of one language by which people speak of remembering, of this moment,
@@ -31,7 +34,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from ..errors import InvalidInput
 from ..languages import SCRIPTS, in_every_language
@@ -42,6 +45,17 @@ from .candidate import Candidate
 
 Timing = Literal["at_once", "session_end", "repetition", "propose", "never"]
 TIMINGS: tuple[Timing, ...] = get_args(Timing)
+Fading = Literal["never", "slowly", "steadily", "in_a_month", "with_its_date"]
+FADING_RATES: Mapping[Fading, float] = {
+    "never": 0.0,
+    "slowly": 0.0025,
+    "steadily": 0.01,
+    "in_a_month": 0.1,
+    # Of a plan that names no date.
+    "with_its_date": 0.01,
+}
+"""Decay rates: a fact of confidence 0.8 falls below 0.05 after 2.8 / rate days."""
+OTHERS = "*"
 Reach = Literal["conversation", "onwards", "this"]
 """How far a request not to remember goes: all of the conversation, all that follows, or what was
 just said.
@@ -90,6 +104,7 @@ _KEYS = frozenset(
         "same",
         "recognised",
         "superseded",
+        "fading",
         "cues",
     )
 )
@@ -140,6 +155,8 @@ class Vocabulary:
     recognised: Mapping[str, re.Pattern[str]]
     retires: bool
     """Whether a fact that another has taken the place of is no longer recalled."""
+    fadings: Mapping[str, Fading]
+    """By category or predicate, how a fact that nobody uses fades."""
     cues: tuple[Cues, ...]
     own_cues: bool = False
     """Whether the cues are a deployment's own: then nothing but them says what is not to be
@@ -153,6 +170,11 @@ class Vocabulary:
             or self.other_categories
             or self.categories[self.default_category]
         )
+
+    def fading(self, category: str, triple: Triple | None = None) -> Fading:
+        """How a fact of this category or with this predicate fades when nobody uses it."""
+        names = (triple.predicate if triple else "", category, OTHERS)
+        return next((self.fadings[name] for name in names if name in self.fadings), "never")
 
     def fitted(self, candidate: Candidate) -> Candidate:
         """The candidate in this vocabulary's words; a triple that does not fit is dropped."""
@@ -323,6 +345,10 @@ def _vocabulary(
             for category, words in _table(data, "recognised", name).items()
         },
         retires=superseded == "retires",
+        fadings={
+            one: _fading(fading, f"{name}: fading of {one}")
+            for one, fading in _table(data, "fading", name).items()
+        },
         cues=cues,
         own_cues="cues" in data,
     )
@@ -399,6 +425,12 @@ def _pattern(text: str, where: str) -> re.Pattern[str]:
         return re.compile(text.replace(" ?", r"\s*").replace(" ", r"\s+"), re.IGNORECASE)
     except re.error as error:
         raise InvalidInput(f"{where} is no valid pattern: {error}.") from error
+
+
+def _fading(value: object, where: str) -> Fading:
+    if value not in FADING_RATES:
+        raise InvalidInput(f"{where}: use one of {', '.join(FADING_RATES)}, not {value!r}.")
+    return cast(Fading, value)
 
 
 def _timing(value: Any, where: str) -> Timing:

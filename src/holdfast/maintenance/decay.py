@@ -4,6 +4,9 @@
 
 The result depends only on the fact and the time, so it does not matter how often it is computed,
 and using a fact resets it. A faded fact keeps its row, text and links: `restore` undoes it.
+
+The rate is set when a fact is written, by the vocabulary's `fading`: who somebody is, their people
+and their health never fade, preferences fade slowly, and a plan ends with its date.
 """
 
 from __future__ import annotations
@@ -13,11 +16,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..extraction import approval
+from ..extraction.episodes import SOURCE
 from ..extraction.job_types import Due, Kind, Task, Worker
 from ..ingest import commit
 from ..storage.protocol import Store, Transaction
 from ..storage.store_types import Author, Filter
-from ..types import DAY, Memories, Memory, Micros, Scope, new_id
+from ..types import DAY, Memories, Memory, Micros, Scope, iso, new_id
 
 # Facts below this confidence fade.
 THRESHOLD = 0.05
@@ -61,6 +65,37 @@ def fades_at(memory: Memory, threshold: float = THRESHOLD) -> Micros | None:
         return None
     days = math.log(max(commit.said(memory), threshold) / threshold) / memory.decay_rate
     return last_use(memory) + int(days * DAY)
+
+
+def explained(memory: Memory, now: Micros, threshold: float = THRESHOLD) -> str:
+    """Say in plain words whether and when a memory fades, and why."""
+    end = memory.valid_until
+    if end is not None:
+        day = iso(end - 1)[:10]
+        ended = (
+            f"It ended with its date, {day}." if end <= now else f"It ends with its date, {day}."
+        )
+        return f"{ended} After that it is no longer recalled."
+    if memory.protected:
+        return "It never fades. A person has confirmed it."
+    fading = fades_at(memory, threshold)
+    if fading is None:
+        return f"It never fades. {_why_never(memory, threshold)}"
+    days = math.ceil((fading - last_use(memory)) / DAY)
+    return (
+        f"It fades on {iso(fading)[:10]} unless it is used before: "
+        f"{days} days after it was last said or used."
+    )
+
+
+def _why_never(memory: Memory, threshold: float) -> str:
+    if memory.kind != "fact":
+        return f"Only facts do, and this is a {memory.kind}."
+    if threshold <= 0:
+        return "Fading is switched off."
+    if memory.source == SOURCE:
+        return f"What is of this kind ({memory.category}) stays until something replaces it."
+    return "What was remembered on purpose stays, unless it was given a decay rate."
 
 
 def plan(

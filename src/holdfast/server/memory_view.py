@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..client import Holdfast
-from ..maintenance.decay import THRESHOLD, fades_at, retention
+from ..maintenance.decay import THRESHOLD, explained, fades_at, retention
 from ..retrieval.provenance import Decision
 from ..types import DAY, Edge, Memory, iso
 from . import schemas
@@ -39,6 +39,7 @@ def forecast(
     return schemas.Forecast(
         id=memory.id,
         fades_at=schemas.when(fades_at(memory)),
+        why=explained(memory, now),
         threshold=THRESHOLD,
         points=[(day, round(retention(memory, now + day * DAY), 4)) for day in steps],
     )

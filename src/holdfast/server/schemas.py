@@ -266,6 +266,7 @@ class Forecast(BaseModel):
 
     id: str
     fades_at: Moment | None = Field(description="Null if it never fades.")
+    why: str = Field(description="Whether and when it fades, in plain words.")
     threshold: float
     points: list[tuple[int, float]] = Field(description="Days from now, with the confidence.")
 

@@ -9,6 +9,7 @@ import typer
 
 from ...context.blocks import join_blocks
 from ...context.brief import FORMATS
+from ...context.states import states
 from ...text.reference import read_in
 from ...text.terminal import counted, plain
 from ...types import Event, Memory
@@ -133,9 +134,12 @@ def list_(
             limit=limit,
             after=after,
         )
-        output.emit(
-            [output.memory_json(memory) for memory in found]
-        ) if as_json else output.memories(found)
+        shown = states(hf.store, found)
+        if as_json:
+            known = {id_: {"state": state} for id_, state in shown.items()}
+            output.emit([output.memory_json(one, **known.get(one.id, {})) for one in found])
+        else:
+            output.memories(found, shown)
         if not found and not as_json:
             tell_why(hf)
 

@@ -1,0 +1,251 @@
+"""What becomes of an earlier statement when the same person says a later one. Pure, words only.
+
+Six outcomes are told apart: the later one `replaces` the earlier (another home), `adds` to it (a
+second pet), `repeats` it, `fulfils` it (a plan that was carried out), `refines` it, or is
+`unrelated`. A linear model weighs what the two say of change (`change_words`); its weights are in
+`changes.json`, and `training/train_changes.py` learns them. It prefers to let both stand: an
+earlier statement ends only if the model is sure and nothing rules it out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal, get_args
+
+from .change_words import SINGLE_SLOTS, Words, named_value, shared, words_of
+
+Label = Literal["replaces", "adds", "unrelated", "fulfils", "repeats", "refines"]
+LABELS: tuple[Label, ...] = get_args(Label)
+
+# Probabilities from which an earlier statement ends, and from which people see both as two states.
+SURE = 0.7
+SURE_DONE = 0.75
+PERHAPS = 0.3
+# Share of the words in common, for another value to be the only difference.
+SAME_FRAME = 0.4
+# A mark in the later statement that is looked for beside words of the earlier one.
+_ANCHORED = ("ended", "switched", "still", "also", "now", "shifted")
+_OF_LATER = (
+    "ended",
+    "switched",
+    "now",
+    "once",
+    "shifted",
+    "also",
+    "still",
+    "started",
+    "planned",
+    "done",
+    "told",
+    "reminded",
+    "others",
+    "refers",
+)
+_OF_EARLIER = ("planned", "once", "still")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a later statement does to an earlier one, and how probable that is."""
+
+    label: Label
+    probability: float
+    replaces: float
+    """The probability that it takes the earlier one's place, whatever is likeliest."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the earlier statement is over."""
+        least = {"replaces": SURE, "fulfils": SURE_DONE}.get(self.label)
+        return least is not None and self.probability >= least
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the two may be an earlier and a later state of one thing."""
+        return self.replaces >= PERHAPS
+
+
+def change(earlier: str, later: str) -> Change:
+    """Return what `later` does to `earlier`, both of one speaker."""
+    old, new = words_of(earlier), words_of(later)
+    chances = probabilities(features(old, new))
+    best = max(LABELS, key=lambda label: chances[label])
+    replaces = chances["replaces"]
+    if rules_out(old, new):
+        return Change(best, 0.0, 0.0)
+    shown = shows_change(old, new) if best == "replaces" else bool(shared(new.terms, old.terms))
+    if not shown:
+        return Change(best, 0.0, replaces)
+    return Change(best, chances[best], replaces)
+
+
+def names_another(earlier: str, later: str) -> bool:
+    """Whether both name the value of one slot outright, and not the same: my boss is Martin, my
+    boss is Ingrid.
+    """
+    old, new = named_value(earlier), named_value(later)
+    if old is None or new is None or old.slot != new.slot:
+        return False
+    return not (set(old.value.split()) & set(new.value.split()))
+
+
+def rules_out(old: Words, new: Words) -> bool:
+    """Whether the later statement cannot end the earlier one, whatever the model says.
+
+    It is a wish, words of others, about somebody else, or says that the earlier one still holds;
+    or the earlier one is what happened once.
+    """
+    kept = shared(new.terms, old.terms)
+    return (
+        bool(new.marks & {"supposed", "quoted"})
+        or _is_of_another_person(old, new)
+        or any("still" in part.marks and shared(part.terms, kept) for part in new.clauses)
+        or (old.happened and old.is_dated)
+    )
+
+
+def shows_change(old: Words, new: Words) -> bool:
+    """Whether the later statement has a word of change, or differs in a figure alone; the same
+    figures again are the same thing again.
+    """
+    if old.figures and old.figures == new.figures and "ended" not in new.marks:
+        return False
+    if new.marks & {"ended", "switched", "now", "once", "shifted"}:
+        return True
+    return _frame(old, new) >= SAME_FRAME and old.figures != new.figures
+
+
+def _frame(old: Words, new: Words) -> float:
+    """The share of words in common, numbers left out."""
+    ours, theirs = (
+        frozenset(term for term in one.terms if not term.isdigit()) for one in (new, old)
+    )
+    return len(ours & theirs) / max(1, len(ours | theirs))
+
+
+def _is_of_another_person(old: Words, new: Words) -> bool:
+    return new.opens_with_person and new.person not in old.text.lower()
+
+
+def features(old: Words, new: Words) -> dict[str, float]:
+    """The features of a pair by name, each about 0 to 2."""
+    common = shared(new.terms, old.terms)
+    named = old.names & new.words | new.names & old.words
+    found: dict[str, float] = {f"new {name}": name in new.marks for name in _OF_LATER}
+    found |= {f"old {name}": name in old.marks for name in _OF_EARLIER}
+    found |= {
+        f"{name} beside": any(
+            name in part.marks and shared(part.terms, common) for part in new.clauses
+        )
+        for name in _ANCHORED
+    }
+    found |= {
+        "terms": min(len(common), 4) / 2,
+        "any term": bool(common),
+        "names": min(len(named), 2),
+        "same names": bool(old.names) and old.names <= new.words and "ended" not in new.marks,
+        "share": len(common) / max(1, min(len(old.terms), len(new.terms))),
+        "negation": old.negated != new.negated,
+        "old event": old.is_event,
+        "new event": new.is_event,
+        "old dated event": old.is_event and old.is_dated,
+        "new dated event": new.happened and new.is_dated,
+        "old supposed": "supposed" in old.marks,
+        "other person": bool(new.person) and new.person not in old.text.lower(),
+        "opens with other": _is_of_another_person(old, new),
+    }
+    found |= _of_slots(old, new, found)
+    found |= _of_plans(found)
+    found |= _of_figures(old, new, found)
+    return {name: float(value) for name, value in found.items()}
+
+
+def _of_slots(old: Words, new: Words, found: Mapping[str, float]) -> dict[str, float]:
+    """What the slots of both say, together with the marks of change."""
+    both = old.slots & new.slots
+    single = bool(both.intersection(SINGLE_SLOTS))
+    changes = bool(
+        found["new ended"] or found["new switched"] or (found["new now"] and found["new once"])
+    )
+    return {
+        "slots": min(len(both), 3) / 2,
+        "any slot": bool(both),
+        "single slot": single,
+        "changes": changes,
+        "changes something known": changes and bool(both or found["any term"]),
+        "changes with terms": changes and found["terms"],
+        "changes without term": changes and not found["any term"],
+        "changes single slot": changes and single,
+        "changes name": changes and bool(found["names"]),
+        "changes event": changes and bool(found["old event"]),
+        "changes and adds": changes and bool(found["new also"]),
+        "adds and nothing ends": found["new also"] and not found["new ended"],
+        "changes and stays": changes and bool(found["still beside"]),
+        "ended and switched": found["new ended"] and found["new switched"],
+        "ended and now": found["new ended"] and found["new now"],
+        "once and now": found["new once"] and found["new now"],
+        "now in slot": bool(found["new now"] and both),
+    }
+
+
+def _of_plans(found: Mapping[str, float]) -> dict[str, float]:
+    planned = found["old planned"]
+    return {
+        "plan done": planned and found["new done"],
+        "plan shifted": planned and found["new shifted"],
+        "plan ended": planned and found["new ended"],
+        "plan done with terms": planned and found["new done"] and found["terms"],
+        "plan done with share": planned and found["new done"] and found["share"],
+        "plan done unlinked": planned and found["new done"] and not found["any term"],
+        "done without plan": not planned and bool(found["new done"]),
+    }
+
+
+def _of_figures(old: Words, new: Words, found: Mapping[str, float]) -> dict[str, float]:
+    """Whether both have figures, and how much else they have in common."""
+    differ = bool(old.figures and new.figures and old.figures != new.figures)
+    frame = _frame(old, new)
+    return {
+        "figures differ": differ,
+        "same figures": bool(old.figures) and old.figures == new.figures,
+        "figure in common": bool(old.figures & new.figures),
+        "figures of a term": differ and bool(found["any term"]),
+        "figures of a slot": differ and bool(found["any slot"]),
+        "frame": frame,
+        "frame with figures": frame * differ,
+        "only figures differ": differ and not old.is_event and frame >= SAME_FRAME,
+    }
+
+
+def probabilities(found: Mapping[str, float]) -> dict[Label, float]:
+    """The probability of each label."""
+    model = _model()
+    scores = {
+        label: model.bias[label]
+        + sum(
+            weight * found[name] for name, weight in zip(model.names, model.of[label], strict=True)
+        )
+        for label in LABELS
+    }
+    most = max(scores.values())
+    parts = {label: math.exp(score - most) for label, score in scores.items()}
+    whole = sum(parts.values())
+    return {label: part / whole for label, part in parts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    names: Sequence[str]
+    of: Mapping[Label, Sequence[float]]
+    bias: Mapping[Label, float]
+
+
+@cache
+def _model() -> _Model:
+    learned = json.loads(files(__package__).joinpath("changes.json").read_text("utf-8"))
+    return _Model(learned["features"], learned["weights"], learned["bias"])

@@ -1,0 +1,201 @@
+"""Change: what becomes of an earlier fact when somebody says something new."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from holdfast import Holdfast, Settings
+from holdfast.extraction.candidate import Candidate
+from holdfast.extraction.reconcile import Add, Coexist, Supersede, decide
+from holdfast.extraction.session_extraction import learn
+from holdfast.extraction.similarity.change_words import words_of
+from holdfast.extraction.similarity.changes import LABELS, change, features, probabilities
+from holdfast.extraction.turn_extraction import ExtractionContext, usual
+from holdfast.storage import Author
+from holdfast.types import DAY, Memory, Scope
+
+OFFLINE = Settings(embedding_models="none")
+EARLIER = 1_700_000_000_000_000
+LATER = EARLIER + 200 * DAY
+
+
+def known(text, author="", **fields):
+    times = dict.fromkeys(("created_at", "updated_at", "event_time"), EARLIER)
+    return Memory(
+        id="fact_1", scope=Scope("user", "ann"), kind="fact", content=text, author=author, **times
+    ).with_(**fields)
+
+
+def decided(old, new, author="", at=LATER):
+    earlier = known(old, author) if isinstance(old, str) else old
+    return decide(Candidate(new, new, author=author), [earlier], at)
+
+
+REPLACED = [
+    ("Vivo en Madrid", "Me mudé a Valencia, ya no vivo en Madrid"),
+    ("Wir wohnen in Köln", "Früher Köln und Lärm, inzwischen wohnen wir in der Eifel"),
+    ("Ich arbeite bei Siemens", "Inzwischen arbeite ich bei SAP, bei Siemens habe ich gekündigt"),
+    ("J'habite à Lyon", "J'ai déménagé, je n'habite plus à Lyon, maintenant c'est Bordeaux"),
+    ("Я живу в Москве", "Я переехал в Казань, теперь живу там"),
+    ("我在北京租房", "以前在北京租房，现在搬到成都了"),
+    ("東京に住んでいます", "先月大阪に引っ越しました。今は大阪に住んでいます"),
+    ("I live in Lisbon", "I moved to Porto last month"),
+    ("My boss is Martin", "Martin left, so I report to Ingrid now"),
+    ("We drive a Corolla", "We sold the Corolla and drive a Kia now"),
+    ("My boss is Martin", "My boss is Ingrid"),
+    ("The user's favourite tea is sencha", "The user's favourite tea is assam"),
+    ("Meine Lieblingsfarbe ist Blau", "Meine Lieblingsfarbe ist Grün"),
+    ("Mi color favorito es azul", "Mi color favorito es verde"),
+    ("Mon film préféré est Amélie", "Mon film préféré est Nikita"),
+    ("Моя любимая книга — Идиот", "Моя любимая книга — Бесы"),
+    ("我最喜欢的电影是阿甘正传", "我最喜欢的电影是活着"),
+    ("好きな映画は生きるです", "好きな映画は七人の侍です"),
+    ("My car is a Volvo", "My car is a Kia"),
+    ("The user has 12 chickens.", "The user has 9 chickens."),
+    ("The user has tried three Korean restaurants.", "The user has tried four Korean restaurants."),
+    ("The meeting with the bank is on Tuesday", "The meeting with the bank was moved to Friday"),
+]
+BOTH = [
+    ("I speak German", "I also speak Dutch"),
+    ("We have a dog named Rex", "We adopted a second dog too, Rex stays the boss"),
+    ("Tengo un perro", "También tengo un gato"),
+    ("Ich spreche Englisch", "Ich lerne jetzt auch Spanisch"),
+    ("我喜欢篮球", "我也喜欢游泳"),
+    ("I live in Austin", "My cousin moved from Austin to Denver"),
+    ("Vivo en Madrid", "Mi hermana se mudó a Valencia"),
+    ("Ich arbeite bei der Bank", "Meine Schwägerin hat bei der Bank gekündigt"),
+    ("I live in Paris", "If I lived in Rome I would move to the old town"),
+    ("I teach maths", "Had a dream that I quit teaching"),
+    ("The user flew to Rome on May 3, 2023.", "The user flew to Oslo on June 9, 2023."),
+    ("My car is a Volvo", "My car is broken"),
+    ("My boss is Martin", "My boss is on holiday"),
+    ("My favourite tea is sencha", "My favourite cup is blue"),
+    ("The user has two cats.", "The user has three deadlines this week."),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), REPLACED)
+def test_a_new_value_takes_the_place_of_the_old_one(old, new):
+    decision = decided(old, new)
+    assert isinstance(decision, Supersede) and not decision.fulfils
+    assert decision.old.content == old
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Vivo en Madrid", "Me mudé a Valencia"), ("J'habite à Lyon", "J'ai déménagé à Bordeaux")],
+)
+def test_a_change_that_names_nothing_of_the_old_is_kept_as_the_later_state(old, new):
+    assert isinstance(decided(old, new), Coexist | Supersede)
+
+
+@pytest.mark.parametrize(("old", "new"), BOTH)
+def test_what_is_added_wished_or_said_of_others_replaces_nothing(old, new):
+    assert isinstance(decided(old, new), Add | Coexist)
+
+
+@pytest.mark.parametrize(
+    ("plan", "done"),
+    [
+        ("I'll take the driving test on Friday", "Passed the driving test!"),
+        ("Ich will im Mai die Prüfung machen", "Prüfung bestanden, geschafft!"),
+    ],
+)
+def test_a_plan_is_carried_out_and_not_contradicted(plan, done):
+    decision = decided(plan, done)
+    assert isinstance(decision, Supersede) and decision.fulfils
+
+
+def test_an_article_is_no_opposite():
+    one, other = "Adopted the small cat from a shelter", "Adopted a small cat from the shelter"
+    assert not isinstance(decided(one, other), Supersede)
+
+
+@pytest.mark.parametrize("change_of", [{"author": "Ben"}, {"event_time": LATER}])
+def test_what_another_says_or_what_was_said_later_stays(change_of):
+    old = known("I live in Lisbon", "Ann").with_(**change_of)
+    assert isinstance(decided(old, "I moved to Porto last month", "Ann"), Add)
+
+
+def test_what_a_person_confirmed_stays_beside_the_new():
+    old = known("I live in Lisbon", protected=True)
+    assert isinstance(decided(old, "I moved to Porto last month"), Coexist | Add)
+
+
+def test_probabilities_add_up_and_every_feature_has_a_weight():
+    found = features(words_of("I live in Lisbon"), words_of("I moved to Porto"))
+    chances = probabilities(found)
+    assert set(chances) == set(LABELS) and sum(chances.values()) == pytest.approx(1)
+    assert change("I live in Lisbon", "I moved to Porto").label == "replaces"
+
+
+# In a store
+
+
+class Told:
+    """An extractor that takes every turn as a fact in its own words."""
+
+    def extract(self, turns):
+        return [Candidate(turn.content, turn.content, turn.id) for turn in turns]
+
+
+@pytest.fixture
+def hf(tmp_path, clock):
+    with Holdfast.open(
+        tmp_path / "memory.db", scope="user:ann", settings=OFFLINE, clock=clock
+    ) as hf:
+        yield hf
+
+
+def said(hf, session, text):
+    hf.clock.forward(days=1)
+    hf.capture(session, "user", text)
+    hf.sessions.end(session)
+    found = hf.store.sessions.get(hf.scopes[0], session)
+    author = Author("test", f"run_{hf.clock():x}", hf.clock(), "learn")
+    learn(hf.store, found, ExtractionContext(usual(), extractor=Told()), author)
+
+
+def test_the_old_home_leaves_recall_and_keeps_its_date_and_quote(hf):
+    said(hf, "s1", "Vivo en Madrid")
+    said(hf, "s2", "Me mudé a Valencia, ya no vivo en Madrid")
+    (new,) = hf.list(kinds=["fact"])
+    (old,) = hf.list(kinds=["fact"], statuses=["superseded"])
+    assert (new.content, old.content) == (
+        "Me mudé a Valencia, ya no vivo en Madrid",
+        "Vivo en Madrid",
+    )
+    assert old.quote and new.quote and old.event_time < new.event_time
+    assert old.id not in [hit.memory.id for hit in hf.recall("Madrid", kinds=["fact"])]
+    assert (new.id, "supersedes", old.id) in {
+        (edge.source, edge.relation, edge.target) for edge in hf.admin.links(new.id)
+    }
+
+
+def test_two_facts_that_may_exclude_each_other_are_shown_as_earlier_and_later(hf, cli, tmp_path):
+    said(hf, "s1", "I work at the bakery")
+    said(hf, "s2", "I work at the town library these days")
+    assert len(hf.list(kinds=["fact"])) == 2
+    block = hf.context("work at the bakery or the library").turn
+    shown = [line for line in block.splitlines() if "lier, 20" in line or "later, 20" in line]
+    assert [line.partition("(")[2].partition(",")[0] for line in sorted(shown)] == [
+        "earlier",
+        "later",
+    ]
+    where = ("--store", tmp_path / "memory.db", "--scope", "user:ann")
+    listed = json.loads(cli("list", "--kind", "fact", "--json", *where).out)
+    assert {one["content"]: one["state"] for one in listed} == {
+        "I work at the bakery": "earlier",
+        "I work at the town library these days": "later",
+    }
+    assert "active, earlier" in cli("list", "--kind", "fact", *where).out
+
+
+def test_a_fulfilled_plan_leaves_recall_and_keeps_its_confidence(hf):
+    said(hf, "s1", "I'll take the driving test on Friday")
+    said(hf, "s2", "Passed the driving test!")
+    (plan,) = hf.list(kinds=["fact"], statuses=["superseded"])
+    assert plan.content == "I'll take the driving test on Friday"
+    assert plan.confidence == 0.8 and "carried out" in plan.status_reason
