@@ -92,8 +92,8 @@ class Settings:
     vocabulary: str = setting(
         "general",
         (
-            "Categories, predicates, cue words and fading for extraction: general, monthly, couch, or a "
-            ".toml file."
+            "Categories, predicates, cue words and fading for extraction: general, monthly, couch, "
+            "or a .toml file."
         ),
     )
     write_timing: str = setting(

@@ -1,7 +1,7 @@
 """The words a deployment remembers in, and the words that say how: data, not code.
 
-A **vocabulary** is a TOML file; `general`, `monthly` and `couch` ship, and the setting `vocabulary` names one
-or gives the path of your own. It holds
+A **vocabulary** is a TOML file; `general`, `monthly` and `couch` ship, and the setting `vocabulary`
+names one or gives the path of your own. It holds
 - `categories`: each with when a fact of it may be written: `at_once`, `session_end` (held until
   then, and kept if more speaks for it), `repetition` (kept when it was said twice), `propose` (a
   person decides) or `never`. `other_categories` says the same for all that are not listed; without
