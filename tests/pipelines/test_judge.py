@@ -14,6 +14,7 @@ from holdfast.extraction.dates import dated
 from holdfast.extraction.judge import HASHED, IDENTITY, PLAIN, judge_of
 from holdfast.extraction.patterns import language
 from holdfast.extraction.rules import RuleExtractor
+from holdfast.extraction.third_person import retell
 from holdfast.models.embeddings.onnx import OnnxEmbedder
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
@@ -131,6 +132,11 @@ def test_an_assistant_is_not_believed():
     assert kept("I adopted a cat named Luna last month.", role="assistant") == []
 
 
+def test_spoken_verbs_agree():
+    assert retell("I gotta call my mother", "Ann") == "Ann has to call their mother"
+    assert retell("I wanna open a dance studio", "Ann") == "Ann wants to open a dance studio"
+
+
 def test_the_judge_needs_the_encoder_it_was_made_with():
     assert judge_of(Tiers.of(FakeEmbedder())) is None
     assert judge_of(Tiers(["none"], environ={})) is None
@@ -183,6 +189,7 @@ def test_a_clause_ends_where_its_speaker_begins_anew_or_asks():
         ("Gestern war ich da", True, "Gestern (2023-11-19) war ich da"),
         ("el mes pasado", None, "el mes pasado (2023-10)"),
         ("every Friday", True, "every Friday"),
+        ("tonight's dinner", True, "tonight's dinner"),
         ("her birthday is in May", True, "her birthday is in May"),
     ],
 )

@@ -54,9 +54,11 @@ def dated(
         at = content.find(span.text, position)
         to_come = _ahead(span, said_at)
         unclear = ahead is None and to_come != span
-        if at < 0 or unclear or not _needs_date(content[:at], span):
-            continue
         end = at + len(span.text)
+        # "tonight's dinner" cannot be told apart.
+        inside = content[end : end + 1] in ("'", "’")
+        if at < 0 or unclear or inside or not _needs_date(content[:at], span):
+            continue
         pieces += [content[position:end], f" ({_days(to_come if ahead else span)})"]
         position = end
     return "".join([*pieces, content[position:]])
