@@ -91,10 +91,7 @@ class Settings:
     )
     vocabulary: str = setting(
         "general",
-        (
-            "Categories, predicates, cue words and fading for extraction: general, monthly, couch, "
-            "or a .toml file."
-        ),
+        "Categories, predicates, cues and fading: general, monthly, couch, or a .toml file.",
     )
     write_timing: str = setting(
         "policy",
