@@ -21,6 +21,7 @@ from ..extraction.job_types import Due, Kind, Task, Worker
 from ..ingest import commit
 from ..storage.protocol import Store, Transaction
 from ..storage.store_types import Author, Filter
+from ..text.terminal import counted
 from ..types import DAY, Memories, Memory, Micros, Scope, iso, new_id
 
 # Facts below this confidence fade.
@@ -84,7 +85,7 @@ def explained(memory: Memory, now: Micros, threshold: float = THRESHOLD) -> str:
     days = math.ceil((fading - last_use(memory)) / DAY)
     return (
         f"It fades on {iso(fading)[:10]} unless it is used before: "
-        f"{days} days after it was last said or used."
+        f"{counted(days, 'day')} after it was last said or used."
     )
 
 

@@ -169,9 +169,13 @@ def _ranking_sum(row: Sequence[float], chosen: Weights) -> float:
 
 
 def signals(row: Sequence[float], chosen: Weights) -> tuple[Signal, ...]:
-    """Return the contribution of each feature to the sum of one row."""
+    """Return the contribution of each feature that ranks to the sum of one row.
+
+    The others are equal for all passages: they say nothing about this one.
+    """
     named = zip(NAMES, row, chosen.values, strict=True)
-    return tuple([Signal.of(name, float(value), weight) for name, value, weight in named])
+    found = [Signal.of(name, float(value), weight) for name, value, weight in named]
+    return tuple(found[:_RANKING])
 
 
 def reciprocal_rank(rankings: Mapping[str, Sequence[Item]]) -> dict[Item, float]:
