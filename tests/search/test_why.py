@@ -95,7 +95,7 @@ def test_a_memory_that_no_arm_found_is_named_with_what_would_help(words):
 
 
 def test_a_memory_that_shares_words_but_is_crowded_out_is_told_so(words):
-    words.remember_many([f"tea tea tea {number}" for number in range(DEPTH + 20)])
+    words.remember_many([f"tea tea tea {number}" for number in range(2 * DEPTH + 20)])
     last = words.remember("tea " + " ".join(f"word{number}" for number in range(80)))
     stage, detail = dropped(words, "tea", last)
     assert stage == "arms"

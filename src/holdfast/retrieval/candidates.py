@@ -76,12 +76,13 @@ def gather(
     """Run every arm and fetch the candidates, with the turns around the best ones; each arm finds
     as many as are wanted, if there are.
     """
-    depth = max(DEPTH, wanted)
     corpus = store.corpus(where.scopes, query.terms)
     occurring = rarest(query.terms, corpus)
     if len(query.terms) > MOST_TERMS:
         query = query._replace(terms=occurring)
     views = vectors(store, tiers, query, where)
+    # Where words search alone, nothing else finds what they rank low.
+    depth = max(DEPTH if views else 2 * DEPTH, wanted)
     ranked = {"words": store.by_text(where, occurring, depth)}
     for view in views:
         ranked[f"meaning ({view.tier})"] = store.by_vector(where, view.model, view.vector, depth)
@@ -196,8 +197,11 @@ def fetch(
     arms: Mapping[str, list[int]],
 ) -> dict[int, Candidate]:
     """Fetch the memories of all arms, and the neighbours of the best ones that pass the filter."""
-    ranked = list(reciprocal_rank(arms))
-    return {one.seq: one for one in store.candidates(where, ranked, ranked[:BEST], REACH)}
+    found = list(reciprocal_rank(arms))
+    # A name or a time alone does not make a memory one of the best.
+    ordered = {name: arm for name, arm in arms.items() if name not in ("entities", "time")}
+    best = list(reciprocal_rank(ordered or arms))[:BEST]
+    return {one.seq: one for one in store.candidates(where, found, best, REACH)}
 
 
 def is_valid(memory: Memory, at: int) -> bool:
