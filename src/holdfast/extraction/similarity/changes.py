@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
-from .change_words import SINGLE_SLOTS, Words, named_value, shared, words_of
+from .change_words import MARKS, SINGLE_SLOTS, Words, named_value, shared, words_of
 
 Label = Literal["replaces", "adds", "unrelated", "fulfils", "repeats", "refines"]
 LABELS: tuple[Label, ...] = get_args(Label)
@@ -30,22 +30,8 @@ PERHAPS = 0.3
 SAME_FRAME = 0.4
 # A mark in the later statement that is looked for beside words of the earlier one.
 _ANCHORED = ("ended", "switched", "still", "also", "now", "shifted")
-_OF_LATER = (
-    "ended",
-    "switched",
-    "now",
-    "once",
-    "shifted",
-    "also",
-    "still",
-    "started",
-    "planned",
-    "done",
-    "told",
-    "reminded",
-    "others",
-    "refers",
-)
+# A wish and words of others rule a change out; the model does not weigh them.
+_OF_LATER = tuple(mark for mark in MARKS if mark not in ("supposed", "quoted"))
 _OF_EARLIER = ("planned", "once", "still")
 
 
