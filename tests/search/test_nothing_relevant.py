@@ -30,6 +30,8 @@ OFF_TOPIC = (
     "write a haiku about autumn",
     "translate this page into Portuguese",
     "Explain the difference between a mutex and a semaphore, with an example in C.",
+    "Can you give me ideas for a sourdough bread?",
+    "What is the capital of Mongolia, and can you suggest a guide book?",
 )
 
 
@@ -71,6 +73,21 @@ def test_a_question_in_other_words_is_answered_with_a_score_that_says_so(ana: Ho
     ],
 )
 def test_questions_with_an_answer_keep_it(ana: Holdfast, question: str, answer: str) -> None:
+    assert answer in [hit.memory.content for hit in ana.recall(question, limit=3)]
+
+
+@pytest.mark.parametrize(
+    "question, answer",
+    [
+        ("Can you suggest a milk for my coffee?", "Drinks oat milk, never cow's milk"),
+        ("I need a training plan for the half marathon", "Runs the half marathon every year"),
+        ("Recommend a toy for Olive and Fig", "Has two cats, Olive and Fig"),
+        ("I'd like to book a flight, which seat?", "Prefers window seats on long flights"),
+    ],
+)
+def test_a_request_for_advice_finds_what_it_is_about(
+    ana: Holdfast, question: str, answer: str
+) -> None:
     assert answer in [hit.memory.content for hit in ana.recall(question, limit=3)]
 
 

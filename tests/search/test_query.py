@@ -222,3 +222,18 @@ def test_a_question_for_a_time_or_a_number_knows_what_tells_one(
     found = analyse(question, NOW).telling
     assert analyse(telling, NOW).terms[0] in found
     assert analyse(silent, NOW).terms[0] not in found
+
+
+@pytest.mark.parametrize(
+    "text, asks_help",
+    [
+        ("Can you recommend a book?", True),
+        ("I'm looking for a recipe", True),
+        ("write a poem", True),
+        ("What did you recommend last time? Remind me what you suggested", False),
+        ("Where do I live?", False),
+        ("Who wrote the poem?", False),
+    ],
+)
+def test_a_request_for_work_or_advice_is_told_from_a_question(text: str, asks_help: bool) -> None:
+    assert analyse(text, NOW).asks_help is asks_help

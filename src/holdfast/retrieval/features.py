@@ -39,9 +39,10 @@ NAMES: Final = (
     "near",  # similarity of the nearest passage
     "long question",  # logarithm of its words: a long text is a little like everything
     "size",  # logarithm of the memories searched: among many, something is always near
+    "asks help",  # wants work or advice, which rarely is about what is known
 )
 # Equal for all passages of a question: they say how likely it has an answer, and cannot rank.
-CONSTANT: Final = ("covered", "near", "long question", "size")
+CONSTANT: Final = ("covered", "near", "long question", "size", "asks help")
 # Vector tiers a similarity may come from.
 STATIC = "static"
 ENCODER = "encoder"
@@ -116,6 +117,7 @@ def features(
         "near": [_nearest(similarities)] * len(passages),
         "long question": [math.log(1 + len(query.text.split()))] * len(passages),
         "size": [math.log(1 + corpus.size)] * len(passages),
+        "asks help": [float(query.asks_help)] * len(passages),
     }
     return list(zip(*(columns[name] for name in NAMES), strict=True))
 

@@ -32,6 +32,9 @@ _FIRST_PERSON = later(
 _SAID_BY_ASSISTANT = later(
     patterns_of_all("questions", "told_by_assistant"), re.IGNORECASE | re.DOTALL
 )
+# A request for work or advice: "write", "recommend", "I am looking for". It need not be about what is
+# known, so it takes more than a question does to bring something up.
+_ASKS_HELP = later(patterns_of_all("questions", "help"), re.IGNORECASE)
 # Questions for a time or a number; an answer should contain such a term.
 _ASKS_WHEN = later(patterns_of_all("questions", "when"), re.IGNORECASE)
 _ASKS_NUMBER = later(patterns_of_all("questions", "number"), re.IGNORECASE)
@@ -49,7 +52,8 @@ class Query(NamedTuple):
     `authors` are the known authors it names, `names` the terms that name them, and `roles` the
     roles whose statements it asks for. `telling` are terms of which an answer should contain one.
     Each may be empty. A `plain` question has only stop words; its terms are those of likely
-    answers. `embed` is the text to embed, `writing` the kind of language it is in.
+    answers. One that `asks_help` wants work or advice. `embed` is the text to embed, `writing` the
+    kind of language it is in.
     """
 
     text: str
@@ -61,6 +65,7 @@ class Query(NamedTuple):
     roles: frozenset[str] = frozenset()
     telling: frozenset[str] = frozenset()
     plain: bool = False
+    asks_help: bool = False
     writing: str = ENGLISH
 
 
@@ -86,6 +91,7 @@ def analyse(
         roles=_roles(text) if not named else frozenset(),
         telling=_telling(text),
         plain=not meant and asks_of_somebody(text),
+        asks_help=bool(_ASKS_HELP.search(text)) and not _SAID_BY_ASSISTANT.search(text),
         writing=language,
     )
 
