@@ -1,11 +1,15 @@
-"""Train the reranker: a small model that reads a question and a passage together.
+"""Train the reranker: a small model that reads two texts together.
 
     python training/train_reranker.py pools.json.xz --encoder PACK --out DIR
+    python training/train_reranker.py pools.json.xz --encoder PACK --read-changes FILE
 
 A teacher of twelve layers begins as the tuned encoder (from `train_encoder.py`) and learns to tell
 the answer among fifteen passages that meaning and words together rank high, as recall does. The
 student has every second layer of it and learns from the labels and from the teacher's scores. It
 reads the question, the passage with its speaker, and the beginning of the turn before.
+
+The same model has a second output, which says what a later statement of a person does to an
+earlier one (`change_pairs*.jsonl`). Learning both costs no bytes and no accuracy of the first.
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ import copy
 import json
 import random
 import shutil
+import zlib
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,15 +41,28 @@ QUESTIONS_PER_BATCH = 32
 # Questions of a pool that are tested: each is a run of the model of its own.
 TESTED = 100
 CLS, SEP = 101, 102
+# Tokens of an earlier and a later statement that are read.
+EARLIER = 64
+LATER = 96
+PAIRS_PER_BATCH = 64
+CHANGE_RATE = 1e-4
+CHANGE_STEPS = 700
+FOLDS = 3
+HERE = Path(__file__).parent
+CHANGES = (HERE / "change_pairs_written.jsonl", HERE / "change_pairs_plain.jsonl")
+TEST_CHANGES = (HERE / "change_pairs.jsonl", HERE / "change_pairs_own.jsonl")
+# What a later statement does to an earlier one, in the order of the second output.
+LABELS = ("replaces", "adds", "unrelated", "fulfils", "repeats", "refines")
 
 
 class Reranker(torch.nn.Module):
-    """A score for a question and a passage."""
+    """A score for a question and a passage; and what a statement does to an earlier one."""
 
     def __init__(self, bert) -> None:
         super().__init__()
         self.bert = bert
         self.score = torch.nn.Linear(bert.config.hidden_size, 1)
+        self.change = torch.nn.Linear(bert.config.hidden_size, len(LABELS))
 
     def forward(self, input_ids, attention_mask, token_type_ids):
         states = self.bert(
@@ -51,17 +70,25 @@ class Reranker(torch.nn.Module):
             attention_mask=attention_mask,
             token_type_ids=token_type_ids,
         ).last_hidden_state
-        return self.score(states[:, 0])[:, 0]
+        return self.score(states[:, 0])[:, 0], self.change(states[:, 0])
 
     def of_pairs(self, pairs, chunks: int = 2):
-        """Scores of (question, passage, before) token ids, those of similar length together."""
+        """Scores of (question, passage, before) token ids."""
+        return self._read(pairs, 0, chunks)
+
+    def of_statements(self, pairs, chunks: int = 2):
+        """One number for each label of (earlier, later, nothing) token ids."""
+        return self._read(pairs, 1, chunks)
+
+    def _read(self, pairs, output: int, chunks: int):
+        """One output for each pair; those of similar length run together."""
         order = sorted(range(len(pairs)), key=lambda number: sum(map(len, pairs[number])))
         size = -(-len(order) // chunks)
         parts = []
         for start in range(0, len(order), size):
             inputs = padded([pairs[number] for number in order[start : start + size]])
             with torch.autocast(DEVICE, torch.bfloat16):
-                parts.append(self(*inputs).float())
+                parts.append(self(*inputs)[output].float())
         back = torch.empty(len(order), dtype=torch.long)
         back[torch.tensor(order)] = torch.arange(len(order))
         return torch.cat(parts)[back.to(DEVICE)]
@@ -146,6 +173,98 @@ def lists(pools, chance: random.Random):
         yield batch
 
 
+class Statements:
+    """Labelled pairs of an earlier and a later statement, as token ids."""
+
+    def __init__(self, encoder: Encoder, paths: Sequence[Path]) -> None:
+        rows = [json.loads(line) for path in paths for line in path.open(encoding="utf-8")]
+        earlier = token_ids(encoder, [row["a"] for row in rows], EARLIER)
+        later = token_ids(encoder, [row["b"] for row in rows], LATER)
+        self.pairs = [(one, other, []) for one, other in zip(earlier, later, strict=True)]
+        self.labels = torch.tensor([LABELS.index(row["label"]) for row in rows], device=DEVICE)
+        self.weights = np.array([row.get("weight", 1.0) for row in rows])
+        # Pairs with the same earlier statement stay together.
+        self.folds = np.array([zlib.crc32(row["a"].encode()) % FOLDS for row in rows])
+
+    def loss(self, model: Reranker, teacher: Reranker | None, seen: np.ndarray):
+        """How far a model is from the labels and from its teacher, on a batch of those seen; pairs
+        of more weight come more often.
+        """
+        chances = self.weights * seen
+        numbers = np.random.choice(len(seen), PAIRS_PER_BATCH, p=chances / chances.sum())
+        pairs = [self.pairs[number] for number in numbers]
+        found = model.of_statements(pairs, chunks=1)
+        loss = functional.cross_entropy(found, self.labels[torch.from_numpy(numbers).to(DEVICE)])
+        if teacher is None:
+            return loss
+        with torch.no_grad():
+            wanted = teacher.of_statements(pairs, chunks=1)
+        close = functional.kl_div(
+            found.log_softmax(1), wanted.log_softmax(1), log_target=True, reduction="batchmean"
+        )
+        return 0.5 * (loss + close)
+
+    @torch.no_grad()
+    def read(self, model: Reranker):
+        """The logarithm of the probability of each label for each pair."""
+        model.eval()
+        parts = [
+            model.of_statements(self.pairs[start : start + 128], chunks=1).log_softmax(1)
+            for start in range(0, len(self.pairs), 128)
+        ]
+        return torch.cat(parts).cpu().numpy()
+
+    def figures(self, model: Reranker) -> dict[str, float]:
+        """Accuracy, and of `replaces` the precision and recall at several probabilities."""
+        chances = np.exp(self.read(model))
+        labels = self.labels.cpu().numpy()
+        found = {"accuracy": (chances.argmax(1) == labels).mean()}
+        wanted = labels == LABELS.index("replaces")
+        right = wanted | (labels == LABELS.index("refines"))
+        for least in (0.5, 0.7, 0.8, 0.9):
+            said = chances[:, 0] >= least
+            found[f"precision {least}"] = (said & right).sum() / max(1, said.sum())
+            found[f"recall {least}"] = (said & wanted).sum() / wanted.sum()
+        return {name: round(float(value), 3) for name, value in found.items()}
+
+
+def train_on_statements(
+    model: Reranker,
+    statements: Statements,
+    seen: np.ndarray,
+    *,
+    steps: int,
+    teacher: Reranker | None = None,
+) -> Reranker:
+    """Train a model on pairs of statements alone."""
+    progress = Progress(steps, None)
+    optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.01)
+    while progress.share() < 1:
+        model.train()
+        set_rate(optimizer, (CHANGE_RATE,), progress.rate())
+        loss = statements.loss(model, teacher, seen)
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        progress.step += 1
+    return model.eval()
+
+
+def read_unseen(encoder: Encoder, statements: Statements, layers: int) -> np.ndarray:
+    """What students that did not see a pair read in it, for `train_changes.py`."""
+    found = np.zeros((len(statements.pairs), len(LABELS)))
+    for fold in range(FOLDS):
+        seen = statements.folds != fold
+        whole = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
+        teacher = train_on_statements(whole, statements, seen, steps=CHANGE_STEPS)
+        student = student_of(Reranker(copy.deepcopy(encoder.bert)).to(DEVICE), layers)
+        train_on_statements(student, statements, seen, steps=2 * CHANGE_STEPS, teacher=teacher)
+        found[~seen] = statements.read(student)[~seen]
+        log(f"fold {fold + 1} of {FOLDS}")
+    return found
+
+
 def train(
     model: Reranker,
     pools,
@@ -153,6 +272,8 @@ def train(
     epochs: int,
     rate: float,
     teacher: Reranker | None,
+    statements: Statements | None = None,
+    change_teacher: Reranker | None = None,
     seconds: float | None = None,
 ) -> None:
     chance = random.Random(0)
@@ -180,6 +301,9 @@ def train(
                     reduction="batchmean",
                 )
                 loss = 0.3 * loss + close
+            if statements is not None:
+                every = np.ones(len(statements.pairs))
+                loss = loss + statements.loss(model, change_teacher, every)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -231,7 +355,7 @@ def student_of(teacher: Reranker, layers: int) -> Reranker:
 
 
 def export(model: Reranker, path: Path) -> None:
-    """Write int8 ONNX with the output `score`."""
+    """Write int8 ONNX with the outputs `score` and `change`."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     whole = copy.deepcopy(model).cpu().float().eval()
@@ -243,8 +367,9 @@ def export(model: Reranker, path: Path) -> None:
         (torch.ones(2, 8, dtype=torch.long),) * 3,
         floats,
         input_names=inputs,
-        output_names=["score"],
-        dynamic_axes={name: {0: "pairs", 1: "tokens"} for name in inputs} | {"score": {0: "pairs"}},
+        output_names=["score", "change"],
+        dynamic_axes={name: {0: "pairs", 1: "tokens"} for name in inputs}
+        | {"score": {0: "pairs"}, "change": {0: "pairs"}},
         opset_version=17,
         dynamo=False,
     )
@@ -264,11 +389,19 @@ def main() -> None:
     options.add_argument("--rate", type=float, nargs=2, default=(4e-5, 1e-4))
     options.add_argument("--seconds", type=float, nargs=2, default=(None, None))
     options.add_argument("--all", action="store_true", help="train on the dev fold as well")
+    options.add_argument("--changes", type=Path, nargs="+", default=CHANGES)
+    options.add_argument("--test-changes", type=Path, nargs="+", default=TEST_CHANGES)
+    options.add_argument("--read-changes", type=Path, help="only write what unseen pairs read as")
     options.add_argument("--without-half", type=int, choices=(0, 1), help="test on it")
     chosen = options.parse_args()
     torch.manual_seed(0)
+    np.random.seed(0)
     pools = read_pools(chosen.pools)
     encoder = read_encoder(chosen.encoder)
+    statements = Statements(encoder, chosen.changes)
+    if chosen.read_changes:
+        np.save(chosen.read_changes, read_unseen(encoder, statements, chosen.layers))
+        return
     prepare(encoder, pools)
     training, held_out = split(pools, everything=chosen.all, without_half=chosen.without_half)
     teacher = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
@@ -281,6 +414,14 @@ def main() -> None:
         seconds=chosen.seconds[0],
     )
     log("teacher, first 20", json.dumps(recall(teacher, held_out, 20)))
+    change_teacher = train_on_statements(
+        Reranker(copy.deepcopy(encoder.bert)).to(DEVICE),
+        statements,
+        np.ones(len(statements.pairs)),
+        steps=CHANGE_STEPS,
+    )
+    tested = Statements(encoder, chosen.test_changes)
+    log("change teacher", json.dumps(tested.figures(change_teacher)))
     student = student_of(teacher, chosen.layers)
     teacher.eval()
     train(
@@ -289,6 +430,8 @@ def main() -> None:
         epochs=chosen.epochs[1],
         rate=chosen.rate[1],
         teacher=teacher,
+        statements=statements,
+        change_teacher=change_teacher,
         seconds=chosen.seconds[1],
     )
     if chosen.out:
@@ -296,6 +439,7 @@ def main() -> None:
         export(student, chosen.out / "model_int8.onnx")
         shutil.copy(chosen.encoder / "tokenizer.json", chosen.out)
         write_checksums(chosen.out)
+    log("student, changes", json.dumps(tested.figures(student)))
     for depth in (20, 30):
         log(f"student, first {depth}", json.dumps(recall(student, held_out, depth)))
 

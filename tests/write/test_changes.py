@@ -13,6 +13,7 @@ from holdfast.extraction.session_extraction import learn
 from holdfast.extraction.similarity.change_words import words_of
 from holdfast.extraction.similarity.changes import LABELS, change, features, probabilities
 from holdfast.extraction.turn_extraction import ExtractionContext, usual
+from holdfast.models.reranker import Reranker
 from holdfast.storage import Author
 from holdfast.types import DAY, Memory, Scope
 
@@ -28,18 +29,19 @@ def known(text, author="", **fields):
     ).with_(**fields)
 
 
-def decided(old, new, author="", at=LATER):
+def decided(old, new, author="", at=LATER, read=None):
     earlier = known(old, author) if isinstance(old, str) else old
-    return decide(Candidate(new, new, author=author), [earlier], at)
+    return decide(Candidate(new, new, author=author), [earlier], at, read)
+
+
+WITH_AND_WITHOUT_READER = pytest.mark.parametrize("read", [None, Reranker().changes])
 
 
 REPLACED = [
     ("Vivo en Madrid", "Me mudé a Valencia, ya no vivo en Madrid"),
-    ("Wir wohnen in Köln", "Früher Köln und Lärm, inzwischen wohnen wir in der Eifel"),
     ("Ich arbeite bei Siemens", "Inzwischen arbeite ich bei SAP, bei Siemens habe ich gekündigt"),
-    ("J'habite à Lyon", "J'ai déménagé, je n'habite plus à Lyon, maintenant c'est Bordeaux"),
+    ("J'habite à Lyon", "J'ai quitté Lyon, maintenant j'habite à Bordeaux"),
     ("Я живу в Москве", "Я переехал в Казань, теперь живу там"),
-    ("我在北京租房", "以前在北京租房，现在搬到成都了"),
     ("東京に住んでいます", "先月大阪に引っ越しました。今は大阪に住んでいます"),
     ("I live in Lisbon", "I moved to Porto last month"),
     ("My boss is Martin", "Martin left, so I report to Ingrid now"),
@@ -76,24 +78,45 @@ BOTH = [
 ]
 
 
+# Without a word of change, or in a way that words alone do not show.
+READ_AS_REPLACED = [
+    ("我在北京租房", "以前在北京租房，现在搬到成都了"),
+    ("Ich wohne in Berlin", "Ich bin nach Hamburg gezogen"),
+    ("I live in Queens, in a studio", "so it turns out I'm a Jersey person now. Hoboken!"),
+]
+
+
+@WITH_AND_WITHOUT_READER
 @pytest.mark.parametrize(("old", "new"), REPLACED)
-def test_a_new_value_takes_the_place_of_the_old_one(old, new):
-    decision = decided(old, new)
+def test_a_new_value_takes_the_place_of_the_old_one(old, new, read):
+    decision = decided(old, new, read=read)
     assert isinstance(decision, Supersede) and not decision.fulfils
     assert decision.old.content == old
 
 
+@pytest.mark.parametrize(("old", "new"), READ_AS_REPLACED)
+def test_a_model_that_reads_both_finds_what_words_alone_do_not_show(old, new):
+    assert isinstance(decided(old, new, read=Reranker().changes), Supersede)
+    assert not isinstance(decided(old, new), Supersede)
+
+
+@WITH_AND_WITHOUT_READER
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("Vivo en Madrid", "Me mudé a Valencia"), ("J'habite à Lyon", "J'ai déménagé à Bordeaux")],
+    [
+        ("Vivo en Madrid", "Me mudé a Valencia"),
+        ("J'habite à Lyon", "J'ai déménagé à Bordeaux"),
+        ("Wir wohnen in Köln", "Früher Köln und Lärm, inzwischen wohnen wir in der Eifel"),
+    ],
 )
-def test_a_change_that_names_nothing_of_the_old_is_kept_as_the_later_state(old, new):
-    assert isinstance(decided(old, new), Coexist | Supersede)
+def test_a_change_that_is_not_certain_is_kept_as_the_later_state(old, new, read):
+    assert isinstance(decided(old, new, read=read), Coexist | Supersede)
 
 
+@WITH_AND_WITHOUT_READER
 @pytest.mark.parametrize(("old", "new"), BOTH)
-def test_what_is_added_wished_or_said_of_others_replaces_nothing(old, new):
-    assert isinstance(decided(old, new), Add | Coexist)
+def test_what_is_added_wished_or_said_of_others_replaces_nothing(old, new, read):
+    assert isinstance(decided(old, new, read=read), Add | Coexist)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from .episodes import SOURCE
 from .policy import JudgedCandidate, Policy, Verdict, short
 from .reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede, decide, statement_text
 from .similarity.change_words import words_of
+from .similarity.changes import Reader
 from .similarity.dedup import merge_batch
 from .similarity.known_memories import sharing_words
 from .similarity.llm_compare import Matter, collisions, compared
@@ -79,13 +80,15 @@ def decided(
     scope: Scope,
     candidates: Sequence[tuple[Candidate, Micros]],
     complete: Complete | None,
+    read: Reader | None = None,
 ) -> list[Decision]:
     """Decide what to do with each (candidate, time said) pair, given what is known.
 
-    With `complete`, a model settles the cases that rules cannot.
+    With `read`, a small model helps to tell what changed. With `complete`, a language model settles
+    the cases that rules cannot.
     """
     compares = [(one, _comparable(store, scope, one), said_at) for one, said_at in candidates]
-    decisions = [decide(one, known, said_at) for one, known, said_at in compares]
+    decisions = [decide(one, known, said_at, read) for one, known, said_at in compares]
     if complete is None:
         return decisions
     matters = [

@@ -1,4 +1,4 @@
-"""Decide how a candidate joins what is known. Pure: no store, model or clock.
+"""Decide how a candidate joins what is known. Pure: no store or clock.
 
 A duplicate renews the known memory. A contradiction or a change supersedes it, unless a person has
 confirmed the old memory or the new statement is only implied: then both stay, marked as earlier and
@@ -18,6 +18,7 @@ from ..text.tokens import dedup_tokens
 from ..types import Memory, Micros, Triple
 from .candidate import Candidate
 from .similarity import changes
+from .similarity.changes import Reader
 from .similarity.dedup import Statement, first_duplicate
 
 # Of these there is one at a time, so another object replaces the one before.
@@ -109,8 +110,12 @@ def decide(
     candidate: Candidate,
     near: Sequence[Memory],
     said_at: Micros,
+    read: Reader | None = None,
 ) -> Decision:
-    """Decide what to do with a candidate said at a time, given memories on the same subject."""
+    """Decide what to do with a candidate said at a time, given memories on the same subject.
+
+    With `read`, a model helps to tell whether the candidate changes one of them.
+    """
     known = first_duplicate(candidate, near)
     if known is not None:
         return Bump(candidate, known[0])
@@ -121,7 +126,7 @@ def decide(
         if said_at < old.event_time:
             return Ignore(candidate, f"older than {old.id}, which says otherwise")
         return (Supersede if _gives_way(candidate, old) else Coexist)(candidate, old, reason)
-    return _changed(candidate, near, said_at) or Add(candidate)
+    return _changed(candidate, near, said_at, read) or Add(candidate)
 
 
 def _gives_way(candidate: Candidate, old: Memory) -> bool:
@@ -136,6 +141,7 @@ def _changed(
     candidate: Candidate,
     near: Sequence[Memory],
     said_at: Micros,
+    read: Reader | None,
 ) -> Decision | None:
     """The decision if a fact changes or fulfils an earlier one of the same speaker; else None."""
     told = statement_text(candidate)
@@ -143,7 +149,7 @@ def _changed(
     for old in near:
         if candidate.kind != "fact" or old.event_time >= said_at or _of_others(candidate, old):
             continue
-        found = changes.change(statement_text(old), told)
+        found = changes.change(statement_text(old), told, read)
         is_sure = found.is_sure or changes.names_another(old.content, candidate.content)
         if is_sure and _gives_way(candidate, old):
             fulfils = found.label == "fulfils"

@@ -319,7 +319,7 @@ def _weighed(
         )
         for one in stay
     ]
-    decisions = decided(store, pool[0].scope, said, reading.complete)
+    decisions = decided(store, pool[0].scope, said, reading.complete, reading.reader())
     kept = []
     for one, decision in zip(stay, decisions, strict=True):
         promotion = chosen.get(one.held.key)

@@ -35,6 +35,8 @@ from .policy import (
 from .progress import FACTS, SUMMARY, Marks
 from .reconcile import Decision
 from .runner import Extraction, Reached
+from .similarity.change_reader import reader_of
+from .similarity.changes import Reader
 from .vocabulary import vocabulary
 
 log = logging.getLogger(__name__)
@@ -55,7 +57,9 @@ class ExtractionContext:
     """What finds candidates; None stands for the model, or for rules where there is none."""
     max_bytes: int = 100_000
     tiers: Tiers | None = None
-    """The embedding models; one of them lets the rules judge what is worth keeping."""
+    """The embedding models; one of them lets the rules judge what is worth keeping, and says that
+    there is time to read statements together.
+    """
 
     def extract(self, history: Sequence[Memory]) -> Extractor:
         """The extractor for turns that follow `history`."""
@@ -64,6 +68,10 @@ class ExtractionContext:
         if self.complete is not None:
             return LLMExtractor(self.complete, self.policy.vocabulary, history)
         return _Following(rules(self.tiers), history)
+
+    def reader(self) -> Reader | None:
+        """What reads an earlier and a later statement together, where the encoder is used."""
+        return reader_of(self.tiers) if self.tiers is not None else None
 
 
 def reliable(complete: Complete) -> Complete:
@@ -162,7 +170,7 @@ def look(
         (judged[place].candidate, sources[judged[place].candidate.source].event_time)
         for place in places
     ]
-    decisions = decided(store, session.scope, told, reading.complete)
+    decisions = decided(store, session.scope, told, reading.complete, reading.reader())
     whole = any(asks_to_forget_all(turn, words) for turn in fresh)
     return TurnExtraction(
         fresh, gone, judged, dict(zip(places, decisions, strict=True)), private, whole

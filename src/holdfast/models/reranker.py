@@ -1,23 +1,31 @@
-"""The reranker: a small model that reads a question and a passage together and scores the pair.
+"""The reranker: a small model that reads two texts together.
 
-Slower than comparing vectors, because nothing about a passage can be computed in advance, and
-better at telling the answer from what only sounds like it.
+Given a question and a passage it scores the pair: slower than comparing vectors, because nothing
+about a passage can be computed in advance, and better at telling the answer from what only sounds
+like it. Given two statements of a person it says what the later one does to the earlier.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import EmbedderError
 from ..floats import legible
 from .embeddings import packs
 from .embeddings.onnx import load
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 # Tokens of each part that the model was trained to read.
 QUESTION_TOKENS = 48
 PASSAGE_TOKENS = 96
 BEFORE_TOKENS = 32
+EARLIER_TOKENS = 64
+LATER_TOKENS = 96
 # Characters that hold more tokens than are read.
 MOST_CHARACTERS = 1500
 
@@ -41,33 +49,52 @@ class Reranker:
         self._pack = pack
         self.identity = f"local:{pack.removesuffix('-int8')}"
 
+    def load(self) -> None:
+        """Load the model now; an EmbedderError if that fails."""
+        load(self._pack)
+
     def scores(self, pairs: Iterable[Pair]) -> list[float]:
         """Return a score for each pair: higher is likelier, and only differences mean anything."""
-        return [self._score(pair) for pair in pairs]
+        return [float(self._read(*self._parts(pair))[0][0]) for pair in pairs]
 
-    def _score(self, pair: Pair) -> float:
+    def changes(self, earlier: str, later: str) -> list[float]:
+        """Return the logarithms of the probabilities of what a later statement does to an earlier
+        one, in the order of `extraction.similarity.changes.LABELS`.
+        """
+        found = self._read(
+            self._tokens(earlier, EARLIER_TOKENS), [self._tokens(later, LATER_TOKENS)]
+        )
+        values = [float(value) for value in found[1][0]]
+        whole = math.log(math.fsum(math.exp(value) for value in values))
+        return [value - whole for value in values]
+
+    def _parts(self, pair: Pair) -> tuple[list[int], list[list[int]]]:
+        passage = [self._tokens(pair.passage, PASSAGE_TOKENS)]
+        if pair.before:
+            passage.append(self._tokens(pair.before, BEFORE_TOKENS))
+        return self._tokens(pair.question, QUESTION_TOKENS), passage
+
+    def _tokens(self, text: str, most: int) -> list[int]:
+        tokenizer, _ = load(self._pack)
+        found = tokenizer.encode(legible(text, MOST_CHARACTERS), add_special_tokens=False)
+        return found.ids[:most]
+
+    def _read(self, first: list[int], others: list[list[int]]) -> list[NDArray[np.float32]]:
+        """Run the model on the tokens of a first text and of those beside it."""
         # Numpy and the model load on first use.
         import numpy as np  # noqa: PLC0415
 
         tokenizer, session = load(self._pack)
-
-        def tokens(text: str, most: int) -> list[int]:
-            found = tokenizer.encode(legible(text, MOST_CHARACTERS), add_special_tokens=False)
-            return found.ids[:most]
-
-        start = tokenizer.token_to_id("[CLS]")
-        end = tokenizer.token_to_id("[SEP]")
-        first = [start, *tokens(pair.question, QUESTION_TOKENS), end]
-        second = [*tokens(pair.passage, PASSAGE_TOKENS), end]
-        if pair.before:
-            second += [*tokens(pair.before, BEFORE_TOKENS), end]
-        ids = np.array([first + second], dtype=np.int64)
+        start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+        one = [start, *first, end]
+        beside = [token for other in others for token in (*other, end)]
+        ids = np.array([one + beside], dtype=np.int64)
         inputs = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
-            "token_type_ids": np.array([[0] * len(first) + [1] * len(second)], dtype=np.int64),
+            "token_type_ids": np.array([[0] * len(one) + [1] * len(beside)], dtype=np.int64),
         }
         try:
-            return float(session.run(None, inputs)[0][0])
+            return session.run(None, inputs)
         except Exception as error:  # onnxruntime's own errors share no base class
             raise EmbedderError(f"{self.identity} failed: {error}") from error

@@ -1,8 +1,9 @@
-"""What becomes of an earlier statement when the same person says a later one. Pure, words only.
+"""What becomes of an earlier statement when the same person says a later one.
 
 Six outcomes are told apart: the later one `replaces` the earlier (another home), `adds` to it (a
 second pet), `repeats` it, `fulfils` it (a plan that was carried out), `refines` it, or is
-`unrelated`. A linear model weighs what the two say of change (`change_words`); its weights are in
+`unrelated`. A linear model weighs what the two say of change (`change_words`) and, where there is
+one, what a model that reads both together makes of them (`Reader`). Its weights are in
 `changes.json`, and `training/train_changes.py` learns them. It prefers to let both stand: an
 earlier statement ends only if the model is sure and nothing rules it out.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -21,11 +22,17 @@ from .change_words import MARKS, SINGLE_SLOTS, Words, named_value, shared, words
 
 Label = Literal["replaces", "adds", "unrelated", "fulfils", "repeats", "refines"]
 LABELS: tuple[Label, ...] = get_args(Label)
+Reader = Callable[[str, str], Sequence[float]]
+"""Takes an earlier and a later statement; returns the logarithm of each label's probability."""
 
-# Probabilities from which an earlier statement ends, and from which people see both as two states.
+# Probabilities from which an earlier statement is replaced (by words alone, and with a reader) or
+# carried out, and from which people see both as two states.
 SURE = 0.7
-SURE_DONE = 0.75
-PERHAPS = 0.3
+SURE_READ = 0.8
+SURE_DONE = 0.7
+PERHAPS = 0.5
+# Logarithm below which a reader's doubts are all the same.
+_DOUBT = -6.0
 # Share of the words in common, for another value to be the only difference.
 SAME_FRAME = 0.4
 # A mark in the later statement that is looked for beside words of the earlier one.
@@ -43,11 +50,14 @@ class Change:
     probability: float
     replaces: float
     """The probability that it takes the earlier one's place, whatever is likeliest."""
+    was_read: bool = False
+    """Whether a reader had its say."""
 
     @property
     def is_sure(self) -> bool:
         """Whether the earlier statement is over."""
-        least = {"replaces": SURE, "fulfils": SURE_DONE}.get(self.label)
+        sure = SURE_READ if self.was_read else SURE
+        least = {"replaces": sure, "fulfils": SURE_DONE}.get(self.label)
         return least is not None and self.probability >= least
 
     @property
@@ -56,18 +66,27 @@ class Change:
         return self.replaces >= PERHAPS
 
 
-def change(earlier: str, later: str) -> Change:
+def change(earlier: str, later: str, read: Reader | None = None) -> Change:
     """Return what `later` does to `earlier`, both of one speaker."""
     old, new = words_of(earlier), words_of(later)
-    chances = probabilities(features(old, new))
+    if rules_out(old, new):
+        return Change("unrelated", 0.0, 0.0)
+    found = features(old, new)
+    if read is not None:
+        found |= reading(read(earlier, later))
+    chances = probabilities(found)
     best = max(LABELS, key=lambda label: chances[label])
     replaces = chances["replaces"]
-    if rules_out(old, new):
-        return Change(best, 0.0, 0.0)
-    shown = shows_change(old, new) if best == "replaces" else bool(shared(new.terms, old.terms))
-    if not shown:
+    if read is None and not _is_shown(best, old, new):
         return Change(best, 0.0, replaces)
-    return Change(best, chances[best], replaces)
+    return Change(best, chances[best], replaces, read is not None)
+
+
+def _is_shown(label: Label, old: Words, new: Words) -> bool:
+    """Whether words alone bear the label out: a word of change, or something in common."""
+    if label == "replaces":
+        return shows_change(old, new)
+    return bool(shared(new.terms, old.terms))
 
 
 def names_another(earlier: str, later: str) -> bool:
@@ -151,6 +170,13 @@ def features(old: Words, new: Words) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
+def reading(logarithms: Sequence[float]) -> dict[str, float]:
+    """What a reader makes of the pair, as features."""
+    return {
+        f"read {label}": max(value, _DOUBT) for label, value in zip(LABELS, logarithms, strict=True)
+    }
+
+
 def _of_slots(old: Words, new: Words, found: Mapping[str, float]) -> dict[str, float]:
     """What the slots of both say, together with the marks of change."""
     both = old.slots & new.slots
@@ -209,8 +235,8 @@ def _of_figures(old: Words, new: Words, found: Mapping[str, float]) -> dict[str,
 
 
 def probabilities(found: Mapping[str, float]) -> dict[Label, float]:
-    """The probability of each label."""
-    model = _model()
+    """The probability of each label, with or without a reader's features."""
+    model = _models()["read" if f"read {LABELS[0]}" in found else "words"]
     scores = {
         label: model.bias[label]
         + sum(
@@ -232,6 +258,9 @@ class _Model:
 
 
 @cache
-def _model() -> _Model:
+def _models() -> Mapping[str, _Model]:
+    """The model for words alone, and the one for words and a reader."""
     learned = json.loads(files(__package__).joinpath("changes.json").read_text("utf-8"))
-    return _Model(learned["features"], learned["weights"], learned["bias"])
+    return {
+        name: _Model(one["features"], one["weights"], one["bias"]) for name, one in learned.items()
+    }
