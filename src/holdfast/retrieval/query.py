@@ -32,8 +32,8 @@ _FIRST_PERSON = later(
 _SAID_BY_ASSISTANT = later(
     patterns_of_all("questions", "told_by_assistant"), re.IGNORECASE | re.DOTALL
 )
-# A request for work or advice: "write", "recommend", "I am looking for". It need not be about what is
-# known, so it takes more than a question does to bring something up.
+# A request for work or advice: "write", "recommend", "I'm looking for". It need not be about what
+# is known, so it takes more than a question does to bring something up.
 _ASKS_HELP = later(patterns_of_all("questions", "help"), re.IGNORECASE)
 # Questions for a time or a number; an answer should contain such a term.
 _ASKS_WHEN = later(patterns_of_all("questions", "when"), re.IGNORECASE)
