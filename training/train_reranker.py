@@ -9,7 +9,8 @@ student has every second layer of it and learns from the labels and from the tea
 reads the question, the passage with its speaker, and the beginning of the turn before.
 
 The same model has a second output, which says what a later statement of a person does to an
-earlier one (`change_pairs*.jsonl`). Learning both costs no bytes and no accuracy of the first.
+earlier one (`change_pairs*.jsonl`). Learning both costs no bytes, and half a point of the first on
+LoCoMo after four epochs.
 """
 
 from __future__ import annotations
