@@ -28,7 +28,8 @@ from holdfast.agents.utterance import heard_as
 DATA = Path(__file__).parent / "data"
 HALVED = ("control_phrases.jsonl", "control_phrases_own.jsonl")
 LOOKED_AT = tuple(
-    f"control_phrases_{number}.jsonl" for number in ("third", "fourth", "fifth", "sixth", "seventh")
+    f"control_phrases_{number}.jsonl"
+    for number in ("third", "fourth", "fifth", "sixth", "seventh", "eighth")
 )
 FILES = tuple(DATA / name for name in (*HALVED, *LOOKED_AT))
 ENOUGH = 0.6  # of the labelled topic's words or characters

@@ -9,15 +9,13 @@ from pathlib import Path
 import pytest
 
 from holdfast.agents.utterance import heard_as
-from holdfast.text.memory_requests import KINDS, LANGUAGES, read_request
+from holdfast.text.memory_requests import read_request
+from holdfast.text.request_grammar import KINDS, LANGUAGES
 
 DATA = Path(__file__).parents[2] / "bench" / "data"
-# Counted, but never used to improve the grammar.
-UNSEEN = "control_phrases_eighth.jsonl"
 PHRASES = [
     json.loads(line)
     for name in sorted(path.name for path in DATA.glob("control_phrases*.jsonl"))
-    if name != UNSEEN
     for line in (DATA / name).read_text("utf-8").splitlines()
 ]
 
@@ -121,3 +119,71 @@ def test_a_topic_keeps_its_accents_and_quotations():
         read_request('Remember that my band is called "The Forgotten".').topic
         == 'my band is called "The Forgotten"'
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "topic"),
+    [
+        ("Nothing about the lawsuit should stay in your head", "forget_topic", "the lawsuit"),
+        ("Anything I ever mentioned about Bea can go.", "forget_topic", "Bea"),
+        ("Was mit meiner Kur zu tun hat, aus dem Speicher werfen", "forget_topic", "meiner Kur"),
+        ("Quisiera que olvidaras mi talla", "forget_topic", "mi talla"),
+        ("Je ne veux plus que tu retiennes mon adresse", "forget_topic", "mon adresse"),
+        ("всё что касается моей ипотеки удали из памяти", "forget_topic", "моей ипотеки"),
+        ("引っ越したって話、もう覚えておかなくていいです", "forget_topic", "引っ越した"),
+        ("Graag mijn leeftijd uit je geheugen halen", "forget_topic", "mijn leeftijd"),
+        ("That bit just now stays out of your memory", "forget_last", ""),
+        ("Die Info von eben brauchst du nicht zu behalten", "forget_last", ""),
+        ("eso último no lo apuntes", "forget_last", ""),
+        ("ce que je viens de dire, ne l'enregistre pas", "forget_last", ""),
+        ("то что я щас написал не запоминай", "forget_last", ""),
+        ("这个你就不要记了", "forget_last", ""),
+        ("vergeet alles wat ik vandaag heb gezegd aub", "forget_session", ""),
+    ],
+)
+def test_the_order_of_a_request_does_not_matter(text, kind, topic):
+    asked = read_request(text)
+    assert (asked.kind, asked.topic) == (kind, topic)
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Oublie tout ce que je t'ai confié au sujet de mon voisin", "mon voisin"),
+        ("Tout ce que je t'ai raconté à propos de mon prêt, tu peux l'effacer", "mon prêt"),
+        ("хочу, чтобы ты больше не помнил про мои долги", "мои долги"),
+        ("Du musst dir meinen Namenstag nicht mehr merken", "meinen Namenstag"),
+    ],
+)
+def test_what_names_a_topic_forgets_neither_the_session_nor_what_follows(text, topic):
+    asked = read_request(text)
+    assert (asked.kind, asked.topic) == ("forget_topic", topic)
+
+
+def test_what_is_announced_is_not_the_session():
+    announced = "Es folgen erfundene Angaben. Nichts davon übernehmen."
+    assert read_request(announced) is None
+    assert read_request("Nichts davon übernehmen.").kind == "forget_session"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "please remove everything about logging from utils.py",
+        "delete everything about Bob from the users table",
+        "Lösch alles über der Zeile 40",
+        "no guardes los cambios todavía",
+        "supprime tout ce qui concerne les traces dans main.py",
+        "удали всё про логирование из этого файла",
+        "先别保存，我还要改",
+        "このファイルからログに関するコードを全部消して",
+        "verwijder alles over logging uit main.py",
+        "clear the conversation history array on logout",
+        "Keep in mind that the essay has a limit when you rewrite it.",
+        "Three hundred dollars for a haircut? Forget it!",
+        "Forget what I said about spelling, use American for the rest.",
+        "You can forget about a raise, he said",
+    ],
+)
+def test_what_is_asked_of_files_texts_and_others_has_no_effect(text):
+    assert heard_as(text) == ("none", "")

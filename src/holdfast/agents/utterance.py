@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ..extraction.vocabulary import vocabulary
+from ..text.memory_requests import is_about_memory
 from ..text.spoken_commands import READ, Command, Name, command, dismissive, only_courtesies
 
 _READ_AS: Mapping[str, Name] = {
@@ -46,7 +47,9 @@ def understood(text: str, words: str = "general") -> Command | None:
         and policy.says("turn_scoped", found.about)
     ):
         return None
-    if found is not None or dismissive(text):
+    if found is not None and found.name == "forget_about" and read is None:
+        return found if is_about_memory(text) else None
+    if found is not None or dismissive(text) or not is_about_memory(text):
         return found
     request = policy.request(text)
     whole = request is not None and request.reach == "this" and only_courtesies(text[request.end :])

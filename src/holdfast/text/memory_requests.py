@@ -3,30 +3,9 @@
 `spoken_commands.py` recognises whole utterances that are commands; this module reads sentences. It
 splits a message into sentences and clauses, skips what is not the speaker's own prose (quotations,
 code, text to be translated), strips courtesies from the start of each clause, and matches the rest
-against a small grammar: a verb of keeping or forgetting, a negation, the subject (this
-conversation, the last message, a topic), and the time from which it applies.
-
-The grammar is data, in the section `requests` of each language file. A language is tried on texts
-with letters of its script. The section holds
-- `trigger`: a word that every request contains; a text without one is skipped;
-- `nothing`: messages that only mention such words ("translate: forget it"), whatever else they say;
-- `idle`: the same for one sentence ("I don't remember", "forget it, never mind");
-- `starts`: what a clause may follow; `lead`: courtesies before a request; `tags`: "…, ok?", which
-  is not a real question;
-- `personal`: words with which people speak about themselves;
-- `fold`: whether to ignore accents; `spelling`: words that are often misspelt, `not_misspelt`:
-  words that only look so;
-- `reports`: words that introduce somebody else's words; `questions`: how a request starts that ends
-  in a question mark;
-- `rest`: fragments that extend "this" to everything ("any of it", "the whole chat");
-- `parts`: named alternatives, which patterns and other parts use as {name};
-- `past`: words that make "save nothing" refer to what was said ("as if we never talked") instead of
-  what follows;
-- `known`: words that show that a memory exists, without which "delete it" refers to something else;
-- `withdrawn`: an earlier request to store nothing and, in the next clause or sentence, its end;
-- one list of patterns for each kind. Groups: `topic` is what to forget or keep, `back` a pronoun
-  for something said before, `weak` one that counts only if `known` occurs before it. A `topic`
-  inside `weak` is the subject.
+against a grammar (`request_grammar.py`): a verb of keeping or forgetting, a negation, the subject
+(this conversation, the last message, a topic), and the time from which it applies. Requests to
+forget are also read in any order (`request_slots.py`).
 """
 
 from __future__ import annotations
@@ -35,22 +14,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any, Literal, get_args
+from functools import partial
 
-from ..languages import SCRIPTS, in_every_language, language
-from .lazy_regex import later
 from .removal_requests import read_removal, removal_cues
+from .request_grammar import KINDS, Kind, RequestGrammar, folded, grammars, respelled
+from .request_slots import read_slots
 
-Kind = Literal[
-    "resume", "pause", "forget_last", "forget_session", "forget_topic", "list", "remember"
-]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-"""If two kinds match one clause, the first wins: "from now on save nothing of this" is about what
-follows.
-"""
-
-LANGUAGES = tuple(each.code for each, _ in in_every_language("requests"))
 # Characters; longer texts are pasted rather than said.
 LONGEST = 4_000
 # Characters; also bounds the cost of a pattern.
@@ -58,8 +27,6 @@ LONGEST_SENTENCE = 600
 # Characters of something to remember; a topic to forget is much shorter.
 LONGEST_TOPIC = 300
 
-_SCRIPTS = {script: re.compile(f"[{letters}]") for script, letters in SCRIPTS.items()}
-_KANA = _SCRIPTS["kana"]
 _PLAIN = str.maketrans(
     {
         "’": "'",
@@ -76,6 +43,12 @@ _PLAIN = str.maketrans(
 # Code, and lines of a program or a shell, contain no requests.
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _CODE_LINE = re.compile(r"^\s*(?://|#(?!\d)|/\*|\*|--|\$ |>|<!--|;;).*$", re.MULTILINE)
+# A file, a path or a name in a program.
+_CODE_NAME = re.compile(
+    r"(?<![@\w.-])[\w-]+\.(?:c|cpp|cs|css|csv|docx?|env|go|h|html?|ini|ipynb|java|jsx?|json|kt|lock|log"
+    r"|md|pdf|php|pptx?|py|rb|rs|sh|sql|toml|tsx?|txt|xlsx?|xml|ya?ml)\b|(?<!\w)[.~]?/\w+"
+    r"|\b[a-z]+_[a-z]\w*|\w\(\)"
+)
 # Quotations in paired marks. A single straight quote opens one only before a letter and after a
 # space or bracket.
 _QUOTED = re.compile(
@@ -99,39 +72,6 @@ class MemoryRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Grammar:
-    code: str
-    script: re.Pattern[str]
-    trigger: re.Pattern[str]
-    nothing: re.Pattern[str]
-    idle: re.Pattern[str]
-    starts: re.Pattern[str]
-    lead: re.Pattern[str]
-    personal: re.Pattern[str]
-    reports: re.Pattern[str]
-    tags: re.Pattern[str]
-    questions: re.Pattern[str]
-    rest: re.Pattern[str]
-    past: re.Pattern[str]
-    known: re.Pattern[str]
-    withdrawn: re.Pattern[str]
-    last: re.Pattern[str]
-    fold: bool
-    spelling: Mapping[str, str]
-    keep: frozenset[str]
-    kinds: Mapping[Kind, tuple[re.Pattern[str], ...]]
-
-    def reads(self, text: str) -> bool:
-        """Whether a text may be in this language and contains a word about memory."""
-        # Kanji next to kana are Japanese, not Chinese.
-        if self.script is _SCRIPTS["han"] and _KANA.search(text):
-            return False
-        return bool(self.script.search(text)) and bool(
-            self.trigger.search(_folded(text) if self.fold else text)
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class _Found:
     kind: Kind
     topic: str
@@ -141,6 +81,8 @@ class _Found:
     weak: bool
     """Whether the pronoun counts only if the earlier text is about memory."""
     start: int
+    sure: bool = True
+    """Whether it is certain enough to replace another reading."""
 
 
 def read_request(text: str) -> MemoryRequest | None:
@@ -153,10 +95,28 @@ def read_request(text: str) -> MemoryRequest | None:
     if len(text) > LONGEST:
         return None
     said, quotes = _own_words(text)
-    for grammar in _grammars():
+    for grammar in grammars():
         if grammar.reads(said) and (found := _read(grammar, said, quotes)):
             return found
     return None
+
+
+def is_about_memory(text: str) -> bool:
+    """Whether a message with the words of a request may be one: no sentence is small talk, or about
+    a file, a table, a text or the like.
+
+    >>> is_about_memory("Delete everything about Bob.")
+    True
+    >>> is_about_memory("Delete everything about Bob from the users table.")
+    False
+    """
+    said, _ = _own_words(text)
+    for grammar in grammars():
+        for sentence in _sentences(said) if grammar.reads(said) else ():
+            spelled = respelled(grammar, sentence.strip())
+            if grammar.idle.search(spelled) or _is_elsewhere(grammar, spelled):
+                return False
+    return True
 
 
 def _own_words(text: str) -> tuple[str, list[str]]:
@@ -173,11 +133,11 @@ def _own_words(text: str) -> tuple[str, list[str]]:
 
 
 def _read(
-    grammar: _Grammar,
+    grammar: RequestGrammar,
     said: str,
     quotes: Sequence[str],
 ) -> MemoryRequest | None:
-    if grammar.nothing.search(said):
+    if grammar.nothing.search(folded(said) if grammar.fold else said):
         return None
     sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
     withdrawn = _withdrawal(grammar, sentences)
@@ -186,42 +146,68 @@ def _read(
             "resume", rest=" ".join((*sentences[:withdrawn], *sentences[withdrawn + 2 :]))
         )
     first: MemoryRequest | None = None
+    unnamed: MemoryRequest | None = None
     for place, sentence in enumerate(sentences):
-        spelled = _spelled(grammar, sentence)
+        spelled = respelled(grammar, sentence)
         too_long = len(spelled) > LONGEST_SENTENCE
         if too_long or not grammar.trigger.search(spelled) or grammar.idle.search(spelled):
             continue
-        found = _first(grammar, spelled)
-        if found is None:
+        by_slots = _by_slots(grammar, spelled)
+        if by_slots and by_slots.kind == "forget_session" and _is_upcoming(grammar, sentences):
+            by_slots = None
+        usual = _first(grammar, spelled)
+        found = _narrowed(grammar, usual, by_slots)
+        request = _in_context(grammar, found, said, sentences, place, quotes) if found else None
+        if found is None or request is None:
             continue
-        # Keep the topic as written.
-        if grammar.fold:
-            found = replace(found, topic=sentence[slice(*found.span)].strip(_ENDS))
-        before = sentences[:place]
-        after = sentences[place + 1 :]
-        # Folding keeps positions, so the topic can be taken from the original sentence.
-        kind, topic = _settled(
-            grammar,
-            found,
-            sentence if grammar.fold else spelled,
-            before,
-            after,
-        )
-        if kind is None:
-            continue
-        request = MemoryRequest(
-            kind, _put_back(topic, said, sentence, quotes), " ".join((*before, *after))
-        )
-        if first is None:
-            first = request
-        elif {first.kind, kind} == {"pause", "resume"}:
+        if usual is None and found.back:
+            # Other cues may tell what the pronoun stands for.
+            unnamed = unnamed or request
+        elif first is None or {first.kind, request.kind} == {"pause", "resume"}:
             # "I asked you to save nothing for a while. You can go on now.": the later request wins.
             first = request
-    return first or _removal(grammar, said, sentences, quotes)
+    if first is None:
+        first = _removal(grammar, said, sentences, quotes)
+        # A topic that is the request itself is none.
+        if first is None or (unnamed and first.topic == sentences[0].strip(_ENDS)):
+            first = unnamed
+    return first
+
+
+def _is_upcoming(grammar: RequestGrammar, sentences: Sequence[str]) -> bool:
+    """Whether a message announces what is still to be said."""
+    return any(_has(grammar, grammar.slots.patterns["later"], sentence) for sentence in sentences)
+
+
+def _in_context(
+    grammar: RequestGrammar,
+    found: _Found,
+    said: str,
+    sentences: Sequence[str],
+    place: int,
+    quotes: Sequence[str],
+) -> MemoryRequest | None:
+    """Resolve what was found in a sentence by the sentences around it; None if it is no request."""
+    sentence = sentences[place]
+    spelled = respelled(grammar, sentence)
+    if found.kind != "remember" and _is_elsewhere(grammar, spelled[found.start :]):
+        return None
+    # Keep the topic as written.
+    if grammar.fold:
+        found = replace(found, topic=sentence[slice(*found.span)].strip(_ENDS))
+    before = sentences[:place]
+    after = sentences[place + 1 :]
+    # Folding keeps positions, so the topic can be taken from the original sentence.
+    kind, topic = _settled(grammar, found, sentence if grammar.fold else spelled, before, after)
+    if kind is None:
+        return None
+    return MemoryRequest(
+        kind, _put_back(topic, said, sentence, quotes), " ".join((*before, *after))
+    )
 
 
 def _removal(
-    grammar: _Grammar,
+    grammar: RequestGrammar,
     said: str,
     sentences: Sequence[str],
     quotes: Sequence[str],
@@ -230,9 +216,9 @@ def _removal(
     cues = removal_cues(grammar.code)
     if cues is None:
         return None
-    spelled = [_spelled(grammar, sentence) for sentence in sentences]
+    spelled = [respelled(grammar, sentence) for sentence in sentences]
     found = read_removal(cues, spelled, partial(_may_ask, grammar))
-    if found is None:
+    if found is None or _is_elsewhere(grammar, spelled[found.asking]):
         return None
     # Folding keeps positions, so the topic can be taken from the original sentence.
     named = (sentences if grammar.fold else spelled)[found.sentence]
@@ -241,7 +227,7 @@ def _removal(
     return MemoryRequest("forget_topic", topic, rest)
 
 
-def _may_ask(grammar: _Grammar, sentence: str) -> bool:
+def _may_ask(grammar: RequestGrammar, sentence: str) -> bool:
     """Whether a sentence may be a request: neither small talk nor a factual question."""
     if grammar.idle.search(sentence):
         return False
@@ -250,13 +236,13 @@ def _may_ask(grammar: _Grammar, sentence: str) -> bool:
     return polite or not asked or bool(grammar.tags.search(sentence))
 
 
-def _withdrawal(grammar: _Grammar, sentences: Sequence[str]) -> int | None:
+def _withdrawal(grammar: RequestGrammar, sentences: Sequence[str]) -> int | None:
     """Return the index of the sentence that, alone or with the next one, withdraws an earlier
     request to store nothing.
     """
     for place, sentence in enumerate(sentences):
         both = " ".join((sentence, *sentences[place + 1 : place + 2]))
-        if grammar.withdrawn.search(_spelled(grammar, both[:LONGEST_SENTENCE])):
+        if grammar.withdrawn.search(respelled(grammar, both[:LONGEST_SENTENCE])):
             return place
     return None
 
@@ -269,7 +255,7 @@ def _sentences(said: str) -> Iterator[str]:
     yield said[start:]
 
 
-def _first(grammar: _Grammar, sentence: str) -> _Found | None:
+def _first(grammar: RequestGrammar, sentence: str) -> _Found | None:
     """Return the request of a sentence, by priority of kinds, then by order of clauses."""
     asked = sentence.rstrip(" \"')").endswith(("?", "？")) and not grammar.tags.search(sentence)
     clauses = list(_clauses(grammar, sentence))
@@ -291,7 +277,48 @@ def _first(grammar: _Grammar, sentence: str) -> _Found | None:
     return None
 
 
-def _clauses(grammar: _Grammar, sentence: str) -> Iterator[tuple[int, int, bool]]:
+def _by_slots(grammar: RequestGrammar, sentence: str) -> _Found | None:
+    """Return what a sentence asks to forget by the slots that it consists of."""
+    read = read_slots(grammar.slots, sentence)
+    if read is None or not _may_ask(grammar, sentence):
+        return None
+    topic = sentence[slice(*read.span)].strip(_ENDS)
+    return _Found(read.kind, topic, read.span, read.back, weak=False, start=0, sure=read.sure)
+
+
+def _narrowed(
+    grammar: RequestGrammar, found: _Found | None, by_slots: _Found | None
+) -> _Found | None:
+    """Choose between two readings of a sentence: slots may narrow what is forgotten, not widen
+    it.
+    """
+    if found is None or by_slots is None:
+        return found or by_slots
+    pronoun = found.kind == "forget_topic" and grammar.slots.patterns["it"].fullmatch(found.topic)
+    unnamed = not found.topic and (found.back or found.kind == "forget_topic")
+    if pronoun or (unnamed and not by_slots.back):
+        return found if by_slots.kind == "forget_session" else by_slots
+    if by_slots.back:
+        return by_slots if found.kind == "pause" and by_slots.kind == "forget_last" else found
+    if not by_slots.sure:
+        return by_slots if found.kind in ("pause", "remember") else found
+    wider: Mapping[Kind, tuple[Kind, ...]] = {
+        "forget_topic": ("forget_session", "pause", "forget_last", "remember"),
+        # A topic that is "my latest remark" is none.
+        "forget_last": ("forget_session", "pause", "forget_topic"),
+        "forget_session": (),
+    }
+    return by_slots if found.kind in wider[by_slots.kind] else found
+
+
+def _is_elsewhere(grammar: RequestGrammar, sentence: str) -> bool:
+    """Whether a clause is about a file, a table, a text or the like, and not about memory."""
+    if not (grammar.elsewhere.search(sentence) or _CODE_NAME.search(sentence)):
+        return False
+    return not grammar.slots.patterns["memory"].search(sentence)
+
+
+def _clauses(grammar: RequestGrammar, sentence: str) -> Iterator[tuple[int, int, bool]]:
     """Yield the start of each clause, the start of its request after more and more courtesies, and
     whether it is polite.
     """
@@ -309,7 +336,7 @@ def _clauses(grammar: _Grammar, sentence: str) -> Iterator[tuple[int, int, bool]
 
 
 def _settled(
-    grammar: _Grammar,
+    grammar: RequestGrammar,
     found: _Found,
     sentence: str,
     before: Sequence[str],
@@ -338,7 +365,7 @@ def _settled(
 
 
 def _forgotten(
-    grammar: _Grammar,
+    grammar: RequestGrammar,
     found: _Found,
     sentence: str,
     before: Sequence[str],
@@ -362,7 +389,7 @@ def _forgotten(
 
 
 def _remembered(
-    grammar: _Grammar,
+    grammar: RequestGrammar,
     found: _Found,
     sentence: str,
     before: Sequence[str],
@@ -392,7 +419,7 @@ def _remembered(
     return ("remember", found.topic)
 
 
-def _meant(grammar: _Grammar, earlier: Sequence[str]) -> str:
+def _meant(grammar: RequestGrammar, earlier: Sequence[str]) -> str:
     """Return what a pronoun refers to: the last statement before it, preferably one about the
     speaker.
     """
@@ -402,7 +429,7 @@ def _meant(grammar: _Grammar, earlier: Sequence[str]) -> str:
     return next(own, said[0] if said else "")
 
 
-def _refers(grammar: _Grammar, said: str) -> Kind | None:
+def _refers(grammar: RequestGrammar, said: str) -> Kind | None:
     """Return the kind of request if a pronoun refers to a message or conversation that was just
     named.
     """
@@ -414,75 +441,12 @@ def _refers(grammar: _Grammar, said: str) -> Kind | None:
 
 
 def _has(
-    grammar: _Grammar,
+    grammar: RequestGrammar,
     cue: re.Pattern[str],
     text: str,
 ) -> bool:
     """Whether a cue occurs in a text, after correcting its spelling."""
-    return bool(cue.search(_spelled(grammar, text)))
-
-
-def _spelled(grammar: _Grammar, sentence: str) -> str:
-    """Correct misspelt memory words in a sentence to the grammar's spelling."""
-    if grammar.fold:
-        return _folded(sentence)
-    if not grammar.spelling:
-        return sentence
-
-    def right(found: re.Match[str]) -> str:
-        word = found[0].lower()
-        if word in grammar.keep:
-            return found[0]
-        return grammar.spelling.get(word) or _nearest(word, grammar) or found[0]
-
-    return re.sub(r"[^\W\d_]{4,}|\b[^\W\d_]{1,3}\b", right, sentence)
-
-
-def _folded(sentence: str) -> str:
-    """Remove accents character by character, so that positions stay valid."""
-    return "".join(unicodedata.normalize("NFD", one)[0] for one in sentence)
-
-
-@cache
-def _corrected(word: str, known: frozenset[str]) -> str:
-    """Return the known word that is one typo away: a letter too many, missing, wrong or swapped.
-    Empty unless it is the only one.
-    """
-    near = [
-        one for one in known if one[0] == word[0] and _slip(one, word) and not _inflected(one, word)
-    ]
-    if len(near) == 1:
-        return near[0]
-    return ""
-
-
-def _inflected(one: str, other: str) -> bool:
-    """Whether two words differ by an ending rather than a typo."""
-    short, long = sorted((one, other), key=len)
-    return long.startswith(short) and long[len(short) :] in ("s", "d", "r", "n", "y")
-
-
-def _nearest(word: str, grammar: _Grammar) -> str:
-    known = frozenset(one for one in grammar.spelling.values() if len(one) > 5)
-    if len(word) > 4 and word not in known:
-        return _corrected(word, known)
-    return ""
-
-
-def _slip(right: str, wrong: str) -> bool:
-    if abs(len(right) - len(wrong)) > 1 or right == wrong:
-        return False
-    at = next(
-        (i for i, (a, b) in enumerate(zip(right, wrong, strict=False)) if a != b),
-        min(len(right), len(wrong)),
-    )
-    tails = (right[at:], wrong[at:])
-    return (
-        tails[0][1:] == tails[1][1:]
-        or tails[0][1:] == tails[1]
-        or tails[0] == tails[1][1:]
-        or (tails[0][:2] == tails[1][:2][::-1] and tails[0][2:] == tails[1][2:])
-    )
+    return bool(cue.search(respelled(grammar, text)))
 
 
 def _put_back(
@@ -500,60 +464,3 @@ def _put_back(
     for quote in quotes[index:]:
         topic = topic.replace(_MARK, quote, 1)
     return topic.replace(_MARK, "")
-
-
-@cache
-def _grammars() -> tuple[_Grammar, ...]:
-    return tuple(map(_load, LANGUAGES))
-
-
-def _load(code: str) -> _Grammar:
-    data = language(code)
-    cues = data.section("requests")
-    parts = _expanded(cues["parts"])
-
-    def compiled(pattern: str) -> re.Pattern[str]:
-        return later(_filled(pattern, parts), re.IGNORECASE)
-
-    kinds: Mapping[str, Any] = cues["kinds"]
-    if wrong := set(kinds) ^ set(KINDS):
-        raise ValueError(f"{code}.toml, section requests: {', '.join(sorted(wrong))}")
-    spelling = {
-        wrong: right
-        for right, slips in cues.get("spelling", {}).items()
-        for wrong in (right, *slips.split())
-    }
-    return _Grammar(
-        code=code,
-        script=_SCRIPTS[data.script],
-        trigger=compiled(cues["trigger"]),
-        nothing=compiled(cues["nothing"]),
-        idle=compiled(cues["idle"]),
-        starts=compiled(cues["starts"]),
-        lead=compiled(cues["lead"]),
-        personal=compiled(cues["personal"]),
-        reports=compiled(cues["reports"]),
-        tags=compiled(cues["tags"]),
-        questions=compiled(cues["questions"]),
-        rest=compiled(cues["rest"]),
-        past=compiled(cues["past"]),
-        known=compiled(cues["known"]),
-        withdrawn=compiled(cues["withdrawn"]),
-        last=compiled("{last}"),
-        fold=bool(cues.get("fold")),
-        spelling=spelling,
-        keep=frozenset(cues.get("not_misspelt", "").split()),
-        kinds={kind: tuple(map(compiled, kinds[kind])) for kind in KINDS},
-    )
-
-
-def _expanded(parts: Mapping[str, str]) -> dict[str, str]:
-    """Expand the parts used inside parts; each may use those above it."""
-    done: dict[str, str] = {}
-    for name, pattern in parts.items():
-        done[name] = f"(?:{_filled(pattern, done)})"
-    return done
-
-
-def _filled(pattern: str, parts: Mapping[str, str]) -> str:
-    return re.sub(r"\{([a-z_]+)\}", lambda use: parts[use[1]], re.sub(r"\s*\n\s*", "", pattern))
