@@ -85,21 +85,24 @@ class Labelled:
 
 def read(folder: Path, friends: Path | None = None) -> list[Labelled]:
     """All labelled conversations whose talk is in `folder` (or shipped), in a fixed order."""
-    talks: dict[str, Callable[[str], Conversation | None]] = {}
-    longmemeval = _longmemeval(folder / "longmemeval" / "longmemeval_dev150.json")
-    people = {**_locomo(folder / "locomo" / "locomo10.json"), **_friends(friends)}
-    languages = _own()
-    talks = {
-        "assistant": longmemeval.get,
-        "people": people.get,
-        "languages": languages.get,
-    }
+    talks = conversations(folder, friends)
     files = {"assistant": "facts", "people": "facts_people", "languages": "facts_languages"}
     return [
         found
         for source, file in files.items()
-        for found in _of_source(source, LABELS / f"{file}.jsonl", talks[source])
+        for found in _of_source(source, LABELS / f"{file}.jsonl", talks[source].get)
     ]
+
+
+def conversations(
+    folder: Path, friends: Path | None = None
+) -> dict[str, dict[str, Conversation]]:
+    """The conversations of every source by name, as far as their talk is there."""
+    return {
+        "assistant": _longmemeval(folder / "longmemeval" / "longmemeval_dev150.json"),
+        "people": {**_locomo(folder / "locomo" / "locomo10.json"), **_friends(friends)},
+        "languages": _own(),
+    }
 
 
 def _of_source(
@@ -107,7 +110,7 @@ def _of_source(
 ) -> Iterator[Labelled]:
     grouped: dict[str, list[Row]] = {}
     for row in map(json.loads, path.read_text("utf-8").splitlines()):
-        grouped.setdefault(_conversation_of(row["turn"]), []).append(row)
+        grouped.setdefault(conversation_of(row["turn"]), []).append(row)
     for name, rows in grouped.items():
         talk = talk_of(name)
         if talk is not None:
@@ -115,8 +118,8 @@ def _of_source(
                 source,
                 rows[0].get("language", "en"),
                 talk,
-                {_turn_of(row["turn"]): _quoted(row, talk) for row in rows},
-                {_turn_of(row["turn"]): row.get("alone") for row in rows},
+                {turn_of(row["turn"]): _quoted(row, talk) for row in rows},
+                {turn_of(row["turn"]): row.get("alone") for row in rows},
             )
 
 
@@ -124,14 +127,14 @@ def _quoted(row: Row, talk: Conversation) -> list[Row]:
     """The facts of a turn. Where its words are not ours to ship, a label says only where its quote
     stands: `at` has the first and the last place.
     """
-    text = talk.turns[_turn_of(row["turn"])].text
+    text = talk.turns[turn_of(row["turn"])].text
     return [
         fact | {"quote": text[fact["at"][0] : fact["at"][1]]} if "at" in fact else fact
         for fact in row["facts"]
     ]
 
 
-def _conversation_of(turn: str) -> str:
+def conversation_of(turn: str) -> str:
     """`conv-26|D1:3` is in session 1 of that conversation, `de-12#0` in all of it."""
     name, mark, rest = turn.partition("|")
     if mark and ":" in rest:
@@ -139,7 +142,7 @@ def _conversation_of(turn: str) -> str:
     return name.partition("#")[0]
 
 
-def _turn_of(turn: str) -> str:
+def turn_of(turn: str) -> str:
     return re.split(r"[|#]", turn)[-1]
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from math import inf
 from typing import Any
 
 from ..errors import CapReached
@@ -47,10 +48,10 @@ def _waiting(
     store: Store,
     scope: Scope,
     kinds: Sequence[MemoryKind],
-    most: int,
+    most: float = inf,
 ) -> Iterator[Memory]:
-    """Yield the candidates page by page; stamps and additions meanwhile do not affect later
-    pages.
+    """Yield memories with at most so many entities page by page; stamps and additions meanwhile do
+    not affect later pages.
     """
     where = Filter((scope,), kinds=tuple(kinds), unenriched=True)
     after = None
@@ -90,9 +91,8 @@ def _due(worker: Worker) -> Iterator[Due]:
         # The same recogniser would find nothing new.
         return
     for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
-        waiting = candidates(worker.store, scope, limit=1)
-        if waiting:
-            yield Due(scope, KEY, waiting[0].seq)
+        for newest in islice(_waiting(worker.store, scope, KINDS), 1):
+            yield Due(scope, KEY, newest.seq)
 
 
 def _run(task: Task) -> Output | None:
@@ -100,7 +100,7 @@ def _run(task: Task) -> Output | None:
     one batch.
     """
     recognition = _recognition(task.worker, task.complete)
-    waiting = _waiting(task.worker.store, task.job.scope, KINDS, FEW)
+    waiting = _waiting(task.worker.store, task.job.scope, KINDS)
     looked_at = 0
     while batch := list(islice(waiting, MOST)):
         found, stopped = _recognised(task, recognition, batch)

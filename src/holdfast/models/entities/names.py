@@ -18,6 +18,7 @@ from .base import EntityMatch, EntityType
 from .east_asian import east_asian_names
 from .gazetteer import entries, lengths, listed, longest
 from .inflection import Word, canonical, nominative, words_of
+from .spans import Span, is_name, spans_of, type_of
 
 # Confidence of the rules, from a title down to two adjacent capitalised words.
 TOLD = 0.85
@@ -43,10 +44,42 @@ class NameRecogniser:
     def recognise(self, text: str) -> list[EntityMatch]:
         if text.isascii() and text.islower():
             return []
-        found = list(_Reading(text).names())
+        reading = _Reading(text)
+        found = list(reading.names())
+        if reading.grammar:
+            found = list(_with_spans(text, found, reading.grammar))
         if not text.isascii():
             found += (*_quoted_companies(text), *east_asian_names(text))
         return sorted(found, key=lambda one: one.start)
+
+
+def _with_spans(
+    text: str, found: list[EntityMatch], grammar: frozenset[str]
+) -> Iterator[EntityMatch]:
+    """Yield what the rules found, and what is written like a name: a longer span replaces the names
+    inside it.
+    """
+    covered: list[EntityMatch] = []
+    owners = [one.end for one in found if text[one.end : one.end + 1] in ("'", "’")]
+    for span in spans_of(text, grammar=grammar, owners=owners):
+        inside = [one for one in found if one.start < span.end and span.start < one.end]
+        if any(one.start <= span.start and span.end <= one.end for one in inside):
+            continue
+        if is_name(span, known=bool(inside)):
+            covered += inside
+            yield _named_by(span, text, inside)
+    yield from (one for one in found if one not in covered)
+
+
+def _named_by(span: Span, text: str, inside: list[EntityMatch]) -> EntityMatch:
+    """Return a span as a match. Of the names inside it, the last may say what it is."""
+    raw = text[span.start : span.end]
+    type_ = type_of(span)
+    if type_ == "other" and inside and inside[-1].end == span.end and not span.quoted:
+        type_ = inside[-1].type
+    sure = LIKELY if span.quoted or span.branded or len(span.words) > 1 else BARE
+    sure = max([sure, *(one.confidence for one in inside)])
+    return EntityMatch(raw, type_, span.start, span.end, sure, raw)
 
 
 def _quoted_companies(text: str) -> Iterator[EntityMatch]:
@@ -84,6 +117,10 @@ class _Reading:
         self._shouting = len(self._words) > 3 and 2 * sum(
             word.shouted for word in self._words
         ) > len(self._words)
+        self.grammar = frozenset[str]()
+        """Function words of the language, if only names have capitals in it."""
+        if not self._nouns and not self._shouting:
+            self.grammar = _grammar(frozenset(keys))
 
     def names(self) -> Iterator[EntityMatch]:
         at = 0
@@ -474,25 +511,6 @@ class _Reading:
             return self._found("person", at, end, LIKELY)
         return None
 
-    def bare(self, at: int) -> _Hit:
-        """Two adjacent capitalised words inside a sentence: a name of unknown type."""
-        if self._nouns or self._words[at].first or not self._names_somebody(at):
-            return None
-        end = self._run(at)
-        if (
-            end == at + 1
-            or self._known("nobody", at)
-            or any(self._words[index].shouted for index in range(at, end))
-            or self._headline(at)
-        ):
-            return None
-        return self._found("other", at, end, BARE)
-
-    def _headline(self, at: int) -> bool:
-        """Whether the surrounding words are capitalised too, as in a title."""
-        near = self._words[max(0, at - 4) : at + 6]
-        return sum(word.capital for word in near) > 0.75 * len(near)
-
 
 _Rule = Callable[[_Reading, int], _Hit]
 _RULES: tuple[_Rule, ...] = (
@@ -507,8 +525,19 @@ _RULES: tuple[_Rule, ...] = (
     _Reading.organisation,
     _Reading.first_name,
     _Reading.acting,
-    _Reading.bare,
 )
+
+
+def _grammar(keys: frozenset[str]) -> frozenset[str]:
+    """Return the function words of the languages that share most of them with a text; none if it is
+    too short to tell, or may be a language that gives capitals to all nouns.
+    """
+    shared = {code: len(keys & words) for code, words in STOP_WORDS.items()}
+    most = max(shared.values())
+    if not most or shared["en"] < shared["de"] == most:
+        return frozenset()
+    best = (STOP_WORDS[code] for code, count in shared.items() if count == most)
+    return frozenset().union(*best) - listed("also names").sure
 
 
 @cache
