@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..errors import Conflict, InvalidInput, NotFound
-from ..models.entities.base import TYPES, EntityMatch, resolve, whole
+from ..models.entities.base import NOWHERE, TYPES, EntityMatch, resolve, whole
 from ..models.entities.entity_patterns import PatternRecogniser
 from ..models.entities.quick import QuickNameRecogniser
 from ..storage.protocol import Transaction
@@ -26,6 +26,10 @@ LONGEST_NAME = (
 )
 # A date is when, not whom: recall reads it itself.
 REGISTERED = tuple(type_ for type_ in TYPES if type_ != "date")
+# Types that a name of unknown type may turn out to have.
+_NAMED_TYPES = ("person", "organization", "location", "project")
+# What stands in place of a speaker's name.
+_NO_SPEAKERS = frozenset(("user", "assistant", "system", "tool", "human", "ai", "bot", "me", "unknown"))
 
 
 class Met:
@@ -87,6 +91,8 @@ def note(
     """
     met = Met()
     for memory in memories:
+        if is_spoken(memory) and met.get(memory.scope, fold(memory.author), "person") is None:
+            _meet(tx, memory, at=at, met=met)
         # Dates are not registered, and without one of these there is nothing else: most texts are
         # done here.
         found = PATTERNS.recognise(memory.content) if _SIGN.search(memory.content) else []
@@ -95,6 +101,39 @@ def note(
             found = resolve([*found, *names]) if found and names else found or names
         if found:
             link(tx, memory, found, at=at, met=met)
+
+
+def is_spoken(memory: Memory) -> bool:
+    """Whether a memory is a turn of somebody with a name."""
+    return (
+        memory.kind == "turn"
+        and bool(memory.author)
+        and memory.role != "assistant"
+        and memory.author.casefold() not in _NO_SPEAKERS
+    )
+
+
+def link_speaker(tx: Transaction, memory: Memory, *, at: Micros) -> None:
+    """Link a turn to the person who said it."""
+    author = memory.author
+    link(tx, memory, [EntityMatch(author, "person", NOWHERE, NOWHERE, 1.0, author)], at=at)
+
+
+def _meet(
+    tx: Transaction,
+    memory: Memory,
+    *,
+    at: Micros,
+    met: Met,
+) -> None:
+    """Make a speaker known with their first turn; the second pass links them in every session."""
+    folded = fold(memory.author)
+    known = tx.entities.named(memory.scope, folded, "person")
+    if known is None:
+        link_speaker(tx, memory, at=at)
+        known = tx.entities.named(memory.scope, folded, "person")
+    if known is not None:
+        met.keep(known, folded)
 
 
 def _create_or_get(
@@ -107,10 +146,8 @@ def _create_or_get(
 ) -> Entity:
     name = _written(found.name)
     folded = fold(name)
-    known = met.get(memory.scope, folded, found.type) or tx.entities.named(
-        memory.scope, folded, found.type
-    )
-    entity = known or _new_entity(
+    known = met.get(memory.scope, folded, found.type) or _known(tx, memory.scope, folded, found.type)
+    entity = _typed(known, found.type) or _new_entity(
         tx,
         memory.scope,
         name,
@@ -122,6 +159,24 @@ def _create_or_get(
     if entity is not known:
         tx.entities.put(entity)
     met.keep(entity, folded)
+    return entity
+
+
+def _known(
+    tx: Transaction,
+    scope: Scope,
+    folded: str,
+    type: str,
+) -> Entity | None:
+    """The entity with this name and type, or the one of a known and an unknown type."""
+    types = (type, *_NAMED_TYPES) if type == "other" else (type, "other")
+    return next((one for each in types if (one := tx.entities.named(scope, folded, each))), None)
+
+
+def _typed(entity: Entity | None, type: str) -> Entity | None:
+    """The entity with a type that was not known before."""
+    if entity is not None and entity.type == "other":
+        return replace(entity, type=type)
     return entity
 
 

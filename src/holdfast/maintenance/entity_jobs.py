@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from math import inf
 from typing import Any
 
 from ..errors import CapReached
 from ..extraction.job_types import Due, Kind, Output, Task, Worker
 from ..ingest import entity_linking
-from ..models.entities.base import EntityMatch
+from ..ingest.known_names import TYPES as NAMED
+from ..ingest.known_names import KnownNames
+from ..models.entities.base import EntityMatch, resolve
+from ..models.entities.names import BARE
 from ..models.entities.select import Recognition, standard
 from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Transaction
 from ..storage.store_types import Filter
 from ..types import Kind as MemoryKind
-from ..types import Memories, Memory, Micros, Scope, iso
+from ..types import Entity, Memories, Memory, Micros, Scope, iso
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +34,7 @@ PAGE = 500
 KINDS: tuple[MemoryKind, ...] = ("fact", "episode", "turn")
 STAMP = "enriched_at"
 KEY = "nightly"
+_SMALL_WORD = re.compile(r"(?<![\w'’-])[^\W\d_A-Z]\w+")
 
 
 def candidates(
@@ -41,23 +46,32 @@ def candidates(
     limit: int = MOST,
 ) -> Memories:
     """Memories with few entities and no second pass yet, newest first."""
-    return list(islice(_waiting(store, scope, kinds, max_entity_count), limit))
+    return list(islice(_with_few(store, scope, kinds, max_entity_count), limit))
+
+
+def _with_few(
+    store: Store,
+    scope: Scope,
+    kinds: Sequence[MemoryKind],
+    most: int,
+) -> Iterator[Memory]:
+    for page in _waiting(store, scope, kinds):
+        mentioned = store.entities.mentions_of(scope, [memory.id for memory in page])
+        yield from (memory for memory in page if len(mentioned.get(memory.id, ())) <= most)
 
 
 def _waiting(
     store: Store,
     scope: Scope,
-    kinds: Sequence[MemoryKind],
-    most: float = inf,
-) -> Iterator[Memory]:
-    """Yield memories with at most so many entities page by page; stamps and additions meanwhile do
-    not affect later pages.
+    kinds: Sequence[MemoryKind] = KINDS,
+) -> Iterator[Memories]:
+    """Yield pages of memories without a second pass; stamps and additions meanwhile do not affect
+    later pages.
     """
     where = Filter((scope,), kinds=tuple(kinds), unenriched=True)
     after = None
     while page := store.list(where, limit=PAGE, after=after):
-        mentioned = store.entities.mentions_of(scope, [memory.id for memory in page])
-        yield from (memory for memory in page if len(mentioned.get(memory.id, ())) <= most)
+        yield page
         after = page[-1].seq
 
 
@@ -67,14 +81,14 @@ def look_again(
     found: Sequence[EntityMatch],
     *,
     at: Micros,
-) -> int:
-    """Link the entities found in a memory and stamp it; return their number."""
+) -> list[Entity]:
+    """Link the entities found in a memory and stamp it; return them."""
     fresh = tx.memory(memory.scope, memory.id)
     if fresh is None:
-        return 0
+        return []
     linked = entity_linking.link(tx, fresh, found, at=at)
     tx.change(fresh, metadata={**fresh.metadata, STAMP: iso(at)})
-    return len(linked)
+    return linked
 
 
 def unseen(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +105,8 @@ def _due(worker: Worker) -> Iterator[Due]:
         # The same recogniser would find nothing new.
         return
     for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
-        for newest in islice(_waiting(worker.store, scope, KINDS), 1):
+        where = Filter((scope,), kinds=KINDS, unenriched=True)
+        for newest in worker.store.list(where, limit=1):
             yield Due(scope, KEY, newest.seq)
 
 
@@ -100,23 +115,42 @@ def _run(task: Task) -> Output | None:
     one batch.
     """
     recognition = _recognition(task.worker, task.complete)
-    waiting = _waiting(task.worker.store, task.job.scope, KINDS)
+    store, scope = task.worker.store, task.job.scope
+    known = KnownNames(store.entities.list([scope], types=NAMED))
     looked_at = 0
-    while batch := list(islice(waiting, MOST)):
-        found, stopped = _recognised(task, recognition, batch)
-        task.write(partial(_look_again_at, found=found, at=task.worker.clock()))
-        looked_at += len(found)
-        log.info(
-            "%s of %s: %d memories processed so far",
-            task.job.kind,
-            task.job.scope,
-            looked_at,
-        )
-        if stopped is not None:
-            # The rest follows when the model's token budget allows it.
-            raise stopped
-        task.heartbeat()
+    for page in _waiting(store, scope):
+        context = _Context(known, page)
+        for start in range(0, len(page), MOST):
+            batch = page[start : start + MOST]
+            found, stopped = _recognised(task, recognition, batch, context)
+            task.write(partial(_look_again_at, found=found, at=task.worker.clock(), known=known))
+            looked_at += len(found)
+            log.info("%s of %s: %d memories processed so far", task.job.kind, scope, looked_at)
+            if stopped is not None:
+                # The rest follows when the model's token budget allows it.
+                raise stopped
+            task.heartbeat()
     return None
+
+
+class _Context:
+    """What a memory's surroundings say about its names: who is known, and which words are written
+    small in the same session.
+    """
+
+    def __init__(self, known: KnownNames, page: Memories) -> None:
+        self._known = known
+        self._small: dict[str | None, set[str]] = defaultdict(set)
+        for memory in page:
+            self._small[memory.session or memory.id].update(_SMALL_WORD.findall(memory.content))
+
+    def names(self, memory: Memory, found: Sequence[EntityMatch]) -> list[EntityMatch]:
+        """Return what was found without ordinary words, and with the names that are known."""
+        small = self._small[memory.session or memory.id]
+        named = [
+            one for one in found if one.confidence > BARE or one.name.casefold() not in small
+        ]
+        return resolve([*named, *self._known.find(memory.content)], memory.content)
 
 
 _Recognised = list[tuple[Memory, list[EntityMatch]]]
@@ -125,7 +159,8 @@ _Recognised = list[tuple[Memory, list[EntityMatch]]]
 def _recognised(
     task: Task,
     recognition: Recognition,
-    batch: Memories,
+    batch: Sequence[Memory],
+    context: _Context,
 ) -> tuple[_Recognised, CapReached | None]:
     """Recognise the entities of each memory before the transaction, which must not wait for a
     model. Also returns the error that stopped it.
@@ -133,9 +168,10 @@ def _recognised(
     found: _Recognised = []
     for memory in batch:
         try:
-            found.append((memory, recognition.recognise(memory.content, "accurate")))
+            named = recognition.recognise(memory.content, "accurate")
         except CapReached as error:
             return found, error
+        found.append((memory, context.names(memory, named)))
         task.heartbeat()
     return found, None
 
@@ -145,9 +181,20 @@ def _look_again_at(
     *,
     found: _Recognised,
     at: Micros,
+    known: KnownNames,
 ) -> None:
+    speakers = {
+        (memory.session, memory.author): memory
+        for memory, _ in found
+        if entity_linking.is_spoken(memory)
+    }
     for memory, named in found:
-        look_again(tx, memory, named, at=at)
+        for entity in look_again(tx, memory, named, at=at):
+            known.add(entity)
+    # Newest first, so the one that is kept of each session is the first of them.
+    for memory in speakers.values():
+        if tx.memory(memory.scope, memory.id) is not None:
+            entity_linking.link_speaker(tx, memory, at=at)
 
 
 ENRICH = Kind("enrich", due=_due, run=_run)

@@ -12,9 +12,11 @@ from functools import cache
 from .base import EntityMatch, EntityType, compiled
 from .gazetteer import listed
 
-# Confidence: of an honorific, an introduction or a legal form, and of a phrase about a place.
+# Confidence: of an honorific, an introduction or a legal form, of a phrase about a place, and of a
+# place on a list.
 TOLD = 0.8
 PHRASED = 0.7
+LISTED = 0.6
 
 _KANA = "[\u3041-\u30ff]"
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff々"
@@ -42,6 +44,8 @@ _CHINESE_COMPANY = (
 )
 _BEFORE_COMPANY = "^.*[在是给給为為去到从從和与與跟了入我他她你的]"
 _END = r"(?=[，。、！？,.!?\s]|$|[的了在是住和上市]|工作)"
+# A name of two equal characters, as children and pets have it: 叫糖糖.
+_CHINESE_CHILD = rf"叫(([{_HAN}])\2){_END}"
 _CHINESE_PLACE = rf"(?:住在|搬到了?|出生在|来自|來自|去过|去過)([{_HAN}]{{2,4}}?){_END}"
 _KOREAN_PERSON = (
     "(?<![가-힣])([김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허남심노하곽성차주우구민유진나엄채원천방공현][가-힣]{1,2})"
@@ -50,6 +54,7 @@ _KOREAN_PERSON = (
 _KOREAN_COMPANY = (
     r"(?:주식회사|\(주\)|㈜) ?([가-힣A-Za-z0-9]{2,20})|([가-힣A-Za-z0-9]{2,20}) ?주식회사(?! )"
 )
+_TITLE = "[《『]([^《》『』\\n]{1,40})[》』]"
 # Particles that are attached to the noun.
 _KOREAN_PARTICLE = "(?<=..)(?:에서|으로|[에은는을를의와과로])$"
 
@@ -61,6 +66,7 @@ def east_asian_names(text: str) -> Iterator[EntityMatch]:
     # Cheap test first: below this code point there is neither kana nor Han nor Hangul.
     if not text or max(text) < "\u3040":
         return
+    yield from _titles(text)
     if compiled(_KANA).search(text):
         yield from _japanese(text)
     elif compiled(f"[{_HAN}]").search(text):
@@ -80,7 +86,26 @@ def east_asian_names(text: str) -> Iterator[EntityMatch]:
         )
 
 
+def _titles(text: str) -> Iterator[EntityMatch]:
+    """Yield works: 《活着》, 『こころ』."""
+    for match in compiled(_TITLE).finditer(text):
+        yield EntityMatch(match[1], "other", match.start(1), match.end(1), TOLD, match[1])
+
+
+def _listed_places(text: str, section: str) -> Iterator[EntityMatch]:
+    for match in compiled(_any_of(section)).finditer(text):
+        yield EntityMatch(
+            match.group(), "location", match.start(), match.end(), LISTED, match.group()
+        )
+
+
+@cache
+def _any_of(section: str) -> str:
+    return "|".join(sorted(listed(section).sure, key=len, reverse=True))
+
+
 def _japanese(text: str) -> Iterator[EntityMatch]:
+    yield from _listed_places(text, "places ja")
     for match in compiled(_JAPANESE_PERSON).finditer(text):
         name = _surname(match[1])
         if not compiled(_NOBODY_JA).fullmatch(name):
@@ -105,10 +130,14 @@ def _surname(run: str) -> str:
 
 
 def _chinese(text: str) -> Iterator[EntityMatch]:
+    yield from _listed_places(text, "places zh")
     honoured, introduced = _chinese_people()
     for match in compiled(honoured).finditer(text):
         yield _honoured(match[1], match.start(), match.group())
-    for match in compiled(introduced).finditer(text):
+    for match in (
+        *compiled(introduced).finditer(text),
+        *compiled(_CHINESE_CHILD).finditer(text),
+    ):
         yield _named(match, "person", TOLD)
     for match in compiled(_CHINESE_COMPANY).finditer(text):
         name = compiled(_BEFORE_COMPANY).sub("", match[1])

@@ -14,17 +14,18 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from ...text.stopwords import STOP_WORDS
-from .base import EntityMatch, EntityType
+from .base import EntityMatch, EntityType, resolve
 from .east_asian import east_asian_names
-from .gazetteer import entries, lengths, listed, longest
+from .gazetteer import entries, key_of, lengths, listed, longest
 from .inflection import Word, canonical, nominative, words_of
 from .spans import Span, is_name, spans_of, type_of
 
-# Confidence of the rules, from a title down to two adjacent capitalised words.
+# Confidence of the rules, from a title down to a single capitalised word.
 TOLD = 0.85
 PHRASED = 0.8
 LISTED = 0.7
 LIKELY = 0.6
+WRITTEN = 0.55
 BARE = 0.4
 
 # Words.
@@ -49,7 +50,7 @@ class NameRecogniser:
         if reading.grammar:
             found = list(_with_spans(text, found, reading.grammar))
         if not text.isascii():
-            found += (*_quoted_companies(text), *east_asian_names(text))
+            found += (*_quoted_companies(text), *resolve(east_asian_names(text)))
         return sorted(found, key=lambda one: one.start)
 
 
@@ -65,21 +66,30 @@ def _with_spans(
         inside = [one for one in found if one.start < span.end and span.start < one.end]
         if any(one.start <= span.start and span.end <= one.end for one in inside):
             continue
-        if is_name(span, known=bool(inside)):
+        known = any(one.start == span.start for one in inside)
+        if known or is_name(span):
             covered += inside
             yield _named_by(span, text, inside)
     yield from (one for one in found if one not in covered)
 
 
 def _named_by(span: Span, text: str, inside: list[EntityMatch]) -> EntityMatch:
-    """Return a span as a match. Of the names inside it, the last may say what it is."""
+    """Return a span as a match. A list, its words or a name at its end may say what it is."""
     raw = text[span.start : span.end]
-    type_ = type_of(span)
+    key = key_of(raw)
+    type_ = next((type_ for section, type_ in _LISTS if key in listed(section)), type_of(span))
     if type_ == "other" and inside and inside[-1].end == span.end and not span.quoted:
         type_ = inside[-1].type
-    sure = LIKELY if span.quoted or span.branded or len(span.words) > 1 else BARE
-    sure = max([sure, *(one.confidence for one in inside)])
+    single = len(span.words) == 1 and not span.quoted and key not in listed("products")
+    sure = max([BARE if single else WRITTEN, *(one.confidence for one in inside)])
     return EntityMatch(raw, type_, span.start, span.end, sure, raw)
+
+
+_LISTS: tuple[tuple[str, EntityType], ...] = (
+    ("people", "person"),
+    ("places", "location"),
+    ("organizations", "organization"),
+)
 
 
 def _quoted_companies(text: str) -> Iterator[EntityMatch]:
@@ -407,6 +417,19 @@ class _Reading:
             return None
         return self._found(types[0], at, self._name_end(at), PHRASED)
 
+    def addressed(self, at: int) -> _Hit:
+        """`Way to go, Zorblat!`: a name behind a comma at the end of an exclamation."""
+        word = self._words[at]
+        end = self._run(at, 2)
+        alone = self._names_somebody(at) and not self._nouns and not word.shouted
+        if not alone or at == 0 or self._text[self._words[end - 1].end :][:1] != "!":
+            return None
+        before = self._words[at - 1]
+        small = before.text[0].islower() or before.first
+        if small and self._text[before.end : word.start] == ", " and not self._known("places", at):
+            return self._found("person", at, end, LIKELY)
+        return None
+
     def phrased(self, at: int) -> _Hit:
         """`works at Acme`, `lives in Sintra`; not for names on a list, which have their own
         rules.
@@ -475,6 +498,10 @@ class _Reading:
             return self._found("organization", at, at + count, LISTED)
         return None
 
+    def product(self, at: int) -> _Hit:
+        count = self._known("products", at)
+        return self._found("other", at, at + count, LISTED) if count else None
+
     def first_name(self, at: int) -> _Hit:
         if self._words[at].shouted:
             return None
@@ -520,9 +547,11 @@ _RULES: tuple[_Rule, ...] = (
     _Reading.project,
     _Reading.related,
     _Reading.called,
+    _Reading.addressed,
     _Reading.phrased,
     _Reading.place,
     _Reading.organisation,
+    _Reading.product,
     _Reading.first_name,
     _Reading.acting,
 )
@@ -561,6 +590,7 @@ def _beginnings() -> frozenset[str]:
         "people",
         "places",
         "organizations",
+        "products",
         "titles",
         "kin",
         "project words",

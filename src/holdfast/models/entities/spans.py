@@ -31,7 +31,13 @@ _SHOUTED = re.compile(r"[A-Z]{2,}s?")
 # Quotation marks of titles in Chinese and Japanese, whose script has no capitals.
 _TITLE_MARKS = "《『"
 _LONGEST_TITLE = 10
-_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|[kK%])?")
+_NO_SENTENCE = re.compile(r"\S*://\S*|[@#=]\w+|\*\*[^*\n]+\*\*|^#+ .*$", re.MULTILINE)
+_LINE = re.compile(r"[^\n.!?,;:]+")
+# The first letter of a word.
+_WORD = re.compile(r"(?<![\w'’])[^\W\d_]")
+_SHORT_LINE = 4
+_NUMBER = re.compile(r"[\d.,:-]+(?:st|nd|rd|th|k|%|am|pm)?")
+_ADJECTIVE = re.compile(r"\w+(?:ese|ians?|eans?|icans?|ish)")
 
 
 class Token(NamedTuple):
@@ -72,15 +78,26 @@ def spans_of(
     which a possessive may be attached.
     """
     titles = [title for match in _QUOTED.finditer(text) if (title := _title(match, grammar))]
+    closed = [*((one.start, one.end) for one in titles), *_headings(text)]
     tokens = list(_tokens(text))
     found = list(titles)
     at = 0
     while at < len(tokens):
         end = _end_of(tokens, at, grammar, owners)
-        if end > at and not any(one.start <= tokens[at].start < one.end for one in titles):
+        if end > at and not any(start <= tokens[at].start < until for start, until in closed):
             found.append(_span(tokens[at:end]))
         at = max(end, at + 1)
     return sorted(found)
+
+
+def _headings(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where capitals say nothing: addresses, emphasis, and lines of almost only capitals."""
+    for match in _NO_SENTENCE.finditer(text):
+        yield match.span()
+    for line in _LINE.finditer(text):
+        words = _WORD.findall(line.group())
+        if len(words) > _SHORT_LINE and sum(map(str.isupper, words)) > 0.75 * len(words):
+            yield line.span()
 
 
 def _title(match: re.Match[str], grammar: Collection[str]) -> Span | None:
@@ -113,11 +130,11 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _is_capital(word: str) -> bool:
-    """Whether a word is written as a part of a name; `Korean-style` and `AI-powered` are not."""
+    """Whether a word is written as a part of a name; `Korean-style` and `mid-June` are not."""
     head, dash, tail = word.rpartition("-")
-    if dash and tail.islower():
+    if dash and (tail.islower() or head.islower()):
         return False
-    return any(letter.isupper() for letter in head + tail)
+    return any(letter.isupper() for letter in word)
 
 
 def _end_of(
@@ -172,21 +189,20 @@ def _is_nobody(key: str) -> bool:
     return key in listed("nobody").sure or key.removesuffix("s") in listed("nobody").sure
 
 
-def is_name(span: Span, *, known: bool) -> bool:
-    """Whether a span is a name. `known`: some of its words are on a list of names."""
-    if span.quoted:
+def is_name(span: Span) -> bool:
+    """Whether a span is a name, judging by its words alone."""
+    if span.quoted or span.branded:
         return True
+    if span.first or (len(span.words) == 1 and _is_common(span.words[0])):
+        return False
     keys = [key_of(word) for word in span.words]
-    telling = [
-        word
-        for word, key in zip(span.words, keys, strict=True)
-        if not _is_nobody(key) and not _ORDINAL.fullmatch(word)
-    ]
-    if not telling or keys[-1] in listed("common heads").sure:
-        return False
-    if len(span.words) == 1 and span.words[0].isupper():
-        return False
-    return known or span.branded or not span.first
+    telling = [key for key in keys if not _is_nobody(key) and not _NUMBER.fullmatch(key)]
+    return bool(telling) and keys[-1] not in listed("common heads")
+
+
+def _is_common(word: str) -> bool:
+    """Whether a single word is an abbreviation or an adjective: `FAQ`, `Peruvian`."""
+    return word.isupper() or _ADJECTIVE.fullmatch(word) is not None
 
 
 def type_of(span: Span) -> EntityType:
