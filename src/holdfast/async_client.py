@@ -104,6 +104,7 @@ class AsyncEntities(_AsyncNamespace):
 
     list = _awaitable(Entities.list)
     get = _awaitable(Entities.get)
+    duplicates = _awaitable(Entities.duplicates)
     merge = _awaitable(Entities.merge)
     split = _awaitable(Entities.split)
     rename = _awaitable(Entities.rename)

@@ -392,6 +392,15 @@ class Entity:
 
 
 @dataclass(frozen=True)
+class Duplicate:
+    """Two entities that may be the same: the one with the fuller name, the other, and why."""
+
+    keep: Entity
+    other: Entity
+    reason: str
+
+
+@dataclass(frozen=True)
 class About:
     """An entity with the memories that mention it, most recently stored first."""
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import capture as capture
     from . import commit as commit
     from . import documents as documents
+    from . import duplicate_entities as duplicate_entities
     from . import entity_linking as entity_linking
     from . import owner_profile as owner_profile
     from . import permissions as permissions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Sequence
 
@@ -11,8 +12,11 @@ from ..errors import NotFound
 from ..storage.row_codec import entity_names
 from ..storage.store_types import Entities as EntityList
 from ..text.normal_forms import fold
-from ..types import About, Entity
+from ..types import About, Duplicate, Entity
 from ..validation import most_of, str_tuple, text_of
+
+# Memories of each entity, newest first, that are compared.
+COMPARED = 1000
 
 
 class Entities(Namespace):
@@ -35,6 +39,22 @@ class Entities(Namespace):
             entity.scope, entity.id, limit=most_of(limit)
         )
         return About(entity, mentioning)
+
+    def duplicates(self) -> builtins.list[Duplicate]:
+        """List entities that may be the same, such as Mel and Melanie, with a reason each.
+
+        Nothing is merged. Two that one memory mentions together are two.
+        """
+        found = ingest.duplicate_entities.duplicates(self.list())
+        return [pair for pair in found if not self._are_named_together(pair)]
+
+    def _are_named_together(self, pair: Duplicate) -> bool:
+        mentioning = self.client.store.entities.mentioning
+        ids = [
+            {memory.id for memory in mentioning(one.scope, one.id, limit=COMPARED)}
+            for one in (pair.keep, pair.other)
+        ]
+        return not ids[0].isdisjoint(ids[1])
 
     def merge(self, keep: str, *others: str) -> Entity:
         """Merge entities that are the same: their names and mentions go to `keep`."""

@@ -107,6 +107,34 @@ def show_entity(
 
 
 @entity_app.command()
+def duplicates(
+    store: Store = None,
+    scope: Scope = None,
+    as_json: Json = False,
+) -> None:
+    """List entities that may be the same, with a reason. `entity merge` makes them one.
+
+    Example: holdfast entity duplicates
+    """
+    with open_memory(store, scope, make=False) as hf:
+        found = hf.entities.duplicates()
+        if as_json:
+            output.emit(
+                [
+                    {
+                        "keep": _entity_json(one.keep),
+                        "other": _entity_json(one.other),
+                        "reason": one.reason,
+                    }
+                    for one in found
+                ]
+            )
+            return
+        rows = [(one.keep.name, one.other.name, one.reason) for one in found]
+        output.table(("name", "other", "reason"), rows, empty="No two entities look the same.")
+
+
+@entity_app.command()
 def merge(
     keep: Annotated[str, typer.Argument(metavar="KEEP", help="The entity to keep.")],
     others: Annotated[

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, cached_property
 
 from ...text.stopwords import STOP_WORDS
 from .base import EntityMatch, EntityType, resolve
@@ -49,9 +49,33 @@ class NameRecogniser:
         found = list(reading.names())
         if reading.grammar:
             found = list(_with_spans(text, found, reading.grammar))
-        if not text.isascii():
-            found += (*_quoted_companies(text), *resolve(east_asian_names(text)))
-        return sorted(found, key=lambda one: one.start)
+        return _with_other_scripts(text, found)
+
+    def surest(self, text: str) -> list[EntityMatch]:
+        """Return only names of which the rules are confident, in a fraction of the time."""
+        reading = _Reading(text)
+        found = [one for one in reading.names() if one.confidence >= LIKELY]
+        if any(_may_go_on(text, one) for one in found) and reading.grammar:
+            spans = _with_spans(text, found, reading.grammar)
+            found = [one for one in spans if one.confidence >= LIKELY]
+        return _with_other_scripts(text, found)
+
+
+def _with_other_scripts(text: str, found: list[EntityMatch]) -> list[EntityMatch]:
+    if not text.isascii():
+        found += (*_quoted_companies(text), *resolve(east_asian_names(text)))
+    return sorted(found, key=lambda one: one.start)
+
+
+_CAPITAL_BEHIND = re.compile(r"['’]?s? [A-Z\d]|\+")
+_CAPITAL_BEFORE = re.compile(r"[A-Z][\w'’-]* $")
+_LONGEST_WORD = 30
+
+
+def _may_go_on(text: str, found: EntityMatch) -> bool:
+    """Whether a capital stands beside a name, so that it may be part of a longer one."""
+    before = text[max(0, found.start - _LONGEST_WORD) : found.start]
+    return bool(_CAPITAL_BEHIND.match(text, found.end) or _CAPITAL_BEFORE.search(before))
 
 
 def _with_spans(
@@ -116,7 +140,6 @@ class _Reading:
     def __init__(self, text: str) -> None:
         self._text = text
         self._words = list(words_of(text))
-        self._somebody = [word.capital and self._may_name(word) for word in self._words]
         keys = [word.key for word in self._words]
         # In a language that capitalises nouns, a capital says nothing.
         capitals = listed("capital nouns").sure
@@ -127,10 +150,14 @@ class _Reading:
         self._shouting = len(self._words) > 3 and 2 * sum(
             word.shouted for word in self._words
         ) > len(self._words)
-        self.grammar = frozenset[str]()
-        """Function words of the language, if only names have capitals in it."""
-        if not self._nouns and not self._shouting:
-            self.grammar = _grammar(frozenset(keys))
+        self._somebody = [word.capital and self._may_name(word) for word in self._words]
+
+    @cached_property
+    def grammar(self) -> frozenset[str]:
+        """Function words of the language, if only names have capitals in it; otherwise none."""
+        if self._nouns or self._shouting:
+            return frozenset()
+        return _grammar(frozenset(word.key for word in self._words))
 
     def names(self) -> Iterator[EntityMatch]:
         at = 0
@@ -201,7 +228,12 @@ class _Reading:
         # Splits `I've`, but not `O'Brien`.
         stem, _, ending = word.key.partition("'")
         contracted = not ending or ending in listed("contractions").sure
-        return initial or (stem if contracted else word.key) not in function_words()
+        key = stem if contracted else word.key
+        return initial or key not in function_words() or not self._is_grammar(word, key)
+
+    def _is_grammar(self, word: Word, key: str) -> bool:
+        """Whether a function word of some language is one here: `Door` is Dutch, and a name."""
+        return word.first or key in STOP_WORDS["en"] or key in (self.grammar or function_words())
 
     def _person_end(self, at: int) -> int:
         """Return the index after a person's name that starts at `at`."""
@@ -419,14 +451,14 @@ class _Reading:
 
     def addressed(self, at: int) -> _Hit:
         """`Way to go, Zorblat!`: a name behind a comma at the end of an exclamation."""
-        word = self._words[at]
-        end = self._run(at, 2)
-        alone = self._names_somebody(at) and not self._nouns and not word.shouted
-        if not alone or at == 0 or self._text[self._words[end - 1].end :][:1] != "!":
+        word, before = self._words[at], self._words[at - 1]
+        if not at or self._text[before.end : word.start] != ", " or before.capital > before.first:
             return None
-        before = self._words[at - 1]
-        small = before.text[0].islower() or before.first
-        if small and self._text[before.end : word.start] == ", " and not self._known("places", at):
+        if self._nouns or word.shouted or not self._names_somebody(at):
+            return None
+        end = self._run(at, 2)
+        shouted = self._text.startswith("!", self._words[end - 1].end)
+        if shouted and not self._known("places", at):
             return self._found("person", at, end, LIKELY)
         return None
 

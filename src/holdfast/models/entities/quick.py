@@ -48,11 +48,10 @@ class QuickNameRecogniser:
     def recognise(self, text: str) -> list[EntityMatch]:
         found: list[EntityMatch] = []
         for start, part in _parts(text[:MOST]):
-            for one in self._names.recognise(part):
-                if one.confidence >= SUREST:
-                    found.append(
-                        replace(one, start=one.start + start, end=one.end + start) if start else one
-                    )
+            for one in self._names.surest(part):
+                found.append(
+                    replace(one, start=one.start + start, end=one.end + start) if start else one
+                )
         titles = list(_titles(text)) if found else []
         return [one for one in found if not any(begin < one.start < end for begin, end in titles)]
 
