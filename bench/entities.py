@@ -6,7 +6,7 @@ The labels are `training/entities.jsonl`: 300 turns of LoCoMo 1 to 3, LongMemEva
 sessions and our own conversations in six languages. `--data` is a folder with
 `longmemeval/longmemeval_dev150.json` and `locomo/locomo10.json`. Every conversation is captured
 whole and linked as the maintenance does it. What a labelled turn mentions is compared by name,
-case, a leading article and a possessive aside; the author of a turn is not counted, addresses neither.
+case, a leading article and a possessive aside; neither its author nor addresses are counted.
 Conversations are divided into two halves by their id, and `--misses` shows only the first.
 """
 

@@ -94,9 +94,7 @@ def read(folder: Path, friends: Path | None = None) -> list[Labelled]:
     ]
 
 
-def conversations(
-    folder: Path, friends: Path | None = None
-) -> dict[str, dict[str, Conversation]]:
+def conversations(folder: Path, friends: Path | None = None) -> dict[str, dict[str, Conversation]]:
     """The conversations of every source by name, as far as their talk is there."""
     return {
         "assistant": _longmemeval(folder / "longmemeval" / "longmemeval_dev150.json"),

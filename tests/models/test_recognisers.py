@@ -370,7 +370,11 @@ class TestNames:
             "Yesterday was Monday. In March we speak German, French and Spanish. Happy Easter!",
             "User prefers dark mode. Remember that. Nobody said so. Everyone wants one.",
             "I've thought about it. I'm asked. That's what I said.",
-            "Python and Docker are tools. The API returns JSON. OK.",
+            "The API returns JSON. OK. We do DIY and watch TV.",
+            "I made the Lemon Chicken Soup and a Mango Smoothie for them.",
+            "She is a Senior Account Manager with a degree in Economics.",
+            "We eat Peruvian and Lebanese food on Mother's Day and on Sundays.",
+            "It is a Korean-style soup from mid-June, for a non-Western kitchen.",
             "Der Hund schläft im Garten. Am Montag esse ich Brot mit Käse. Die Deutsche Sprache.",
             "Mit dem Auto fahren wir nicht. Über das Wetter reden wir auch.",
             "Una vez más. Ella no quiere. Mia madre è qui.",
@@ -383,6 +387,62 @@ class TestNames:
     )
     def test_ordinary_words_name_nobody(self, text):
         assert seen(text, names) == []
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            # As far as the capitals go: neither Lisbon nor the society alone.
+            ("We saw it at the Lisbon Film Festival.", ["other Lisbon Film Festival"]),
+            (
+                "I gave to the American Heron Society.",
+                ["organization American Heron Society"],
+            ),
+            ("I would take the Blue Heron Trail.", ["location Blue Heron Trail"]),
+            (
+                "Is the Zorblat X100 better than the Quux 3 Pro?",
+                ["other Zorblat X100", "other Quux 3 Pro"],
+            ),
+            ("That is in the Valley of the Herons.", ["other Valley of the Herons"]),
+            # A single word inside a sentence, a brand anywhere.
+            ("I bought it from Zorblat and not on eBay.", ["other Zorblat", "organization eBay"]),
+            ("DoorZap was late with the food.", ["other DoorZap"]),
+            ("We use Docker and the Python APIs.", ["other Docker", "other Python"]),
+            # Function words of other languages are names in this one.
+            ("She lost her job at Door Dash to Ed.", ["organization Door Dash", "person Ed"]),
+            # Titles of works, by their quotation marks.
+            ('I loved "The Wind in the Reeds" as a kid.', ["other The Wind in the Reeds"]),
+            ('She called it "a very good idea" and "Fine".', ["other Fine"]),
+            ("Ich las gerade «Der Zorblat».", []),
+            ("我在看《活着》，很好。", ["other 活着"]),
+            ("『こころ』を読んだ。", ["other こころ"]),
+            # A possessive ends the name of somebody who is known as such.
+            (
+                "I have been to Tokyo's Zorblat Square.",
+                ["location Tokyo", "location Zorblat Square"],
+            ),
+            ("I have been to Mama's Fish House.", ["other Mama's Fish House"]),
+            ("That is great, Zorblat!", ["person Zorblat"]),
+            # Neither headings nor addresses.
+            ("It is easy.\n**Plan and Budget:** see https://x.org/?v=AbCdEf now", []),
+        ],
+    )
+    def test_a_span_of_capitals_is_one_name(self, text, expected):
+        assert seen(text, names) == expected
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("Ayer fuimos a Benimaclet con los niños.", ["other Benimaclet"]),
+            ("On part en vacances à Zorblat-les-Bains.", ["other Zorblat-les-Bains"]),
+            ("Мы были на даче, и наш тренер, Гагик, пришёл.", ["person Гагик"]),
+            ("我未婚夫叫陆鸣，女儿叫糖糖。", ["person 陆鸣", "person 糖糖"]),
+            ("下周去重庆和新西兰。", ["location 重庆", "location 新西兰"]),
+            ("娘はつむぎっていうんだ。来週、高崎に行く。", ["person つむぎ", "location 高崎"]),
+            ("Die Nachbarin hat einen Kuchen und die Zeitung gebracht.", []),
+        ],
+    )
+    def test_spans_in_other_languages(self, text, expected):
+        assert seen(text, names) == expected
 
     def test_a_title_is_part_of_the_raw_form_only(self):
         (found,) = names.recognise("I saw Dr. Zweistein.")

@@ -1,4 +1,4 @@
-"""A second look for entities: memories that mention few, once, newest first, fifty a night."""
+"""A second look for entities: at every memory, once, with what the conversation tells of names."""
 
 from __future__ import annotations
 
@@ -49,3 +49,87 @@ def test_no_more_than_asked_for_and_the_newest_first(hf):
         stored[4].id,
         stored[3].id,
     ]
+
+
+def enrich(hf, clock):
+    worker = Worker(hf.store, Tiers([], environ={}), clock, scopes=hf.scopes)
+    return drain(worker, kinds=[ENRICH.name])
+
+
+def mentioned(hf, memory):
+    return {
+        entity.name
+        for entity in hf.entities.list()
+        if any(one.id == memory.id for one in hf.entities.get(entity.id, limit=None).memories)
+    }
+
+
+def test_every_memory_gets_a_second_look_in_one_run(hf, clock):
+    """Also one that mentions many, and more of them than one transaction takes."""
+    many = hf.remember("@ann @bob @carol went to the Blue Heron Fair")
+    for number in range(120):
+        hf.remember(f"We ate at the Zorblat{number} House again")
+    assert enrich(hf, clock) == 1
+    assert {"Blue Heron Fair", "Zorblat0 House", "Zorblat119 House"} <= names(hf)
+    assert "Blue Heron Fair" in mentioned(hf, many)
+    assert enrich(hf, clock) == 0
+
+
+def test_speakers_are_entities_of_every_session(hf, clock):
+    monday = hf.capture("monday", "user", "so how was it?", author="Zdenka")
+    hf.capture("monday", "user", "it was fine", author="Bohumil")
+    assert {(one.name, one.type) for one in hf.entities.list()} == {
+        ("Zdenka", "person"),
+        ("Bohumil", "person"),
+    }
+    tuesday = hf.capture("tuesday", "user", "and today?", author="Zdenka")
+    hf.capture("tuesday", "user", "and then?", author="Zdenka")
+    enrich(hf, clock)
+    assert [one.id for one in hf.entities.get("Zdenka").memories] == [tuesday.id, monday.id]
+
+
+@pytest.mark.parametrize("author", ["user", "Human", "assistant", ""])
+def test_a_role_is_no_speaker(hf, author):
+    hf.capture("monday", "user", "so how was it?", author=author)
+    assert names(hf) == set()
+
+
+def test_the_assistant_is_no_speaker(hf):
+    hf.capture("monday", "assistant", "it was fine", author="Zorblat-4")
+    assert names(hf) == set()
+
+
+def test_a_name_that_is_known_is_found_where_it_starts_a_sentence(hf, clock):
+    hf.remember("My neighbour Zdenka has a new dog")
+    again = hf.remember("We had a party. Zdenka came late.")
+    other = hf.remember("Zdenkas are rare")
+    enrich(hf, clock)
+    assert mentioned(hf, again) == {"Zdenka"}
+    assert mentioned(hf, other) == set()
+
+
+def test_a_known_name_is_found_between_characters_without_spaces(hf, clock):
+    hf.capture("monday", "user", "おはよう", author="健二")
+    again = hf.capture("monday", "user", "昨日は健二が来た", author="美咲")
+    enrich(hf, clock)
+    assert "健二" in mentioned(hf, again)
+
+
+def test_a_word_that_the_conversation_writes_small_is_no_name(hf, clock):
+    hf.capture("monday", "user", "We went to the Harvest and to the Zorblat")
+    hf.capture("monday", "user", "it was a good harvest this year")
+    enrich(hf, clock)
+    assert names(hf) == {"Zorblat"}
+
+
+def test_a_name_of_unknown_type_is_the_one_whose_type_is_known(hf, clock):
+    """In either order: two entities of one name would divide what is known of it."""
+    hf.remember("I think it was with Zorblat and later with Quux")
+    enrich(hf, clock)
+    assert {one.type for one in hf.entities.list()} == {"other"}
+    hf.remember("My sister Zorblat lives in Brno")
+    hf.remember("I like to go there with Zorblat")
+    enrich(hf, clock)
+    found = {one.name: (one.type, one.mentions) for one in hf.entities.list()}
+    assert found["Zorblat"] == ("person", 3)
+    assert found["Quux"] == ("other", 1)

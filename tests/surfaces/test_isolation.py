@@ -102,6 +102,7 @@ VERBS = {
         bob.sessions.working_memory(TREASURE, session=t.session),
     ],
     "entities.list": lambda bob, t: bob.entities.list(),
+    "entities.duplicates": lambda bob, t: bob.entities.duplicates(),
     "entities.get": lambda bob, t: [
         _tried(bob.entities.get, t.name),
         _tried(bob.entities.get, t.entity),

@@ -12,7 +12,6 @@ from functools import cache
 from itertools import combinations
 
 from ..models.entities.gazetteer import entries
-from ..storage.row_codec import entity_names
 from ..text.normal_forms import fold
 from ..types import Duplicate, Entity
 
@@ -45,32 +44,20 @@ def _alike(entities: Iterable[Entity]) -> list[list[Entity]]:
 
 def _reason(full: Entity, short: Entity) -> str:
     """Return why two entities may be the same; empty if nothing says so."""
-    if _plain(full.name) == _plain(short.name):
-        return "the same name"
-    if {full.type, short.type} != {"person"}:
-        return ""
-    if fold(short.name) in entity_names(full):
-        return f"{short.name} is another name of {full.name}"
     longer, shorter = _plain(full.name).split(), _plain(short.name).split()
-    if len(longer) > 1 and len(shorter) > 1:
-        if longer[-1] != shorter[-1] or not _is_short_form(shorter[0], longer[0]):
-            return ""
-        return f"the same surname, and {_first(short)} is short for {_first(full)}"
-    if len(shorter) == 1 and len(longer) > 1:
-        return _part_of(full, short, longer, shorter[0])
-    if len(longer) == len(shorter) == 1 and _is_short_form(shorter[0], longer[0]):
-        return f"{short.name} is short for {full.name}"
-    return ""
-
-
-def _part_of(full: Entity, short: Entity, longer: Sequence[str], name: str) -> str:
-    if name == longer[0]:
-        return f"{short.name} is the first name of {full.name}"
-    if name == longer[-1]:
-        return f"{short.name} is the surname of {full.name}"
-    if _is_short_form(name, longer[0]):
-        return f"{short.name} is short for {_first(full)}"
-    return ""
+    if longer == shorter:
+        return "the same name"
+    if not longer or not shorter or {full.type, short.type} != {"person"}:
+        return ""
+    if len(shorter) == 1 and len(longer) > 1 and shorter[0] in (longer[0], longer[-1]):
+        part = "first name" if shorter[0] == longer[0] else "surname"
+        return f"{short.name} is the {part} of {full.name}"
+    if not _is_short_form(shorter[0], longer[0]):
+        return ""
+    told = f"{_first(short)} is short for {_first(full)}"
+    if len(shorter) == 1:
+        return told
+    return f"the same surname, and {told}" if longer[-1] == shorter[-1] else ""
 
 
 def _first(entity: Entity) -> str:

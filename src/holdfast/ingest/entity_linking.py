@@ -29,7 +29,9 @@ REGISTERED = tuple(type_ for type_ in TYPES if type_ != "date")
 # Types that a name of unknown type may turn out to have.
 _NAMED_TYPES = ("person", "organization", "location", "project")
 # What stands in place of a speaker's name.
-_NO_SPEAKERS = frozenset(("user", "assistant", "system", "tool", "human", "ai", "bot", "me", "unknown"))
+_NO_SPEAKERS = frozenset(
+    ("user", "assistant", "system", "tool", "human", "ai", "bot", "me", "unknown")
+)
 
 
 class Met:
@@ -146,7 +148,9 @@ def _create_or_get(
 ) -> Entity:
     name = _written(found.name)
     folded = fold(name)
-    known = met.get(memory.scope, folded, found.type) or _known(tx, memory.scope, folded, found.type)
+    known = met.get(memory.scope, folded, found.type) or _known(
+        tx, memory.scope, folded, found.type
+    )
     entity = _typed(known, found.type) or _new_entity(
         tx,
         memory.scope,

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from ..models.entities.base import EntityMatch, EntityType, compiled
 from ..models.entities.gazetteer import listed
 from ..models.entities.names import function_words
+from ..models.entities.quick import SUREST
 from ..storage.row_codec import entity_names
 from ..text.normal_forms import fold
 from ..types import Entity
@@ -34,17 +35,20 @@ class KnownNames:
         self._spaced: dict[str, tuple[str, EntityType]] = {}
         self._unspaced: dict[str, tuple[str, EntityType]] = {}
         for entity in entities:
-            self.add(entity)
+            for name in entity_names(entity):
+                self._add(name, entity.name, entity.type)
 
-    def add(self, entity: Entity) -> None:
-        """Know one more entity, or more names of one."""
-        type_ = next((one for one in TYPES if one == entity.type), None)
-        if type_ is None:
-            return
-        for name in entity_names(entity):
-            if len(name) >= _SHORTEST and not _is_ordinary(name):
-                kept = self._unspaced if compiled(_UNSPACED).search(name) else self._spaced
-                kept.setdefault(name, (entity.name, type_))
+    def learn(self, found: Iterable[EntityMatch]) -> None:
+        """Know the names that were found in a text, if it was sure of them."""
+        for one in found:
+            if one.confidence >= SUREST:
+                self._add(fold(one.name), one.name, one.type)
+
+    def _add(self, folded: str, name: str, type: str) -> None:
+        known = next((one for one in TYPES if one == type), None)
+        if known and len(folded) >= _SHORTEST and not _is_ordinary(folded):
+            kept = self._unspaced if compiled(_UNSPACED).search(folded) else self._spaced
+            kept.setdefault(folded, (name, known))
 
     def find(self, text: str) -> Iterator[EntityMatch]:
         """Yield the names in a text; in scripts that have capitals, only with one."""
@@ -64,7 +68,9 @@ class KnownNames:
                 raw = text[start : words[at + count - 1][1]]
                 found = self._spaced.get(fold(raw)) or self._spaced.get(fold(_bare(raw)))
                 if found:
-                    yield _match(_bare(raw) if fold(raw) not in self._spaced else raw, *found, start)
+                    yield _match(
+                        _bare(raw) if fold(raw) not in self._spaced else raw, *found, start
+                    )
                     break
 
 
@@ -76,7 +82,9 @@ def _is_ordinary(name: str) -> bool:
     """Whether a name is an ordinary word as well: Will, Rose, Hope."""
     sections = ("people", "places", "organizations", "products")
     unsure = any(name in listed(section).unsure for section in sections)
-    return unsure or name in function_words() or name in listed("openers") or name in listed("nobody")
+    return (
+        unsure or name in function_words() or name in listed("openers") or name in listed("nobody")
+    )
 
 
 def _match(raw: str, name: str, type_: EntityType, start: int) -> EntityMatch:

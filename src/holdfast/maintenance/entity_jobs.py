@@ -22,7 +22,7 @@ from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Transaction
 from ..storage.store_types import Filter
 from ..types import Kind as MemoryKind
-from ..types import Entity, Memories, Memory, Micros, Scope, iso
+from ..types import Memories, Memory, Micros, Scope, iso
 
 log = logging.getLogger(__name__)
 
@@ -81,14 +81,14 @@ def look_again(
     found: Sequence[EntityMatch],
     *,
     at: Micros,
-) -> list[Entity]:
-    """Link the entities found in a memory and stamp it; return them."""
+) -> int:
+    """Link the entities found in a memory and stamp it; return their number."""
     fresh = tx.memory(memory.scope, memory.id)
     if fresh is None:
-        return []
+        return 0
     linked = entity_linking.link(tx, fresh, found, at=at)
     tx.change(fresh, metadata={**fresh.metadata, STAMP: iso(at)})
-    return linked
+    return len(linked)
 
 
 def unseen(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _run(task: Task) -> Output | None:
         for start in range(0, len(page), MOST):
             batch = page[start : start + MOST]
             found, stopped = _recognised(task, recognition, batch, context)
-            task.write(partial(_look_again_at, found=found, at=task.worker.clock(), known=known))
+            task.write(partial(_look_again_at, found=found, at=task.worker.clock()))
             looked_at += len(found)
             log.info("%s of %s: %d memories processed so far", task.job.kind, scope, looked_at)
             if stopped is not None:
@@ -144,12 +144,14 @@ class _Context:
         for memory in page:
             self._small[memory.session or memory.id].update(_SMALL_WORD.findall(memory.content))
 
+    def learn(self, found: Sequence[EntityMatch]) -> None:
+        """Know the names of one memory in all others."""
+        self._known.learn(found)
+
     def names(self, memory: Memory, found: Sequence[EntityMatch]) -> list[EntityMatch]:
         """Return what was found without ordinary words, and with the names that are known."""
         small = self._small[memory.session or memory.id]
-        named = [
-            one for one in found if one.confidence > BARE or one.name.casefold() not in small
-        ]
+        named = [one for one in found if one.confidence > BARE or one.name.casefold() not in small]
         return resolve([*named, *self._known.find(memory.content)], memory.content)
 
 
@@ -166,14 +168,17 @@ def _recognised(
     model. Also returns the error that stopped it.
     """
     found: _Recognised = []
+    stopped = None
     for memory in batch:
         try:
             named = recognition.recognise(memory.content, "accurate")
         except CapReached as error:
-            return found, error
-        found.append((memory, context.names(memory, named)))
+            stopped = error
+            break
+        context.learn(named)
+        found.append((memory, named))
         task.heartbeat()
-    return found, None
+    return [(memory, context.names(memory, named)) for memory, named in found], stopped
 
 
 def _look_again_at(
@@ -181,7 +186,6 @@ def _look_again_at(
     *,
     found: _Recognised,
     at: Micros,
-    known: KnownNames,
 ) -> None:
     speakers = {
         (memory.session, memory.author): memory
@@ -189,8 +193,7 @@ def _look_again_at(
         if entity_linking.is_spoken(memory)
     }
     for memory, named in found:
-        for entity in look_again(tx, memory, named, at=at):
-            known.add(entity)
+        look_again(tx, memory, named, at=at)
     # Newest first, so the one that is kept of each session is the first of them.
     for memory in speakers.values():
         if tx.memory(memory.scope, memory.id) is not None:

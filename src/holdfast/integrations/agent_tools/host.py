@@ -174,7 +174,7 @@ class Keeper:
         at = self.hf.clock()
         found = self._recognition.recognise(content or memory.content, "accurate")
         return self.hf.admin.write(
-            "enrich", lambda tx: len(entity_jobs.look_again(tx, memory, found, at=at))
+            "enrich", lambda tx: entity_jobs.look_again(tx, memory, found, at=at)
         )
 
     def run_decay_and_prune(self, threshold: float | None = None) -> dict[str, int]:

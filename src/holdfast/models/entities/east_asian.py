@@ -30,6 +30,12 @@ _JAPANESE_COMPANY = (
     rf"(?:株式会社|有限会社|合同会社)([{_HAN}{_KATAKANA}A-Za-z0-9&]{{2,20}}+)|"
     rf"([{_HAN}{_KATAKANA}A-Za-z0-9&]{{2,20}})(?:株式会社|有限会社|合同会社)"
 )
+# 娘はつむぎっていうんだ, タマという猫. Particles end what stands before the name.
+_NAME_KANA = f"(?![はがのをにで])[\u3041-\u3093{_KATAKANA}]"
+_JAPANESE_CALLED = (
+    rf"(?<![^\s。、！？「はがのをに])(?:((?:{_NAME_KANA}){{2,6}})(?:って|と)いう(?:んだ|んです)"
+    rf"|((?:{_NAME_KANA}|[{_HAN}]){{2,6}})(?:って|と)いう(?:名前|子|犬|猫))"
+)
 _JAPANESE_PLACE = rf"([{_HAN}]{{2,5}}|[{_KATAKANA}]{{2,10}})(?:に住|在住|出身|へ引っ越|に引っ越)"
 # Words that take an honorific but are not names.
 _NOBODY_JA = (
@@ -46,6 +52,7 @@ _BEFORE_COMPANY = "^.*[在是给給为為去到从從和与與跟了入我他她
 _END = r"(?=[，。、！？,.!?\s]|$|[的了在是住和上市]|工作)"
 # A name of two equal characters, as children and pets have it: 叫糖糖.
 _CHINESE_CHILD = rf"叫(([{_HAN}])\2){_END}"
+_CHINESE_CALLED = "[我他她名夫妻友子儿女妹弟哥姐侄孙]叫|名字[是叫]|我是"
 _CHINESE_PLACE = rf"(?:住在|搬到了?|出生在|来自|來自|去过|去過)([{_HAN}]{{2,4}}?){_END}"
 _KOREAN_PERSON = (
     "(?<![가-힣])([김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허남심노하곽성차주우구민유진나엄채원천방공현][가-힣]{1,2})"
@@ -113,6 +120,10 @@ def _japanese(text: str) -> Iterator[EntityMatch]:
             yield _honoured(name, start, text[start : match.end()])
     for match in compiled(_JAPANESE_COMPANY).finditer(text):
         yield _found(match, 1 if match[1] else 2, "organization", TOLD)
+    for match in compiled(_JAPANESE_CALLED).finditer(text):
+        name = match[1] or match[2]
+        start = match.start(match.lastindex or 0)
+        yield EntityMatch(name, "person", start, start + len(name), PHRASED, name)
     for match in compiled(_JAPANESE_PLACE).finditer(text):
         yield _named(match, "location", PHRASED)
 
@@ -154,7 +165,7 @@ def _chinese_people() -> tuple[str, str]:
     """Return patterns for names with an honorific, and for names that are introduced."""
     surname = "|".join(sorted(listed("surnames zh").sure, key=len, reverse=True))
     honoured = rf"((?:{surname})[{_HAN}]{{0,2}}?)(?:{_HONORIFICS})"
-    introduced = rf"(?:[我他她名]叫|名字[是叫]|我是)((?:{surname})[{_HAN}]{{1,2}}?){_END}"
+    introduced = rf"(?:{_CHINESE_CALLED})((?:{surname})[{_HAN}]{{1,2}}?){_END}"
     return honoured, introduced
 
 

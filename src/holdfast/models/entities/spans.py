@@ -1,5 +1,4 @@
-"""Spans of a text that are written like a name, whatever they name: `Portland Film Festival`, `eBay`,
-"The Farewell".
+"""Spans of a text that are written like a name, whatever they name: `Portland Film Festival`.
 
 For languages in which only names have capitals inside a sentence. A span goes on as long as its
 capitals do, so that `Portland` is not found in `Portland Film Festival`.
@@ -69,9 +68,7 @@ class Span(NamedTuple):
         )
 
 
-def spans_of(
-    text: str, *, grammar: Collection[str], owners: Collection[int] = ()
-) -> list[Span]:
+def spans_of(text: str, *, grammar: Collection[str], owners: Collection[int] = ()) -> list[Span]:
     """Return the spans in text order, without overlaps.
 
     `grammar` has the function words of the language, and `owners` the places where a name ends to
@@ -178,7 +175,9 @@ def _behind_link(tokens: Sequence[Token], at: int) -> int:
 def _span(tokens: Sequence[Token]) -> Span:
     """Return a span without the abbreviations at its end: the APIs of `Python APIs`."""
     last = len(tokens)
-    while last > 1 and _SHOUTED.fullmatch(tokens[last - 1].text) and _is_nobody(tokens[last - 1].key):
+    while (
+        last > 1 and _SHOUTED.fullmatch(tokens[last - 1].text) and _is_nobody(tokens[last - 1].key)
+    ):
         last -= 1
     words = tuple(token.text for token in tokens[:last])
     return Span(tokens[0].start, tokens[last - 1].end, words, first=tokens[0].first, quoted=False)
