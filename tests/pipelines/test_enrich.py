@@ -9,6 +9,7 @@ from holdfast.extraction.job_types import Worker
 from holdfast.maintenance.entity_jobs import ENRICH, candidates
 from holdfast.maintenance.job_runner import drain
 from holdfast.models.embeddings.tiers import Tiers
+from holdfast.models.entities.select import standard
 
 OFFLINE = Settings(embedding_models="none")
 
@@ -73,6 +74,20 @@ def test_every_memory_gets_a_second_look_in_one_run(hf, clock):
     assert {"Blue Heron Fair", "Zorblat0 House", "Zorblat119 House"} <= names(hf)
     assert "Blue Heron Fair" in mentioned(hf, many)
     assert enrich(hf, clock) == 0
+
+
+def test_a_model_is_only_asked_about_memories_with_few_entities(hf, clock):
+    asked = []
+    recognition = standard(answer=lambda prompt: asked.append(prompt) or "[]")
+    hf.remember("@ann @bob @carol went to the Blue Heron Fair")
+    hf.remember("@dave came")
+    worker = Worker(
+        hf.store, Tiers([], environ={}), clock, scopes=hf.scopes, recognition=recognition
+    )
+    drain(worker, kinds=[ENRICH.name])
+    assert len(asked) == 1
+    assert "@dave came" in asked[0]
+    assert "Blue Heron Fair" in names(hf)
 
 
 def test_speakers_are_entities_of_every_session(hf, clock):

@@ -28,6 +28,8 @@ LONGEST_NAME = (
 REGISTERED = tuple(type_ for type_ in TYPES if type_ != "date")
 # Types that a name of unknown type may turn out to have.
 _NAMED_TYPES = ("person", "organization", "location", "project")
+# Turns of a session in which a new speaker is looked up at once; others wait for the second pass.
+_EARLY = 4
 # What stands in place of a speaker's name.
 _NO_SPEAKERS = frozenset(
     ("user", "assistant", "system", "tool", "human", "ai", "bot", "me", "unknown")
@@ -93,7 +95,7 @@ def note(
     """
     met = Met()
     for memory in memories:
-        if is_spoken(memory) and met.get(memory.scope, fold(memory.author), "person") is None:
+        if (memory.position or 0) < _EARLY and is_spoken(memory):
             _meet(tx, memory, at=at, met=met)
         # Dates are not registered, and without one of these there is nothing else: most texts are
         # done here.
@@ -115,10 +117,17 @@ def is_spoken(memory: Memory) -> bool:
     )
 
 
-def link_speaker(tx: Transaction, memory: Memory, *, at: Micros) -> None:
+def link_speaker(
+    tx: Transaction,
+    memory: Memory,
+    *,
+    at: Micros,
+    met: Met | None = None,
+) -> None:
     """Link a turn to the person who said it."""
     author = memory.author
-    link(tx, memory, [EntityMatch(author, "person", NOWHERE, NOWHERE, 1.0, author)], at=at)
+    speaker = EntityMatch(author, "person", NOWHERE, NOWHERE, 1.0, author)
+    link(tx, memory, [speaker], at=at, met=met)
 
 
 def _meet(
@@ -128,14 +137,16 @@ def _meet(
     at: Micros,
     met: Met,
 ) -> None:
-    """Make a speaker known with their first turn; the second pass links them in every session."""
+    """Make a speaker known by one of their first turns; the second pass links them in every
+    session.
+    """
     folded = fold(memory.author)
-    known = tx.entities.named(memory.scope, folded, "person")
-    if known is None:
-        link_speaker(tx, memory, at=at)
+    if met.get(memory.scope, folded, "person") is None:
         known = tx.entities.named(memory.scope, folded, "person")
-    if known is not None:
-        met.keep(known, folded)
+        if known is None:
+            link_speaker(tx, memory, at=at, met=met)
+        else:
+            met.keep(known, folded)
 
 
 def _create_or_get(

@@ -1,4 +1,4 @@
-"""Second entity recognition for memories in which the fast recogniser found little."""
+"""Second entity recognition: every memory once, with models where the fast recogniser found little."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Transaction
 from ..storage.store_types import Filter
 from ..types import Kind as MemoryKind
-from ..types import Memories, Memory, Micros, Scope, iso
+from ..types import Memories, Memory, Micros, Names, Scope, iso
 
 log = logging.getLogger(__name__)
 
-# Memories per transaction, and the number of entities up to which a memory gets a second pass.
+# Memories per transaction, and the number of entities up to which models are asked about a memory.
 MOST = 50
 FEW = 2
 # Memories per page.
@@ -119,7 +119,7 @@ def _run(task: Task) -> Output | None:
     known = KnownNames(store.entities.list([scope], types=NAMED))
     looked_at = 0
     for page in _waiting(store, scope):
-        context = _Context(known, page)
+        context = _Context(known, page, store.entities.mentions_of(scope, [one.id for one in page]))
         for start in range(0, len(page), MOST):
             batch = page[start : start + MOST]
             found, stopped = _recognised(task, recognition, batch, context)
@@ -138,11 +138,21 @@ class _Context:
     small in the same session.
     """
 
-    def __init__(self, known: KnownNames, page: Memories) -> None:
+    def __init__(
+        self,
+        known: KnownNames,
+        page: Memories,
+        mentioned: Mapping[str, Names],
+    ) -> None:
         self._known = known
+        self._mentioned = mentioned
         self._small: dict[str | None, set[str]] = defaultdict(set)
         for memory in page:
             self._small[memory.session or memory.id].update(_SMALL_WORD.findall(memory.content))
+
+    def strategy(self, memory: Memory) -> str:
+        """Return how to look at a memory: a model is only asked where little was found."""
+        return "accurate" if len(self._mentioned.get(memory.id, ())) <= FEW else "local"
 
     def learn(self, found: Sequence[EntityMatch]) -> None:
         """Know the names of one memory in all others."""
@@ -171,7 +181,7 @@ def _recognised(
     stopped = None
     for memory in batch:
         try:
-            named = recognition.recognise(memory.content, "accurate")
+            named = recognition.recognise(memory.content, context.strategy(memory))
         except CapReached as error:
             stopped = error
             break

@@ -52,6 +52,12 @@ def lengths(section: str) -> dict[str, tuple[int, ...]]:
 
 
 @cache
+def last_words(section: str) -> frozenset[str]:
+    """Return the last word of each sure entry."""
+    return frozenset(entry.rpartition(" ")[2] for entry in listed(section).sure)
+
+
+@cache
 def longest(section: str) -> int:
     """Return the word count of the longest entry of a section."""
     return max(entry.count(" ") + 1 for entry in _sections()[section])

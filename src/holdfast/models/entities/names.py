@@ -16,7 +16,7 @@ from functools import cache, cached_property
 from ...text.stopwords import STOP_WORDS
 from .base import EntityMatch, EntityType, resolve
 from .east_asian import east_asian_names
-from .gazetteer import entries, key_of, lengths, listed, longest
+from .gazetteer import entries, key_of, last_words, lengths, listed, longest
 from .inflection import Word, canonical, nominative, words_of
 from .spans import Span, is_name, spans_of, type_of
 
@@ -282,6 +282,8 @@ class _Reading:
         )
 
     def _phrase_before(self, at: int, section: str) -> bool:
+        if not at or self._words[at - 1].key not in last_words(section):
+            return False
         phrases = listed(section).sure
         keys: list[str] = []
         for index in range(at, max(0, at - longest(section)), -1):
@@ -466,14 +468,17 @@ class _Reading:
         """`works at Acme`, `lives in Sintra`; not for names on a list, which have their own
         rules.
         """
+        employed = self._follows(at, "works at")
+        if not employed and not self._follows(at, "lives in"):
+            return None
         listed_as = any(
             self._known(section, at) for section in ("people", "places", "organizations")
         )
         if not self._names_somebody(at) or listed_as:
             return None
-        if self._follows(at, "works at"):
+        if employed:
             return self._found("organization", at, self._name_end(at), PHRASED)
-        if self._follows(at, "lives in") and not self._words[at].shouted:
+        if not self._words[at].shouted:
             return self._found("location", at, self._name_end(at), PHRASED)
         return None
 
