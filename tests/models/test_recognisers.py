@@ -218,6 +218,10 @@ class TestPatterns:
             "1月",
             "`",
             "日/",
+            '"Ab Cd" is the ',
+            "the **Ab ",
+            "Ab, the ",
+            "A of the ",
         ],
     )
     def test_time_grows_with_the_text_and_no_faster(self, piece):

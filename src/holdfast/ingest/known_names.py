@@ -34,6 +34,7 @@ class KnownNames:
     def __init__(self, entities: Iterable[Entity] = ()) -> None:
         self._spaced: dict[str, tuple[str, EntityType]] = {}
         self._unspaced: dict[str, tuple[str, EntityType]] = {}
+        self._any_unspaced: re.Pattern[str] | None = None
         for entity in entities:
             for name in entity_names(entity):
                 self._add(name, entity.name, entity.type)
@@ -47,17 +48,25 @@ class KnownNames:
     def _add(self, folded: str, name: str, type: str) -> None:
         known = next((one for one in TYPES if one == type), None)
         if known and len(folded) >= _SHORTEST and not _is_ordinary(folded):
-            kept = self._unspaced if compiled(_UNSPACED).search(folded) else self._spaced
-            kept.setdefault(folded, (name, known))
+            if compiled(_UNSPACED).search(folded):
+                self._unspaced.setdefault(folded, (name, known))
+                self._any_unspaced = None
+            else:
+                self._spaced.setdefault(folded, (name, known))
 
     def find(self, text: str) -> Iterator[EntityMatch]:
         """Yield the names in a text; in scripts that have capitals, only with one."""
         if self._spaced:
             yield from self._find_words(text)
         if self._unspaced and compiled(_UNSPACED).search(text):
-            for written, (name, type_) in self._unspaced.items():
-                for match in re.finditer(re.escape(written), text):
-                    yield _match(match.group(), name, type_, match.start())
+            yield from self._find_characters(text)
+
+    def _find_characters(self, text: str) -> Iterator[EntityMatch]:
+        if self._any_unspaced is None:
+            longest_first = sorted(self._unspaced, key=len, reverse=True)
+            self._any_unspaced = re.compile("|".join(map(re.escape, longest_first)))
+        for match in self._any_unspaced.finditer(text):
+            yield _match(match.group(), *self._unspaced[match.group()], match.start())
 
     def _find_words(self, text: str) -> Iterator[EntityMatch]:
         words = [word.span() for word in _WORD.finditer(text)]
@@ -66,11 +75,9 @@ class KnownNames:
                 continue
             for count in range(min(_LONGEST, len(words) - at), 0, -1):
                 raw = text[start : words[at + count - 1][1]]
-                found = self._spaced.get(fold(raw)) or self._spaced.get(fold(_bare(raw)))
-                if found:
-                    yield _match(
-                        _bare(raw) if fold(raw) not in self._spaced else raw, *found, start
-                    )
+                written = next((one for one in (raw, _bare(raw)) if fold(one) in self._spaced), "")
+                if written:
+                    yield _match(written, *self._spaced[fold(written)], start)
                     break
 
 

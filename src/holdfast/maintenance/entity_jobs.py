@@ -1,4 +1,4 @@
-"""Second entity recognition: every memory once, with models where the fast recogniser found little."""
+"""Second entity recognition: every memory once, with models where the quick look found little."""
 
 from __future__ import annotations
 

@@ -84,17 +84,22 @@ def _with_spans(
     """Yield what the rules found, and what is written like a name: a longer span replaces the names
     inside it.
     """
-    covered: list[EntityMatch] = []
-    owners = [one.end for one in found if text[one.end : one.end + 1] in ("'", "’")]
+    owners = {one.end for one in found if text[one.end : one.end + 1] in ("'", "’")}
+    passed = 0
     for span in spans_of(text, grammar=grammar, owners=owners):
-        inside = [one for one in found if one.start < span.end and span.start < one.end]
+        while passed < len(found) and found[passed].end <= span.start:
+            yield found[passed]
+            passed += 1
+        behind = passed
+        while behind < len(found) and found[behind].start < span.end:
+            behind += 1
+        inside = found[passed:behind]
         if any(one.start <= span.start and span.end <= one.end for one in inside):
             continue
-        known = any(one.start == span.start for one in inside)
-        if known or is_name(span):
-            covered += inside
+        if is_name(span) or any(one.start == span.start for one in inside):
             yield _named_by(span, text, inside)
-    yield from (one for one in found if one not in covered)
+            passed = behind
+    yield from found[passed:]
 
 
 def _named_by(span: Span, text: str, inside: list[EntityMatch]) -> EntityMatch:

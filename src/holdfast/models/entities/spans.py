@@ -30,7 +30,9 @@ _SHOUTED = re.compile(r"[A-Z]{2,}s?")
 # Quotation marks of titles in Chinese and Japanese, whose script has no capitals.
 _TITLE_MARKS = "《『"
 _LONGEST_TITLE = 10
-_NO_SENTENCE = re.compile(r"\S*://\S*|[@#=]\w+|\*\*[^*\n]+\*\*|^#+ .*$", re.MULTILINE)
+_NO_SENTENCE = re.compile(
+    r"(?<!\w)\w{1,20}://\S*|[@#=]\w+|\*\*[^*\n]{1,200}\*\*|^#{1,6} .*$", re.MULTILINE
+)
 _LINE = re.compile(r"[^\n.!?,;:]+")
 # The first letter of a word.
 _WORD = re.compile(r"(?<![\w'’])[^\W\d_]")
@@ -75,13 +77,16 @@ def spans_of(text: str, *, grammar: Collection[str], owners: Collection[int] = (
     which a possessive may be attached.
     """
     titles = [title for match in _QUOTED.finditer(text) if (title := _title(match, grammar))]
-    closed = [*((one.start, one.end) for one in titles), *_headings(text)]
+    closed = sorted([*((one.start, one.end) for one in titles), *_headings(text)])
     tokens = list(_tokens(text))
     found = list(titles)
-    at = 0
+    at = passed = until = 0
     while at < len(tokens):
+        while passed < len(closed) and closed[passed][0] <= tokens[at].start:
+            until = max(until, closed[passed][1])
+            passed += 1
         end = _end_of(tokens, at, grammar, owners)
-        if end > at and not any(start <= tokens[at].start < until for start, until in closed):
+        if end > at and tokens[at].start >= until:
             found.append(_span(tokens[at:end]))
         at = max(end, at + 1)
     return sorted(found)
