@@ -67,6 +67,16 @@ def test_entities_are_listed_shown_merged_renamed_split_and_undone(cli, hf):
     assert json.loads(cli("entity", "show", "Robert Smith", "--json").out)["mentions"] == 1
 
 
+def test_entities_that_may_be_one_are_suggested_with_a_reason(cli, hf):
+    assert "No two entities look the same." in cli("entity", "duplicates").out
+    hf.remember("My friend Melanie paints")
+    hf.remember("My friend Mel moved to Leeds")
+    (found,) = json.loads(cli("entity", "duplicates", "--json").out)
+    assert (found["keep"]["name"], found["other"]["name"]) == ("Melanie", "Mel")
+    assert found["reason"] == "Mel is short for Melanie"
+    assert "Mel is short for Melanie" in cli("entity", "duplicates").out
+
+
 def test_an_entity_that_nobody_mentions_is_not_found(cli, hf):
     hf.remember("@joanna came")
     done = cli("entity", "show", "ann")

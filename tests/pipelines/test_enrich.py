@@ -103,6 +103,18 @@ def test_speakers_are_entities_of_every_session(hf, clock):
     assert [one.id for one in hf.entities.get("Zdenka").memories] == [tuesday.id, monday.id]
 
 
+def test_who_joins_late_is_an_entity_after_the_second_look_or_in_a_batch_at_once(hf, clock):
+    for number in range(5):
+        hf.capture("monday", "user", f"and {number}", author="Zdenka")
+    hf.capture("monday", "user", "may I come in?", author="Bohumil")
+    assert names(hf) == {"Zdenka"}
+    enrich(hf, clock)
+    assert names(hf) == {"Zdenka", "Bohumil"}
+    said = {"session": "monday", "role": "user", "text": "hello"}
+    hf.capture_many([{**said, "author": "Jarmila"}, {**said, "author": "Dobromila"}])
+    assert {"Jarmila", "Dobromila"} < names(hf)
+
+
 @pytest.mark.parametrize("author", ["user", "Human", "assistant", ""])
 def test_a_role_is_no_speaker(hf, author):
     hf.capture("monday", "user", "so how was it?", author=author)

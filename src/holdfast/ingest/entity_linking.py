@@ -28,7 +28,8 @@ LONGEST_NAME = (
 REGISTERED = tuple(type_ for type_ in TYPES if type_ != "date")
 # Types that a name of unknown type may turn out to have.
 _NAMED_TYPES = ("person", "organization", "location", "project")
-# Turns of a session in which a new speaker is looked up at once; others wait for the second pass.
+# Turns of a session in which a new speaker is looked up at once. Later turns, one at a time, leave
+# that to the second pass, because it would cost each of them something.
 _EARLY = 4
 # What stands in place of a speaker's name.
 _NO_SPEAKERS = frozenset(
@@ -83,7 +84,7 @@ def link(
 
 def note(
     tx: Transaction,
-    memories: Iterable[Memory],
+    memories: Sequence[Memory],
     *,
     at: Micros,
 ) -> None:
@@ -95,7 +96,7 @@ def note(
     """
     met = Met()
     for memory in memories:
-        if (memory.position or 0) < _EARLY and is_spoken(memory):
+        if ((memory.position or 0) < _EARLY or len(memories) > 1) and is_spoken(memory):
             _meet(tx, memory, at=at, met=met)
         # Dates are not registered, and without one of these there is nothing else: most texts are
         # done here.

@@ -1,5 +1,5 @@
-"""Fast name recognition during capture: the rules of `name_rules.py`, applied only to sentences that
-may contain a name.
+"""Fast name recognition during capture: `name_rules.py` applied to sentences that may contain a
+name.
 
 Most sentences of a conversation contain no name, and their capitals show it: a function word, a
 weekday or a sentence opener is capitalised without being a name, and so is an unknown word at the
