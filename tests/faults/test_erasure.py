@@ -467,6 +467,7 @@ READING = {
     "list",
     "entities.list",
     "entities.get",
+    "entities.duplicates",
     "history",
     "admin.links",
     "admin.log",
