@@ -95,6 +95,7 @@ class Reranker:
             "token_type_ids": np.array([[0] * len(one) + [1] * len(beside)], dtype=np.int64),
         }
         try:
-            return session.run(None, inputs)
+            outputs: list[NDArray[np.float32]] = session.run(None, inputs)
         except Exception as error:  # onnxruntime's own errors share no base class
             raise EmbedderError(f"{self.identity} failed: {error}") from error
+        return outputs
