@@ -503,6 +503,7 @@ WRITERS = {
     "entities.put": "entities.merge",
     "entities.remove": "entities.merge",
     "entities.mention": "capture",
+    "entities.mention_many": "capture",
     "entities.unmention": "entities.split",
     "files.put": "records.add",
     "jobs.enqueue": "admin.purge",

@@ -65,21 +65,33 @@ def link(
     found: Iterable[EntityMatch],
     *,
     at: Micros,
-    met: Met | None = None,
 ) -> list[Entity]:
     """Link a stored memory to the entities it mentions; return them in order, each once.
 
     An entity is identified by folded name and type, or by an alias. New entities and spellings are
-    added. `met` has the entities that the same transaction has met before.
+    added.
     """
-    linked: dict[str, Entity] = {}
-    known = met or Met()
+    linked = _entities(tx, memory, found, at=at, met=Met())
+    for entity in linked:
+        tx.entities.mention(memory.scope, entity=entity.id, memory=memory.id)
+    return linked
+
+
+def _entities(
+    tx: Transaction,
+    memory: Memory,
+    found: Iterable[EntityMatch],
+    *,
+    at: Micros,
+    met: Met,
+) -> list[Entity]:
+    """The entities that were found in a memory, each once; new ones are created."""
+    entities: dict[str, Entity] = {}
     for one in found:
         if one.type in REGISTERED and _storable(one.name):
-            entity = _create_or_get(tx, memory, one, at=at, met=known)
-            tx.entities.mention(memory.scope, entity=entity.id, memory=memory.id)
-            linked[entity.id] = entity
-    return list(linked.values())
+            entity = _create_or_get(tx, memory, one, at=at, met=met)
+            entities[entity.id] = entity
+    return list(entities.values())
 
 
 def note(
@@ -95,6 +107,7 @@ def note(
     in them are left to the second pass.
     """
     met = Met()
+    mentions: dict[Scope, list[tuple[str, str]]] = {}
     for memory in memories:
         if ((memory.position or 0) < _EARLY or len(memories) > 1) and is_spoken(memory):
             _meet(tx, memory, at=at, met=met)
@@ -104,8 +117,10 @@ def note(
         if memory.role != "assistant":
             names = NAMES.recognise(memory.content)
             found = resolve([*found, *names]) if found and names else found or names
-        if found:
-            link(tx, memory, found, at=at, met=met)
+        for entity in _entities(tx, memory, found, at=at, met=met) if found else ():
+            mentions.setdefault(memory.scope, []).append((entity.id, memory.id))
+    for scope, pairs in mentions.items():
+        tx.entities.mention_many(scope, pairs)
 
 
 def is_spoken(memory: Memory) -> bool:

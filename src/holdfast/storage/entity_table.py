@@ -106,7 +106,10 @@ class SQLEntityReads:
         return self._access.damages.sound(
             rows,
             lambda row: entity_from(
-                _bare(row), names[row[0], row[1]], self._access.scope_of, mentions=row[-1]
+                _bare(row, len(row) - 1),
+                names[row[0], row[1]],
+                self._access.scope_of,
+                mentions=row[-1],
             ),
         )
 
@@ -121,7 +124,7 @@ class SQLEntityReads:
                 numbers,
                 (
                     "SELECT folded, scope, entity, name FROM entity_names WHERE scope IN "
-                    f"({marks(numbers)}) AND {among}"
+                    f"({marks(numbers)}) AND {self._access.dialect.rare.format(condition=among)}"
                 ),
                 (*numbers, *values),
             )
@@ -203,23 +206,33 @@ class SQLEntityTable(SQLEntityReads):
         values: Sequence[Any],
     ) -> Entities:
         """Entities of a scope that match a condition, with their names, oldest first."""
+        of_entity = self._rows.dialect.rare.format(condition="n.entity = e.id")
         rows = self._rows.execute(
-            f"SELECT e.scope, {', '.join(f'e.{column}' for column in ENTITIES.columns)} FROM "
-            "entities e "
-            f"WHERE e.scope = ? AND {condition} ORDER BY e.created_at, e.id",
+            f"SELECT e.scope, {_COLUMNS}, n.folded, n.name FROM entities e "
+            f"LEFT JOIN entity_names n ON n.scope = e.scope AND {of_entity} "
+            f"WHERE e.scope = ? AND {condition}",
             (self._rows.known(scope), *values),
         )
-        return self._rows.damages.sound(
-            rows,
+        names: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        entities: dict[str, Row] = {}
+        for row in rows:
+            *_, folded, name = row
+            if name is not None:
+                names[row[1]].append((folded, name))
+            entities.setdefault(row[1], _bare(row, len(ENTITIES.columns) + 1))
+        found = self._rows.damages.sound(
+            list(entities.values()),
             lambda row: entity_from(
-                row, [name for _, name in self.names_of(scope, row[1])], self._rows.scope_of
+                row, [name for _, name in sorted(names[row[1]])], self._rows.scope_of
             ),
         )
+        return sorted(found, key=lambda entity: (entity.created_at, entity.id))
 
     def names_of(self, scope: Scope, entity: str) -> Sequence[tuple[str, str]]:
         """Folded and original form of each name of an entity."""
+        of_entity = self._rows.dialect.rare.format(condition="entity = ?")
         rows = self._rows.execute(
-            "SELECT folded, name FROM entity_names WHERE scope = ? AND entity = ?",
+            f"SELECT folded, name FROM entity_names WHERE scope = ? AND {of_entity}",
             (self._rows.known(scope), entity),
         )
         return sorted((folded, name) for folded, name in rows)
@@ -240,6 +253,16 @@ class SQLEntityTable(SQLEntityReads):
                     entity.scope,
                     {"folded": folded, "entity": entity.id, "name": name},
                 )
+
+    def mention_many(self, scope: Scope, mentions: Sequence[tuple[str, str]]) -> None:
+        known = self.mentions_of(scope, [memory for _, memory in mentions])
+        new = [
+            {"entity": entity, "memory": memory}
+            for entity, memory in dict.fromkeys(mentions)
+            if entity not in known.get(memory, ())
+        ]
+        if new:
+            self._rows.insert_all(MENTIONS, scope, new)
 
     def mention(
         self,
@@ -292,6 +315,7 @@ class SQLEntityTable(SQLEntityReads):
         return {memory for (memory,) in rows}
 
 
-def _bare(row: Row) -> Row:
-    """An entity row without the trailing count."""
-    return GarbledRow.of(row[:-1], row.garbled) if isinstance(row, GarbledRow) else row[:-1]
+def _bare(row: Row, count: int) -> Row:
+    """The first columns of a row: the entity without what was read beside it."""
+    garbled = [place for place in getattr(row, "garbled", ()) if place < count]
+    return GarbledRow.of(row[:count], garbled) if garbled else tuple(row[:count])

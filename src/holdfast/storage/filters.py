@@ -30,6 +30,10 @@ class Dialect(NamedTuple):
     """Prefix that keeps the planner from using an index on a column, where it would choose the
     wrong one.
     """
+    rare: str = "{condition}"
+    """Template that tells the planner that few rows meet a condition, where it would not expect
+    it.
+    """
     arrays: bool = False
     """Whether a list can be bound as one value, which is many times faster for hundreds of
     elements.
@@ -58,6 +62,7 @@ SQLITE = Dialect(
         "t.value = ?)"
     ),
     unindexed="+",
+    rare="unlikely({condition})",
 )
 POSTGRES = Dialect(
     "({column}::json ->> '{key}')",

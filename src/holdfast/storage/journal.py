@@ -250,11 +250,21 @@ class JournalledRows(ABC):
         scope: Scope,
         values: dict[str, Any],
     ) -> None:
+        self.insert_all(table, scope, [values])
+
+    def insert_all(
+        self,
+        table: Table,
+        scope: Scope,
+        rows: Sequence[dict[str, Any]],
+    ) -> None:
+        """Insert one or more rows with the same columns, each with its journal entry."""
         number = self.number(scope)
-        self.insert_rows(table, number, [values])
-        if table is MEMORIES:
-            self.note_touched(number, values, None)
-        self.journal_change(number, table.noun, self.target_of(table, values), None, None)
+        self.insert_rows(table, number, rows)
+        for values in rows:
+            if table is MEMORIES:
+                self.note_touched(number, values, None)
+            self.journal_change(number, table.noun, self.target_of(table, values), None, None)
 
     def insert_pointing(
         self,

@@ -144,6 +144,12 @@ class EntityTable(EntityReads, Protocol):
         Raises NotFound when the memory or the entity does not exist.
         """
 
+    def mention_many(self, scope: Scope, mentions: Sequence[tuple[str, str]]) -> None:
+        """Record pairs of an entity and a memory that mentions it. Idempotent.
+
+        Both were read or stored by this transaction, so they are not looked up again.
+        """
+
     def unmention(
         self,
         scope: Scope,

@@ -277,6 +277,23 @@ class EntitiesContract:
 
         assert write(store, work) == (ZOE, [two.id, one.id], None, [])
 
+    def test_many_mentions_are_noted_at_once_each_once(self, store: Store) -> None:
+        one, two = put(store, fact("met Zoe"), fact("met Zoe and Bob"))
+        bob = Entity("ent_bob", ANN, "Bob", "person", START)
+        known(store, ZOE, bob)
+        mentioned(store, ZOE, one)
+        before = truth(store)
+        pairs = [(ZOE.id, one.id), (ZOE.id, two.id), (bob.id, two.id), (ZOE.id, two.id)]
+        write(store, lambda tx: tx.entities.mention_many(ANN, pairs), run="run_many")
+        assert store.entities.mentions_of(ANN, [one.id, two.id]) == {
+            one.id: [ZOE.id],
+            two.id: sorted((ZOE.id, bob.id)),
+        }
+        told = [event.noun for event in store.events([ANN], run="run_many")]
+        assert told == ["mention", "mention"]
+        undo(store, "run_many")
+        assert truth(store) == before
+
     def test_a_removed_entity_takes_its_names_and_mentions_along(self, store: Store) -> None:
         one = put_one(store, fact("met Zoe"))
         other = Entity("ent_other", ANN, "Other", "person", START, ("Zoe",))

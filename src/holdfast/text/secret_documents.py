@@ -26,8 +26,8 @@ _INDENT = re.compile(r"[ \t]*")
 # A reference that is filled in elsewhere.
 _REFERENCE = re.compile(r"[$<{]|\*\*|REDACTED|xxxx", re.IGNORECASE)
 
-# Cheap test: every card number has four digits in a row, and few texts do.
-_DIGITS = re.compile(r"\d{4}")
+# Cheap test: every card number has eight digits in a row or in two groups, and few texts do.
+_DIGITS = re.compile(r"\d{4}[ -]?\d{4}")
 # 15 or 16 digits with a first digit that issuers use, alone or grouped as on a card. Nothing next
 # to it may make it part of a longer number, a path, a fraction or an identifier.
 _CARD = re.compile(

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import islice
 
 from .secret_context import LEADS, find_named
@@ -36,13 +35,24 @@ MOST_VALUES = 64
 _ROUNDS = 8
 
 
-@lru_cache(maxsize=50_000)
-def _is_harmless(word: str) -> bool:
-    """Whether a word neither is nor introduces a secret. Cached: most texts have only such
-    words.
+class _Harmless(dict[str, bool]):
+    """Whether a word neither is nor introduces a secret. A cache, because most texts have only such
+    words, and a dictionary, because a lookup is cheaper than a call.
     """
-    lower = word.lower()
-    return len(word) < SHORTEST and not any(map(lower.__contains__, LEADS))
+
+    def __missing__(self, word: str) -> bool:
+        if len(word) < SHORTEST and word.rstrip(".,").isdecimal():
+            # Numbers are too many to cache, and introduce nothing.
+            return True
+        if len(self) > _WORDS_KEPT:
+            self.clear()
+        lower = word.lower()
+        self[word] = harmless = len(word) < SHORTEST and not any(map(lower.__contains__, LEADS))
+        return harmless
+
+
+_WORDS_KEPT = 50_000
+_is_harmless = _Harmless().__getitem__
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -99,7 +109,7 @@ def _is_unmistakable(value: str, kind: str) -> bool:
 def redact(text: str) -> tuple[str, list[Secret]]:
     """Replace each secret by `[REDACTED:kind]`; return the text and the secrets. Idempotent."""
     secrets = find_secrets(text)
-    return _replaced(text, secrets), secrets
+    return (_replaced(text, secrets) if secrets else text), secrets
 
 
 def _scan(text: str) -> list[Secret]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -38,40 +37,38 @@ class Word(NamedTuple):
     shouted: bool
 
 
-def words_of(text: str) -> Iterator[Word]:
-    """Yield the words of a text, without possessives and without French or Italian articles
+def words_of(text: str) -> list[Word]:
+    """Return the words of a text, without possessives and without French or Italian articles
     attached to them.
     """
+    words: list[Word] = []
     end = 0
     before = ""
     possessive = False
     for match in _WORD.finditer(text):
-        start = match.start()
-        written = match.group()
+        start, stop = match.span()
+        written = match[0]
         gap = text[end:start]
         first, near = (False, True) if gap == " " and end else _joined(gap, before)
         # In `Tokyo's Times Square` the name of the city ends.
         near = near and not possessive
-        end = match.end()
+        end = stop
         before = written
         possessive = False
         if "'" in written or "’" in written:
             possessive = _POSSESSIVE.search(written) is not None
             written = _without_apostrophes(written)
             start = text.index(written, start)
+            stop = start + len(written)
         capital = written[0].isupper()
-        shouted = capital and len(written) > 1 and written.isupper()
+        shouted = capital and stop - start > 1 and written.isupper()
         key = written.lower() if written.isascii() else key_of(written)
-        yield Word(
-            written,
-            key,
-            start,
-            start + len(written),
-            first,
-            near,
-            capital,
-            shouted,
-        )
+        # Not through `__new__` of the named tuple, which takes as long as all the rest.
+        words.append(_word(Word, (written, key, start, stop, first, near, capital, shouted)))
+    return words
+
+
+_word = tuple.__new__
 
 
 def _joined(gap: str, before: str) -> tuple[bool, bool]:

@@ -36,12 +36,11 @@ class Reading:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._words = list(words_of(text))
+        self._words = words_of(text)
         keys = [word.key for word in self._words]
         # In a language that capitalises nouns, a capital says nothing.
-        capitals = listed("capital nouns").sure
-        small = listed("small nouns").sure
-        self._nouns = sum(key in capitals for key in keys) > sum(key in small for key in keys)
+        capitals = sum(map(listed("capital nouns").sure.__contains__, keys))
+        self._nouns = capitals > sum(map(listed("small nouns").sure.__contains__, keys))
         # Ella, Mia and Una count as names only where they are not words of the language.
         self._english = not self._nouns and not listed("unlike names").sure.isdisjoint(keys)
         self._shouting = len(self._words) > 3 and 2 * sum(

@@ -22,8 +22,8 @@ from .names import NameRecogniser
 MOST = 4_000
 
 # A certain end of a sentence. Requires three small letters before the full stop, because `Dr.`,
-# `St.` and `J.` end none.
-_END = re.compile(r"(?<=[a-z]{3}[.!?])(?<!Prof\.)(?<!Capt\.)\s+(?=[A-Z])|\n+")
+# `St.` and `J.` end none. Starts with one set of characters, for which a search skips all others.
+_END = re.compile(r"[.!?\n](?:(?<=[a-z]{3}[.!?])(?<!Prof\.)(?<!Capt\.)\s+(?=[A-Z])|(?<=\n)\n*)")
 # Limited to the length of a title.
 _QUOTED = re.compile(r"[\"“”„«]([^\"“”«»\n]{2,80})[\"“”»]")
 _CAPITAL = re.compile(r"(?<![\w'])[A-Z]\w*")
@@ -70,8 +70,9 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
     """Yield the parts of a text that may contain names, with their offsets."""
     if text.islower():
         return
-    parts = [] if _is_foreign(text) else list(_sentences(text))
-    if _is_foreign(text) or (parts and _has_capital_nouns(text)):
+    foreign = _is_foreign(text)
+    parts = [] if foreign else list(_sentences(text))
+    if foreign or (parts and _has_capital_nouns(text)):
         # The language decides what a capital means, and detecting it needs the whole text.
         yield 0, text
     else:
@@ -86,8 +87,10 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
     """Yield the sentences that may contain names, judging by their capitals."""
     start = 0
     for end in _END.finditer(text):
-        if _may_name(text, start, end.start()):
-            yield start, text[start : end.start()]
+        # With its full stop, but without the line break.
+        behind = end.start() + (text[end.start()] != "\n")
+        if _may_name(text, start, behind):
+            yield start, text[start:behind]
         start = end.end()
     if _may_name(text, start, len(text)):
         yield start, text[start:]
