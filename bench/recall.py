@@ -29,6 +29,7 @@ from holdfast.base_client import engine_of, filter_of
 from holdfast.models.embeddings.static import StaticEmbedder
 from holdfast.retrieval import candidates
 from holdfast.retrieval import recall as recall_
+from holdfast.retrieval.fusion import reciprocal_rank
 from holdfast.types import Scope
 
 MODEL = StaticEmbedder().identity
@@ -128,13 +129,12 @@ def stages(hf: Holdfast, question: str) -> dict[str, float]:
     ranked = {"words": words} | {
         f"meaning ({view.tier})": pairs for view, pairs in zip(views, near, strict=True)
     }
-    found = candidates.fetch(
-        hf.store, where, {name: [seq for seq, _ in pairs] for name, pairs in ranked.items()}
-    )
+    order = {name: [seq for seq, _ in pairs] for name, pairs in ranked.items()}
+    fused = list(reciprocal_rank(order))
+    found = candidates.fetch(hf.store, where, fused, fused[: candidates.BEST])
     lap("fetch")
     similarity = candidates.similarities(hf.store, where, views, ranked, found)
     lap("similarity")
-    order = {name: [seq for seq, _ in pairs] for name, pairs in ranked.items()}
     recall_.rank(engine, candidates.Gathered(query, corpus, order, found, similarity, views))
     lap("rank")
     return times

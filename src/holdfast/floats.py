@@ -36,13 +36,19 @@ def unpacked(data: bytes) -> array[float]:
     return numbers
 
 
+class UnitVector(array):  # type: ignore[type-arg]  # not generic at run time before Python 3.12
+    """A vector that `unit` has normalised, so that it need not be done again."""
+
+
 def unit(numbers: Iterable[float]) -> array[float]:
     """Normalise to length one; a zero vector stays zero.
 
     >>> list(unit([3.0, 0.0, -4.0]))
     [0.6000000238418579, 0.0, -0.800000011920929]
     """
+    if type(numbers) is UnitVector:
+        return numbers
     values = list(map(float, numbers))
     # A text without known words has a zero vector, which has no direction to normalise.
     length = math.hypot(*values) or 1.0
-    return array("f", [value / length for value in values])
+    return UnitVector("f", [value / length for value in values])

@@ -33,7 +33,12 @@ from holdfast.errors import (
 )
 from holdfast.storage import Filter, SQLiteStore, Transaction
 from holdfast.storage.migrations_runner import migrations
-from holdfast.storage.sqlite.connection import APPLICATION_ID, BUSY_MILLISECONDS, status
+from holdfast.storage.sqlite.connection import (
+    APPLICATION_ID,
+    BUSY_MILLISECONDS,
+    SQLiteStatements,
+    status,
+)
 from holdfast.testing.scene import (
     ANN,
     BOB,
@@ -725,6 +730,48 @@ def test_turns_around_are_looked_up_and_not_searched_for(
     assert "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)" in plans
     assert "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)" in plans
     assert any("memories_by_session (scope=? AND session=? AND position" in plan for plan in plans)
+
+
+def test_names_of_an_entity_are_looked_up_and_not_searched_for(
+    store: SQLiteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(store, lambda tx: tx.entities.put(Entity("e", ANN, "Joanna", "person", START, ("Jo",))))
+    call, plans = SQLiteStatements.__call__, []
+
+    def planned(statements: SQLiteStatements, sql: str, values: Any = ()) -> Any:
+        plans.extend(row[3] for row in call(statements, f"EXPLAIN QUERY PLAN {sql}", values))
+        return call(statements, sql, values)
+
+    monkeypatch.setattr(SQLiteStatements, "__call__", planned)
+    joanna = write(store, lambda tx: tx.entities.named(ANN, "jo", "person"))
+    assert joanna is not None and joanna.aliases == ("Jo",)
+    assert any("entity_names_by_entity (scope=? AND entity=?)" in plan for plan in plans)
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["itself", "another process"])
+def test_small_answers_are_read_again_only_after_a_write(
+    store: SQLiteStore, path: Path, monkeypatch: pytest.MonkeyPatch, other: bool
+) -> None:
+    writing = SQLiteStore(path) if other else store
+    put(store, fact("tea", author="Ann"))
+    read, asked = store.read, []
+
+    def counted(reach: Any, sql: str, values: Any = ()) -> Any:
+        asked.append(sql)
+        return read(reach, sql, values)
+
+    def authors() -> tuple[list[str], int]:
+        asked.clear()
+        with store.reading([ANN]):
+            found = [list(store.authors([ANN])) for _ in range(3)]
+        assert found[0] == found[1] == found[2]
+        return found[0], sum("author" in sql for sql in asked)
+
+    monkeypatch.setattr(store, "read", counted)
+    assert [authors(), authors()] == [(["Ann"], 1), (["Ann"], 0)]
+    put(writing, fact("coffee", author="Bob"))
+    assert [authors(), authors()] == [(["Ann", "Bob"], 1), (["Ann", "Bob"], 0)]
+    writing.close()
 
 
 def answers(store: SQLiteStore) -> tuple[Any, ...]:

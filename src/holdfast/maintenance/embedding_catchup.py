@@ -95,7 +95,7 @@ def catch_up(
     few.
     """
     for embedder in tiers:
-        if embedder.quick:
+        if embedder.quick and _is_behind(store, embedder, scopes):
             for done in embed_all(
                 store, tiers, embedder, step=min(limit, CATCH_UP_STEP), scopes=scopes
             ):
@@ -103,3 +103,9 @@ def catch_up(
                 if limit <= 0:
                     break
         return
+
+
+def _is_behind(store: Store, embedder: Embedder, scopes: Sequence[Scope]) -> bool:
+    """Whether a memory has no vector of this model; usually none, and nothing new to be read."""
+    with store.reading(scopes):
+        return bool(store.vectors.missing(embedder.identity, 1, scopes))

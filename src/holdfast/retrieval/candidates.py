@@ -86,8 +86,9 @@ def gather(
     ranked = {"words": store.by_text(where, occurring, depth)}
     for view in views:
         ranked[f"meaning ({view.tier})"] = store.by_vector(where, view.model, view.vector, depth)
+    fused = reciprocal_rank({arm: [seq for seq, _ in pairs] for arm, pairs in ranked.items()})
     mentioning = store.by_entity(where, names_in(query.text), depth)
-    ranked["entities"] = by_relevance(mentioning, ranked)
+    ranked["entities"] = by_relevance(mentioning, fused)
     ranked["time"] = timely(
         store,
         query,
@@ -96,7 +97,9 @@ def gather(
         occurring,
     )
     arms = {name: [seq for seq, _ in pairs] for name, pairs in ranked.items() if pairs}
-    memories = fetch(store, where, arms)
+    found = list(reciprocal_rank(arms) if ranked["entities"] or ranked["time"] else fused)
+    # A name or a time alone does not make a memory one of the best.
+    memories = fetch(store, where, found, list(fused or found)[:BEST])
     similarity = similarities(
         store,
         where,
@@ -114,11 +117,10 @@ def gather(
     )
 
 
-def by_relevance(mentioning: Ranked, ranked: Mapping[str, Ranked]) -> Ranked:
+def by_relevance(mentioning: Ranked, fused: Mapping[int, float]) -> Ranked:
     """Order the memories that mention a name by what the other arms think of them: of a person who
     is mentioned everywhere, the newest mention is no better than any other.
     """
-    fused = reciprocal_rank({arm: [seq for seq, _ in pairs] for arm, pairs in ranked.items()})
     return sorted(mentioning, key=lambda pair: (-pair[1], -fused.get(pair[0], 0.0)))
 
 
@@ -194,13 +196,10 @@ def timely(
 def fetch(
     store: Store,
     where: Filter,
-    arms: Mapping[str, list[int]],
+    found: Sequence[int],
+    best: Sequence[int],
 ) -> dict[int, Candidate]:
-    """Fetch the memories of all arms, and the neighbours of the best ones that pass the filter."""
-    found = list(reciprocal_rank(arms))
-    # A name or a time alone does not make a memory one of the best.
-    ordered = {name: arm for name, arm in arms.items() if name not in ("entities", "time")}
-    best = list(reciprocal_rank(ordered or arms))[:BEST]
+    """Fetch the memories that were found, and the neighbours of the best that pass the filter."""
     return {one.seq: one for one in store.candidates(where, found, best, REACH)}
 
 
@@ -226,7 +225,7 @@ def similarities(
         known = dict(ranked[f"meaning ({view.tier})"])
         rest = [seq for seq in memories if seq not in known]
         known |= store.vectors.similarities(where.scopes, view.model, view.vector, rest)
-        for seq, value in known.items():
-            if seq in found:
-                found[seq][view.tier] = value
+        for seq, near in found.items():
+            if seq in known:
+                near[view.tier] = known[seq]
     return found

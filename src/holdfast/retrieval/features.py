@@ -189,19 +189,21 @@ class _Words:
             together = counts
             length = float(own)
             for other, weight in zip(near, _NEIGHBOURS, strict=False):
-                if other is not None:
-                    share = weight * openness
-                    length += share * capped[other]
-                    if cut[other]:
-                        if together is counts:
-                            together = dict(counts)
-                        for term, count in cut[other].items():
-                            together[term] = together.get(term, 0.0) + share * count
-            softly = _softness(length / usual)
+                if other is None:
+                    continue
+                share = weight * openness
+                length += share * capped[other]
+                if there := cut[other]:
+                    if together is counts:
+                        together = counts.copy()
+                    for term, count in there.items():
+                        together[term] = together.get(term, 0.0) + share * count
+            if not together:
+                scores.append(0.0)
+                continue
+            softly = _K1 * (1 - _B + _B * (length / usual))
             scores.append(
                 sum([idf[term] * (count / (count + softly)) for term, count in together.items()])
-                if together
-                else 0.0
             )
         return scores
 

@@ -112,7 +112,9 @@ def linear(matrix: Sequence[Sequence[float]], chosen: Weights) -> list[float]:
     """
     if not matrix:
         return []
-    sums = [_ranking_sum(row, chosen) for row in matrix]
+    ranking = chosen.values[:_RANKING]
+    # `map` ends with the shorter of the two.
+    sums = [math.fsum(map(mul, row, ranking)) for row in matrix]
     known = math.fsum(matrix[0][place] * chosen.values[place] for place in _CONSTANT)
     return [logistic(chosen.slope * (one + known - chosen.middle)) for one in log_shares(sums)]
 

@@ -40,13 +40,14 @@ class Matrix:
 
     def _fill(self, read: Read) -> None:
         # Read before the vectors: a write in between is then read again, not missed.
-        self._event, self._vector, self._drops = self._newest(read, self._scope)
+        self._event, self._vector, self._drops = self._newest(self._scope)
         rows = read(
             "SELECT v.seq, v.vector FROM vectors v JOIN memories m ON m.scope = v.scope AND m.seq "
             "= v.seq "
             "WHERE v.model = ? AND v.scope = ? AND m.status = 'active' ORDER BY v.seq",
             (self._model, self._scope),
         )
+        self._compared: tuple[Vector | None, Floats] = None, np.zeros(0, np.float32)
         self._place: dict[int, int] = {}
         self._seqs = np.zeros(0, np.int64)
         self._vectors = np.zeros((0, 0), np.float32)
@@ -60,10 +61,11 @@ class Matrix:
 
     def refresh(self, read: Read) -> None:
         """Apply what this or another process has written since."""
-        event, vector, drops = self._newest(read, self._scope)
+        event, vector, drops = self._newest(self._scope)
         if (event, vector, drops) == (self._event, self._vector, self._drops):
             return
         with self._lock:
+            self._compared = None, np.zeros(0, np.float32)
             # Dropped vectors leave no journal entries, so only a full reload is safe.
             if drops != self._drops:
                 self._fill(read)
@@ -158,8 +160,9 @@ class Matrix:
             used = len(self._place)
             if not used or self._vectors.shape[1] != len(vector):
                 return []
-            scores = self._vectors[:used] @ np.asarray(vector, np.float32)
-            scores[~self._alive[:used]] = ABSENT
+            raw = self._vectors[:used] @ np.asarray(vector, np.float32)
+            self._compared = vector, raw
+            scores = np.where(self._alive[:used], raw, np.float32(ABSENT))
             if hidden:
                 scores[[self._place[seq] for seq in hidden & self._place.keys()]] = ABSENT
             return top(self._seqs[:used], scores, limit)
@@ -182,7 +185,13 @@ class Matrix:
             if not places.size or self._vectors.shape[1] != len(vector):
                 return {}
             known = places[self._alive[places]]
-            near = self._vectors[known] @ np.asarray(vector, np.float32)
+            compared, raw = self._compared
+            # Usually the same question has just been compared with all of them.
+            near = (
+                raw[known]
+                if compared is vector and len(raw) == len(self._place)
+                else self._vectors[known] @ np.asarray(vector, np.float32)
+            )
             return dict(zip(self._seqs[known].tolist(), near.tolist(), strict=True))
 
 

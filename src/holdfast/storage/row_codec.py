@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..errors import RowDamaged
@@ -36,6 +37,7 @@ from .schema import (
     TABLES,
     WORDS,
     Row,
+    Rows,
     ScopeOf,
     Table,
 )
@@ -139,6 +141,24 @@ _CANDIDATE = tuple(name.removesuffix("_json") for name in Candidate._fields)
 SELECT_CANDIDATE = f"m.{', m.'.join(_CANDIDATE)}"
 
 
+_candidate = partial(tuple.__new__, Candidate)
+
+
+def candidates_from(rows: Rows) -> list[Candidate] | None:
+    """Decode candidates from rows read as SELECT_CANDIDATE, all at once; None if one of them may be
+    damaged.
+    """
+    found: list[Candidate] = list(map(_candidate, rows))
+    if (
+        GarbledRow in set(map(type, rows))
+        or not {one.kind for one in found}.issubset(KINDS)
+        or not {one.status for one in found}.issubset(STATUSES)
+        or not all(_is_sound_json(one) for one in found if one.tags_json or one.metadata_json)
+    ):
+        return None
+    return found
+
+
 def candidate_from(row: Row, scope_of: ScopeOf) -> Candidate:
     """Decode a candidate from a row read as SELECT_CANDIDATE."""
     found = Candidate._make(row)
@@ -146,11 +166,16 @@ def candidate_from(row: Row, scope_of: ScopeOf) -> Candidate:
         type(row) is GarbledRow
         or found.kind not in KINDS
         or found.status not in STATUSES
-        or (found.tags_json and not _is_json("tags", found.tags_json))
-        or (found.metadata_json and not _is_json("metadata", found.metadata_json))
+        or not _is_sound_json(found)
     ):
         raise damaged(MEMORIES, _CANDIDATE, row, scope_of(found.scope))
     return found
+
+
+def _is_sound_json(one: Candidate) -> bool:
+    return (not one.tags_json or _is_json("tags", one.tags_json)) and (
+        not one.metadata_json or _is_json("metadata", one.metadata_json)
+    )
 
 
 def _list(text: str) -> list[Any]:

@@ -20,7 +20,7 @@ Reach = Numbers | None
 """Scopes that a statement may see, by number; None for all, used only by maintenance."""
 Read = Callable[[str, Sequence[Any]], Rows]
 """Runs one SELECT."""
-Newest = Callable[[Read, int], tuple[Any, ...]]
+Newest = Callable[[int], tuple[Any, ...]]
 """Returns the newest journal entry and vector of a scope, and how often its vectors were
 dropped.
 """
@@ -57,6 +57,16 @@ class Access(Protocol):
 
 class StoreAccess(Access, Protocol):
     """Access of a table of a store: adds bookkeeping that is not journalled."""
+
+    def read_cached(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
+        """Like `read`, for a small answer that every recall needs. Inside `reading`, a backend may
+        give it from memory while nothing has been written.
+        """
 
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
         """Run `work` in one write transaction without journal: for bookkeeping, not for

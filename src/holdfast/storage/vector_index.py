@@ -16,7 +16,7 @@ from .filters import invalid_now, marks
 from .matrix_pool import Matrices
 from .schema import SELECT_MEMORY, Rows, Statements
 from .store_types import Filter, Ranked
-from .table_access import Numbers, Reach, Read, StoreAccess
+from .table_access import Numbers, Reach, StoreAccess
 
 # Order of embedding: extracted memories before raw turns and documents, newest first.
 SAID = ("turn", "document")
@@ -77,7 +77,7 @@ class SQLVectors(ABC):
         return unpacked(value)
 
     @abstractmethod
-    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
+    def newest(self, scope: int) -> tuple[Any, ...]:
         """Return the newest journal entry and vector of a scope, and how often its vectors were
         dropped.
         """
@@ -165,7 +165,7 @@ class SQLVectors(ABC):
     def model(self, scope: int, identity: str) -> tuple[int, int] | None:
         """Return number and dimensions of a model in the scope with this number, or None."""
         for number, dimensions in self.model_row(
-            partial(self.store.read, (scope,)), scope, identity
+            partial(self.store.read_cached, (scope,)), scope, identity
         ):
             return number, dimensions
         return None
@@ -377,7 +377,7 @@ class SQLVectors(ABC):
         embedded.
         """
         model_number = (self.model(number, model) or (0, 0))[0]
-        done = self.store.read(
+        done = self.store.read_cached(
             (number,),
             "SELECT seq FROM embedded WHERE model = ? AND scope = ?",
             (model_number, number),
@@ -390,7 +390,7 @@ class SQLVectors(ABC):
         """
         model_number, start = mark
         return bool(
-            self.store.read(
+            self.store.read_cached(
                 (number,),
                 "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
                 "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = "
@@ -442,7 +442,7 @@ class SQLVectors(ABC):
         complete: dict[str, bool] = {}
         for scope in self.store.numbers(scopes):
             for identity, model, mark in self.scope_models(scope):
-                ((any_, all_),) = self.store.read(
+                ((any_, all_),) = self.store.read_cached(
                     (scope,),
                     "SELECT EXISTS (SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = ?), "
                     "NOT EXISTS "

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import DimensionMismatchError
 from ..floats import Vector
+from ..floats import unit as normalised
 from ..storage.protocol import Store
 from ..storage.store_types import Filter
 from ..types import Memory
@@ -227,8 +228,14 @@ class VectorsContract:
 
         def agrees(expected: Mapping[int, Vector]) -> None:
             for limit in (3, 50):
-                ranked = store.by_vector(Filter((ANN,)), MODEL, unit(77), limit)
+                # As a recall does: reads in one block, and the same vector compared twice.
+                with store.reading([ANN]):
+                    question = normalised(unit(77))
+                    ranked = store.by_vector(Filter((ANN,)), MODEL, question, limit)
+                    near = store.vectors.similarities([ANN], MODEL, question, list(expected))
                 assert same_ranking(ranked, brute_force(expected, unit(77), limit))
+                known = {seq: max(near[seq], 0.0) for seq, _ in ranked}
+                assert known == pytest.approx(dict(ranked), abs=1e-5)
 
         agrees(vectors)
         agrees(vectors)

@@ -13,7 +13,7 @@ from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
 from ..matrix_cache import top, unpack
 from ..schema import Rows, Statements
 from ..store_types import Filter, Ranked
-from ..table_access import Reach, Read, StoreAccess
+from ..table_access import Reach, StoreAccess
 from ..vector_index import SQLVectors
 from .hnsw import NearIndexes
 from .transaction import take_turns
@@ -97,8 +97,9 @@ class PostgresVectors(SQLVectors):
         )
         execute(f"DELETE FROM models WHERE identity = ?{within}", values)
 
-    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:
-        ((event, vector, drops),) = read(
+    def newest(self, scope: int) -> tuple[Any, ...]:
+        ((event, vector, drops),) = self.store.read(
+            (scope,),
             "SELECT (SELECT coalesce(max(seq), 0) FROM events WHERE scope = ?), "
             "(SELECT coalesce(max(number), 0) FROM vectors WHERE scope = ?), "
             "(SELECT drops FROM totals WHERE scope = ?)",

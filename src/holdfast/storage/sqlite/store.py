@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ from .vector_table import SQLiteVectors
 # Busy timeout of optional writes, such as use counts.
 MOMENT_MILLISECONDS = 250
 IN_MEMORY = ":memory:"
+# Small answers kept in memory until something is written: a few for each scope.
+MOST_KEPT = 1_000
 # Order matters: remove deleted terms from the index, then rewrite every page, then truncate the
 # log.
 SCRUBBING = {
@@ -182,9 +184,33 @@ class SQLiteStore(SQLStore):
         with translated(self.location):
             return rows_of(self._reader(), sql, values)
 
-    def reading(self, scopes: Sequence[Scope]) -> AbstractContextManager[None]:  # noqa: ARG002
-        # Sharing a transaction would not make reads of a file faster.
-        return nullcontext()
+    def read_cached(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
+        answers: dict[tuple[Any, ...], Rows] | None = getattr(self._local, "answers", None)
+        if answers is None:
+            return self.read(reach, sql, values)
+        key = (sql, *values)
+        if key not in answers:
+            answers[key] = self.read(reach, sql, values)
+        return answers[key]
+
+    @contextmanager
+    def reading(self, scopes: Sequence[Scope]) -> Iterator[None]:  # noqa: ARG002
+        # Sharing a transaction would not make reads of a file faster. Not reading again what has
+        # not changed does: one look at the version of the file serves all statements of the block.
+        ((version,),) = self.read((), "PRAGMA data_version")
+        kept = getattr(self._local, "kept", None)
+        if kept is None or kept[0] != version or len(kept[1]) > MOST_KEPT:
+            kept = self._local.kept = (version, {})
+        self._local.answers = kept[1]
+        try:
+            yield
+        finally:
+            self._local.answers = None
 
     def stream(
         self,
@@ -356,7 +382,7 @@ class SQLiteStore(SQLStore):
 
     def corpus(self, scopes: Sequence[Scope], terms: Sequence[str]) -> Corpus:
         numbers = self.numbers(scopes)
-        ((size, length),) = self.read(
+        ((size, length),) = self.read_cached(
             numbers,
             (
                 "SELECT coalesce(sum(active), 0), coalesce(sum(terms), 0) FROM scopes WHERE number "

@@ -9,7 +9,7 @@ from ...floats import Vector, packed
 from ..filters import SQLITE, where_clause
 from ..schema import Rows, Statements
 from ..store_types import Filter, Ranked
-from ..table_access import Reach, Read
+from ..table_access import Reach
 from ..vector_index import PAGE, SQLVectors
 from .connection import ADD_TO_META
 
@@ -28,7 +28,7 @@ class SQLiteVectors(SQLVectors):
         return execute("SELECT number, dimensions FROM models WHERE identity = ?", (identity,))
 
     def scope_models(self, scope: int) -> Rows:
-        return self.store.read(
+        return self.store.read_cached(
             (scope,),
             "SELECT d.identity, d.number, coalesce(e.seq, 0) FROM models d "
             "LEFT JOIN embedded e ON e.model = d.number AND e.scope = ?",
@@ -62,12 +62,12 @@ class SQLiteVectors(SQLVectors):
 
     # Maxima over the whole file, which are faster to read than those of one scope and still change
     # with it.
-    def newest(self, read: Read, scope: int) -> tuple[Any, ...]:  # noqa: ARG002
-        ((event, vector, drops),) = read(
+    def newest(self, scope: int) -> tuple[Any, ...]:
+        ((event, vector, drops),) = self.store.read_cached(
+            (scope,),
             "SELECT (SELECT coalesce(max(seq), 0) FROM events), (SELECT coalesce(max(number), 0) "
             "FROM vectors), "
             "coalesce((SELECT value FROM meta WHERE key = 'vector_drops'), '')",
-            (),
         )
         return event, vector, drops
 
