@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from ..errors import InvalidInput, Nothing, TooLarge
-from ..storage.duplicates import claim, same_content
+from ..storage.duplicates import Claim, claim, same_content
 from ..storage.protocol import Transaction, rests_on
 from ..types import (
     ID_PREFIXES,
@@ -205,25 +205,25 @@ def remember(tx: Transaction, memories: Sequence[Memory]) -> list[Memory]:
     said = {claim(memory): memory for memory in known.values()}
     stored: list[Memory] = []
     # New ones go in together, which is much quicker.
-    waiting: list[Memory] = []
+    waiting: list[tuple[Claim | None, Memory]] = []
 
     def put_in() -> None:
-        for memory in tx.add_many(_placed(tx, waiting)):
-            stored.append(memory)
-            if kept_once(memory):
-                said[claim(memory)] = memory
+        added = tx.add_many(_placed(tx, [memory for _, memory in waiting]))
+        stored.extend(added)
+        for (says, _), memory in zip(waiting, added, strict=True):
+            if says is not None:
+                said[says] = memory
         waiting.clear()
 
     for memory in memories:
-        if not kept_once(memory):
-            waiting.append(memory)
-            continue
-        if claim(memory) not in said:
-            said[claim(memory)] = memory
-            waiting.append(memory)
+        says = claim(memory) if kept_once(memory) else None
+        if says is None or says not in said:
+            waiting.append((says, memory))
+            if says is not None:
+                said[says] = memory
             continue
         put_in()
-        said[claim(memory)] = again = _bump(tx, said[claim(memory)], memory)
+        said[says] = again = _bump(tx, said[says], memory)
         stored.append(again)
     put_in()
     return stored

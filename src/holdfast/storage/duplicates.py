@@ -10,7 +10,11 @@ from ..types import Memory
 from .protocol import Transaction
 
 
-def claim(memory: Memory) -> tuple[Any, ...]:
+Claim = tuple[Any, ...]
+"""What must be equal for two memories to make the same claim."""
+
+
+def claim(memory: Memory) -> Claim:
     """Return what must be equal for two memories to make the same claim."""
     return memory.scope, memory.kind, memory.category, memory.author, content_hash(memory.content)
 

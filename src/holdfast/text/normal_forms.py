@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
 
 # Quotation marks around a text and punctuation at its end do not change the statement.
 _AROUND = " \t\r\n\"'“”„‟‘’‚‛«»‹›「」『』"
@@ -30,7 +32,12 @@ def content_hash(content: str) -> bytes:
     """
     text = content if content.isascii() else unicodedata.normalize("NFKC", content)
     normal = " ".join(text.strip(_AROUND).rstrip(_AFTER).casefold().split())
+    return _blake2b()(normal.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@cache
+def _blake2b() -> Callable[..., Any]:
     # Deferred import: it loads OpenSSL, which a recall does not need.
     from hashlib import blake2b  # noqa: PLC0415
 
-    return blake2b(normal.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return blake2b
