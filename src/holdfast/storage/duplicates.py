@@ -9,7 +9,6 @@ from ..text.normal_forms import content_hash
 from ..types import Memory
 from .protocol import Transaction
 
-
 Claim = tuple[Any, ...]
 """What must be equal for two memories to make the same claim."""
 
