@@ -42,7 +42,7 @@ _NUMBER = r"\d{1,3}(?:,\d{3})+(?![\d,])"
 _LANGUAGE_NAME = r"(?<!\w)[A-Za-z](?:\+\+|\#)(?!\w)"
 
 # Most texts have neither grouped numbers nor such names, and need only the short pattern.
-_GROUPED = re.compile(r"\d,\d")
+_GROUPED = re.compile(r",(?<=\d,)\d")
 _PLAIN_TOKEN = re.compile(r"\w++(?:['.]\w++)*", re.ASCII)
 _ASCII_TOKEN = later(rf"{_NUMBER}|{_LANGUAGE_NAME}|\w+(?:['.]\w+)*", re.ASCII)
 # Latin, Greek and Cyrillic letters, punctuation, currency signs, arrows, mathematical signs: no
@@ -122,10 +122,11 @@ def index_terms(text: str) -> list[str]:
     >>> index_terms("Caroline's user_name")
     ['carolin', 'user', 'name', 'user_name']
     """
-    tokens = _tokens(text)
+    tokens = _whole_tokens(text)
     english = list(map(_IF_ENGLISH.__getitem__, tokens))
     if None not in english:
         return list(chain.from_iterable(english))
+    tokens = _cut(tokens)
     language = _language(tokens)
     return [term for token in tokens for term in _terms(token, language)]
 
@@ -137,6 +138,8 @@ class _IfEnglish(dict[str, Any]):
     """
 
     def __missing__(self, token: str) -> tuple[str, ...] | None:
+        if len(token) > LONGEST_TERM:
+            return self[token[:LONGEST_TERM]]
         if token.isascii() and token.isalnum() and not token.isalpha() and token == token.lower():
             # Numbers are too many to cache, and need no work.
             return (token,)
@@ -206,6 +209,16 @@ def dedup_tokens(text: str) -> list[str]:
 
 
 def _tokens(text: str) -> list[str]:
+    return _cut(_whole_tokens(text))
+
+
+def _cut(tokens: list[str]) -> list[str]:
+    if max(map(len, tokens), default=0) <= LONGEST_TERM:
+        return tokens
+    return [token[:LONGEST_TERM] for token in tokens]
+
+
+def _whole_tokens(text: str) -> list[str]:
     if text.isascii():
         unusual = "#" in text or "++" in text or ("," in text and _GROUPED.search(text))
         found: list[str] = (_ASCII_TOKEN if unusual else _PLAIN_TOKEN).findall(text)
@@ -214,9 +227,7 @@ def _tokens(text: str) -> list[str]:
         found = (_SIMPLE_TOKEN if all(map(_is_simple, set(plain))) else _unicode_token()).findall(
             plain
         )
-    if max(map(len, found), default=0) <= LONGEST_TERM:
-        return found
-    return [t[:LONGEST_TERM] for t in found]
+    return found
 
 
 @lru_cache(maxsize=1 << 12)
