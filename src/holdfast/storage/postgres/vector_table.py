@@ -10,7 +10,7 @@ import numpy as np
 
 from ...floats import Vector
 from ..filters import POSTGRES, Clause, invalid_now, marks, where_clause
-from ..matrix_cache import top, unpack
+from ..matrix_cache import products, top, unpack
 from ..schema import Rows, Statements
 from ..store_types import Filter, Ranked
 from ..table_access import Reach, StoreAccess
@@ -172,7 +172,7 @@ class PostgresVectors(SQLVectors):
             return []
         return top(
             np.array([seq for seq, _ in rows]),
-            unpack([packed for _, packed in rows]) @ vector,
+            products(unpack([packed for _, packed in rows]), vector),
             limit,
         )
 
