@@ -32,7 +32,8 @@ def content_hash(content: str) -> bytes:
     """
     text = content if content.isascii() else unicodedata.normalize("NFKC", content)
     normal = " ".join(text.strip(_AROUND).rstrip(_AFTER).casefold().split())
-    return _blake2b()(normal.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    digest: bytes = _blake2b()(normal.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return digest
 
 
 @cache

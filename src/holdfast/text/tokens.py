@@ -139,7 +139,8 @@ class _IfEnglish(dict[str, Any]):
 
     def __missing__(self, token: str) -> tuple[str, ...] | None:
         if len(token) > LONGEST_TERM:
-            return self[token[:LONGEST_TERM]]
+            cut: tuple[str, ...] | None = self[token[:LONGEST_TERM]]
+            return cut
         if token.isascii() and token.isalnum() and not token.isalpha() and token == token.lower():
             # Numbers are too many to cache, and need no work.
             return (token,)

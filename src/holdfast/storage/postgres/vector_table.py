@@ -172,7 +172,7 @@ class PostgresVectors(SQLVectors):
             return []
         return top(
             np.array([seq for seq, _ in rows]),
-            products(unpack([packed for _, packed in rows]), vector),
+            products(unpack([packed for _, packed in rows]), np.asarray(vector, np.float32)),
             limit,
         )
 
