@@ -245,16 +245,16 @@ def _softness(relative_length: float) -> float:
 
 def _neighbours(passages: Sequence[Passage]) -> list[Near]:
     """Return for each passage the rows of its neighbours in the session."""
-    places = [(passage.memory.session, passage.memory.position) for passage in passages]
     sessions: dict[str | None, dict[int | None, int]] = {}
-    for row, (session, at) in enumerate(places):
-        sessions.setdefault(session, {})[at] = row
+    for row, (memory, _, _) in enumerate(passages):
+        sessions.setdefault(memory.session, {})[memory.position] = row
     found: list[Near] = []
-    for session, at in places:
-        if at is None or not session:
+    for memory, _, _ in passages:
+        at = memory.position
+        if at is None or not memory.session:
             found.append(())
         else:
-            get = sessions[session].get
+            get = sessions[memory.session].get
             found.append((get(at - 1), get(at - 2), get(at + 1)))
     return found
 
