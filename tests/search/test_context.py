@@ -24,6 +24,31 @@ def test_rules_are_in_the_stable_block_and_what_helps_in_the_turn_block(hf):
     assert context.ids == (rule.id, tea.id)
 
 
+def test_rules_take_300_tokens_at_most_and_a_long_one_leaves_its_place_to_shorter_ones(hf, clock):
+    for number in range(12):
+        clock.forward(seconds=1)
+        hf.remember(
+            f"Rule {number} says: {'check each of the many things twice ' * 4}", kind="rule"
+        )
+    hf.remember("Be brief", kind="rule")
+    hf.remember(f"Explain it all: {'and explain that too ' * 80}", kind="rule")
+    stable = hf.context("hello", tokens=4000).stable
+    lines = [line for line in stable.splitlines() if line.startswith("- [")]
+    assert sum(map(count_tokens, lines)) <= 300
+    assert "Be brief" in stable
+    assert "Rule 11" in stable, "the newest first"
+    assert "Rule 0" not in stable
+    assert "Explain it all" not in stable
+
+
+def test_the_surest_rules_stay_where_not_all_fit(hf, clock):
+    sure = hf.remember("Answer in German", kind="rule", confidence=1.0)
+    for number in range(20):
+        clock.forward(seconds=1)
+        hf.remember(f"Maybe rule {number} " + "of many words " * 5, kind="rule", confidence=0.5)
+    assert hf.context("hello", tokens=4000).ids[0] == sure.id
+
+
 def test_with_nothing_to_say_both_blocks_are_empty(hf):
     context = hf.context("which tea?")
     assert (context.stable, context.turn, context.ids) == ("", "", ())

@@ -15,7 +15,7 @@ from ..retrieval.recall import Engine, Question, recall
 from ..storage.protocol import Store
 from ..storage.store_types import Filter
 from ..text.token_count import count_tokens
-from ..types import MOST_HITS, MOST_RULES, STATUSES, Hit, Memory, Micros, Scope
+from ..types import MOST_HITS, STATUSES, Hit, Memory, Micros, Scope
 from .blocks import (
     Budget,
     Entry,
@@ -27,6 +27,7 @@ from .blocks import (
     render_line,
     under_headings,
 )
+from .standing_rules import standing_entries
 from .states import State, states, told
 
 # Maximum share of the budget for the stable block; the rest is for this prompt.
@@ -87,8 +88,7 @@ def _stable(
 ) -> tuple[str, list[Memory]]:
     then = _began(engine, where, session)
     at = replace(where, as_of=then, valid_at=then or where.valid_at)
-    rules = engine.store.list(replace(at, kinds=("rule",)), limit=MOST_RULES, order="latest")
-    sections = (_rules(rules), _insight(_reflections(engine, at)))
+    sections = (standing_entries(engine.store, at), _insight(_reflections(engine, at)))
     return _block(sections, label="standing memory", tokens=tokens)
 
 
@@ -121,16 +121,9 @@ def procedures(
     scope: Scope,
     now: Micros,
 ) -> str:
-    """Return a block with the newest rules of a scope in full; empty if there are none."""
-    where = Filter((scope,), kinds=("rule",), valid_at=now)
-    rules = store.list(where, limit=MOST_RULES, order="latest")
-    return _block((_rules(rules),), label="standing memory", tokens=None)[0]
-
-
-def _rules(rules: Iterable[Memory]) -> Iterator[Entry]:
-    for rule in rules:
-        line = render_line(Line(rule.content, labels=(rule.category,)))
-        yield Entry(rule, line, "## Learned Procedures and Policies")
+    """Return a block with the best rules of a scope; empty if there are none."""
+    rules = standing_entries(store, Filter((scope,), valid_at=now))
+    return _block((rules,), label="standing memory", tokens=None)[0]
 
 
 def _insight(reflections: Iterable[Memory]) -> Iterator[Entry]:

@@ -89,6 +89,9 @@ class RuleExtractor:
             return self._read(turn, among_people)
 
         found = [candidate for turn in turns for candidate in read(turn)]
+        if among_people:
+            # "Always lock the door" is said to the other person: there is nobody to instruct.
+            found = [candidate for candidate in found if candidate.kind != "rule"]
         return settled(found, {turn.id: turn for turn in turns}, read)
 
     def _read(self, turn: Memory, among_people: bool) -> Iterator[Candidate]:
@@ -202,6 +205,8 @@ class _Told:
 
     def _stated_until(self) -> int:
         """Position where statement turns into question: "I weigh 82 kg, what should I eat?"."""
+        if self.language.begins("asks_instruction", self.plain):
+            return len(self.plain)
         begins_asking = bool(self.language.begins("question", self.plain))
         if self._asked_for(self.plain) and (
             begins_asking or not self.sentence.asks
@@ -374,6 +379,8 @@ class _Told:
             return False
         rule = statement.kind == "rule"
         if language.warns("hollow", clause):
+            return False
+        if rule and language.warns("session_only", self.plain):
             return False
         if language.warns("unsure_rule", self.plain) if rule else self._is_unsure(clause):
             return False
