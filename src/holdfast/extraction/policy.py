@@ -254,6 +254,12 @@ def first_hand(turn: Memory) -> bool:
     return turn.role in PEOPLE and turn.trust == "user"
 
 
+def among_people(turns: Sequence[Memory]) -> bool:
+    """Whether people talk to each other, and no assistant takes part."""
+    authors = {turn.author for turn in turns}
+    return len(authors) > 1 and all(turn.role in PEOPLE for turn in turns)
+
+
 def sentence_of(quote: str, text: str) -> str:
     """The sentence in which a quote begins; the quote itself if that cannot be found."""
     at = text.find(quote)

@@ -93,6 +93,8 @@ _ARC = {
     "about": "{themes}",
     "said": "{quotes}",
     "asked": "{questions}",
+    "decided": "{decided}",
+    "people": "{people}",
 }
 _KEYS = frozenset(
     (
