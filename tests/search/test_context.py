@@ -188,3 +188,17 @@ def test_the_default_budget_comes_from_the_settings(open_memory):
     hf = open_memory("user:ann", settings=Settings(context_tokens=100))
     hf.remember_many([f"Tea number {n} comes from a shop in town" for n in range(30)])
     assert 40 < count_tokens(hf.context("which tea?").turn) <= 100
+
+
+def test_a_fact_and_the_turn_it_rests_on_take_one_place(hf, clock):
+    hf.capture("s1", "user", "My sister Ines lives in Lisbon.")
+    hf.capture("s1", "user", "Lisbon is sunny in May.")
+    hf.sessions.extract("s1")
+    [fact] = hf.list(kinds=["fact"])
+    clock.forward(days=1)
+    found = hf.context("Where does my sister Ines live?")
+    told = [line for line in found.turn.splitlines() if "Ines lives" in line]
+    assert len(told) == 1
+    assert "Lisbon is sunny in May." in found.turn, "another turn keeps its place"
+    assert {hit.memory.kind for hit in hf.recall("sister Ines", min_score=0)} >= {"fact", "turn"}
+    assert fact.id in {hit.memory.id for hit in hf.recall("sister Ines", min_score=0)}

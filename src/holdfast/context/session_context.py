@@ -66,8 +66,9 @@ def context(
     anything = replace(where, kinds=())
     stable, standing = _stable(engine, anything, session, int(tokens * STABLE_SHARE))
     asked = replace(where, excluded_sessions=(session,)) if session else where
-    question = Question(prompt, asked, limit=limit + len(standing), deep=deep)
-    hits = recall(engine, question).hits
+    # Twice as many as are shown: a fact and its source turn take one place.
+    question = Question(prompt, asked, limit=2 * limit + len(standing), deep=deep)
+    hits = _told_once(engine.store, recall(engine, question).hits)
     news = [one for one in _reflections(engine, anything) if one not in standing]
     known = {memory.id for memory in (*standing, *news)}
     fresh = [hit for hit in hits if hit.memory.id not in known][:limit]
@@ -78,6 +79,28 @@ def context(
         last_first=True,
     )
     return Context(stable, turn, (*standing, *recalled))
+
+
+def _told_once(store: Store, hits: Iterable[Hit]) -> list[Hit]:
+    """The hits without a fact whose source turn stands above it, and without a turn that a fact
+    above it rests on.
+    """
+    kept: list[Hit] = []
+    shown: set[str] = set()
+    retold: set[str] = set()
+    for hit in hits:
+        memory = hit.memory
+        links = store.edges(memory.scope, memory.id) if memory.kind in ("fact", "rule") else []
+        sources = {
+            edge.target
+            for edge in links
+            if edge.relation == "derived_from" and edge.source == memory.id
+        }
+        if memory.id not in retold and shown.isdisjoint(sources):
+            kept.append(hit)
+            shown.add(memory.id)
+            retold |= sources
+    return kept
 
 
 def _stable(

@@ -14,7 +14,7 @@ from ..storage.row_codec import indexed_text
 from ..storage.store_types import Candidate, Corpus, Filter
 from ..text.token_count import count_tokens
 from ..text.tokens import index_terms, query_terms, writing
-from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons
+from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons, Scope
 from ..values import replace
 from . import fusion as fuse
 from .candidates import Gathered, gather
@@ -101,11 +101,17 @@ def recall(
         )
     gathered = found or _nothing(query)
     ranking = rank(engine, gathered, now=question.where.as_of is None, deep=question.deep)
-    order, copies = demote_near_duplicates(
-        ranking.memories, len(ranking.memories) if rank_all else question.limit
+    retold = (
+        {}
+        if question.where.kinds
+        else summaries_beside_turns(engine.store, question.where.scopes, ranking.memories)
     )
+    order, copies = demote_near_duplicates(
+        ranking.memories, len(ranking.memories) if rank_all else question.limit, retold
+    )
+    shown = [place for place in order if place not in retold]
     return Recall(
-        fit(_hits(engine, question, ranking, order), question.tokens),
+        fit(_hits(engine, question, ranking, shown), question.tokens),
         gathered,
         ranking,
         order,
@@ -341,19 +347,56 @@ def _found_by(gathered: Gathered, memory: Candidate) -> dict[str, int]:
     }
 
 
+def summaries_beside_turns(
+    store: Store, scopes: Sequence[Scope], memories: Sequence[Candidate]
+) -> dict[int, int]:
+    """Return the positions of summaries and reflections whose own sources are candidates too, each
+    with the position of such a source. They only retell it.
+    """
+    sessions: dict[tuple[int, str | None], int] = {}
+    for place, memory in enumerate(memories):
+        if memory.kind == "turn":
+            sessions.setdefault((memory.scope, memory.session), place)
+    retold: dict[int, int] = {}
+    for place, memory in enumerate(memories):
+        source: int | None = None
+        if memory.kind == "episode" and memory.metadata_json and "turn_count" in memory.metadata:
+            source = sessions.get((memory.scope, memory.metadata.get("session")))
+        elif memory.kind == "reflection":
+            source = _source_of(store, scopes, memory, memories)
+        if source is not None:
+            retold[place] = source
+    return retold
+
+
+def _source_of(
+    store: Store,
+    scopes: Sequence[Scope],
+    reflection: Candidate,
+    memories: Sequence[Candidate],
+) -> int | None:
+    """The position of a memory that a reflection was made from."""
+    links = (edge for scope in scopes for edge in store.edges(scope, reflection.id))
+    sources = {edge.target for edge in links if edge.source == reflection.id}
+    return next((place for place, one in enumerate(memories) if one.id in sources), None)
+
+
 def demote_near_duplicates(
-    memories: Sequence[Candidate], wanted: int
+    memories: Sequence[Candidate], wanted: int, retold: Mapping[int, int] | None = None
 ) -> tuple[list[int], dict[int, int]]:
-    """Return the positions of the first `wanted` distinct memories, then of their near-duplicates.
+    """Return the positions of the first `wanted` distinct memories, then of their near-duplicates,
+    those in `retold` among them.
 
     Also returns which position each duplicate repeats.
     """
     distinct: list[int] = []
-    copies: dict[int, int] = {}
+    copies: dict[int, int] = dict(retold or {})
     seen: dict[str, list[tuple[int, frozenset[str]]]] = {}
     for place, memory in enumerate(memories):
         if len(distinct) >= wanted:
             break
+        if place in copies:
+            continue
         words = frozenset(memory.content.casefold().split())
         # Compare only texts with the same longest word: near-duplicates share it, and comparing all
         # pairs would be slow.
