@@ -101,15 +101,16 @@ def recall(
         )
     gathered = found or _nothing(query)
     ranking = rank(engine, gathered, now=question.where.as_of is None, deep=question.deep)
-    retold = (
-        {}
-        if question.where.kinds
-        else summaries_beside_turns(engine.store, question.where.scopes, ranking.memories)
-    )
-    order, copies = demote_near_duplicates(
-        ranking.memories, len(ranking.memories) if rank_all else question.limit, retold
-    )
-    shown = [place for place in order if place not in retold]
+    wanted = len(ranking.memories) if rank_all else question.limit
+    summaries: dict[int, int] = {}
+    retold: dict[int, int] = {}
+    # Whoever asks for a kind wants it, whatever else tells the same.
+    if not question.where.kinds:
+        scopes = question.where.scopes
+        summaries = summaries_beside_turns(engine.store, scopes, ranking.memories)
+        retold = facts_beside_turns(engine.store, scopes, ranking.memories, wanted)
+    order, copies = demote_near_duplicates(ranking.memories, wanted, retold | summaries)
+    shown = [place for place in order if place not in summaries]
     return Recall(
         fit(_hits(engine, question, ranking, shown), question.tokens),
         gathered,
@@ -363,22 +364,42 @@ def summaries_beside_turns(
         if memory.kind == "episode" and memory.metadata_json and "turn_count" in memory.metadata:
             source = sessions.get((memory.scope, memory.metadata.get("session")))
         elif memory.kind == "reflection":
-            source = _source_of(store, scopes, memory, memories)
+            made_from = _sources(store, scopes, memory)
+            source = next((at for at, one in enumerate(memories) if one.id in made_from), None)
         if source is not None:
             retold[place] = source
     return retold
 
 
-def _source_of(
-    store: Store,
-    scopes: Sequence[Scope],
-    reflection: Candidate,
-    memories: Sequence[Candidate],
-) -> int | None:
-    """The position of a memory that a reflection was made from."""
-    links = (edge for scope in scopes for edge in store.edges(scope, reflection.id))
-    sources = {edge.target for edge in links if edge.source == reflection.id}
-    return next((place for place, one in enumerate(memories) if one.id in sources), None)
+def facts_beside_turns(
+    store: Store, scopes: Sequence[Scope], memories: Sequence[Candidate], wanted: int
+) -> dict[int, int]:
+    """Return the positions of extracted facts below their source turn, and of turns below a fact
+    that rests on them, each with the position of the other, among the first `wanted` others.
+    """
+    above: dict[str, int] = {}
+    told_by: dict[str, int] = {}
+    retold: dict[int, int] = {}
+    for place, memory in enumerate(memories):
+        if len(above) >= wanted:
+            break
+        extracted = memory.kind == "fact" and memory.metadata_json and "session" in memory.metadata
+        sources = _sources(store, scopes, memory) if extracted else frozenset[str]()
+        other = told_by.get(memory.id, next((above[one] for one in sources if one in above), None))
+        if other is not None:
+            retold[place] = other
+            continue
+        above[memory.id] = place
+        told_by |= dict.fromkeys(sources, place)
+    return retold
+
+
+def _sources(store: Store, scopes: Sequence[Scope], memory: Candidate) -> frozenset[str]:
+    """Ids of the memories that this one was made from."""
+    links = (edge for scope in scopes for edge in store.edges(scope, memory.id))
+    return frozenset(
+        edge.target for edge in links if (edge.source, edge.relation) == (memory.id, "derived_from")
+    )
 
 
 def demote_near_duplicates(
