@@ -603,3 +603,13 @@ def test_a_reflection_is_not_recalled_beside_what_it_was_made_from(words):
     words.admin.reflect(lambda prompt: "A week of reading about Porto.")
     assert "A week of reading about Porto." not in found(words, "Porto", min_score=0)
     assert found(words, "Porto", kinds=["reflection"]) == ["A week of reading about Porto."]
+
+
+def test_an_extracted_fact_and_its_turn_take_one_place_before_others(words, clock):
+    words.capture("s1", "user", "My sister Ines lives in Lisbon.")
+    words.sessions.extract("s1")
+    words.remember_many(["Ines has a boat", "Lisbon has trams"])
+    clock.forward(days=1)
+    hits = words.recall("Where does my sister Ines live?", min_score=0)
+    told = [place for place, hit in enumerate(hits) if "lives in Lisbon" in hit.memory.content]
+    assert told == [0, len(hits) - 1], "the other one comes after all that says something else"
