@@ -130,9 +130,12 @@ def _stopped(text: str, code: str) -> str:
     """The text up to where a title may stop, and not with a word that leaves it open."""
     shortest = _SHORTEST if language(code).spaced else _SHORTEST_UNSPACED
     ends = [mark.start() for mark in _words(code, "ends").finditer(text)]
-    fitting = [end for end in ends if end >= shortest]
-    if fitting and fitting[0] <= LONGEST:
-        text = text[: fitting[0]]
+    says_something = (
+        end for end in ends if end >= shortest and len(query_terms(text[:end])) >= _FEWEST_TERMS
+    )
+    first = next(says_something, len(text))
+    if first <= LONGEST:
+        text = text[:first]
     if len(text) > LONGEST:
         joints = [mark.start() for mark in _words(code, "joints").finditer(text[:LONGEST])]
         text = text[: max((one for one in joints if one >= shortest), default=LONGEST + 1)]
