@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from ..context.blocks import render_turn
@@ -362,8 +363,8 @@ def people_in(
     # Ids break ties, so that the same memories give the same names.
     ranked = sorted(counts, key=lambda id_: (-counts[id_], id_))
     found = (store.entities.get(scope, id_) for id_ in ranked)
-    names = [entity.name for entity in found if entity is not None and entity.type in types]
-    return list(dict.fromkeys((*speakers, *names)))[:MOST_PEOPLE]
+    names = (entity.name for entity in found if entity is not None and entity.type in types)
+    return list(dict.fromkeys((*speakers, *islice(names, MOST_PEOPLE))))[:MOST_PEOPLE]
 
 
 # Kept
