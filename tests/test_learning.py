@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
+from holdfast.benchmark import Asked
 from holdfast.extraction.candidate import Candidate
 
 BENCH = Path(__file__).parent.parent / "bench"
 sys.path.append(str(BENCH))  # behind everything else: nothing of ours may hide another's module
 
 import fact_labels  # noqa: E402
+import instructions  # noqa: E402
+import learned_recall  # noqa: E402
 import learning  # noqa: E402
 
 
@@ -88,3 +92,37 @@ def test_our_own_conversations_are_read_with_their_speakers(tmp_path):
         for turn, facts in each.facts.items():
             text = " ".join(each.talk.turns[turn].text.split())
             assert all(" ".join(fact["quote"].split()) in text for fact in facts)
+
+
+def test_a_fact_counts_as_the_turn_it_was_found_in_and_a_summary_as_none():
+    turn, fact, summary = (
+        fact_labels.Conversation("c", 0, {"0": fact_labels.Said("", text)})
+        .memories()[0]
+        .with_(id=id_)
+        for id_, text in (
+            ("ep_1", "I moved to Porto."),
+            ("fact_1", "Moved to Porto"),
+            ("ep_2", "x"),
+        )
+    )
+    asked = Asked("1", "Where?", 0, "single-hop", frozenset(("D1:1",)))
+    figures = learned_recall.Figures()
+    of = {"ep_1": frozenset(("D1:1",)), "fact_1": frozenset(("D1:1",))}
+    figures.add(asked, [summary, fact], [summary, turn], of)
+    figures.add(asked, [summary], [summary], of)
+    assert figures.report()["R@5"] == 0.5
+    assert 0 < figures.report()["share of relevant tokens"] < 1
+
+
+def test_messages_of_a_plan_s_instructions_are_told_from_others(tmp_path):
+    chat = tmp_path / "chats" / "100K" / "7"
+    chat.mkdir(parents=True)
+    chat.joinpath("plan_new.txt").write_text("• **User Instruction:** Always cite a source.\n")
+    said = ["Hello, I need a plan. ->-> 1,1", "Always cite a source. ->-> 1,2"]
+    batch = {"messages": [{"role": "user", "content": one} for one in said]}
+    chat.joinpath("user_messages.json").write_text(json.dumps([batch]))
+    [found] = instructions.chats(tmp_path)
+    assert (found.name, found.instructions) == ("100K/7", {"1"})
+    assert found.talk.turns["1"].text == "Always cite a source."
+    [rule] = instructions.rules(found.talk.memories())
+    assert (rule.candidate.quote, rule.verdict.action) == ("Always cite a source", "propose")

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from holdfast.errors import ModelFailed
+from holdfast.extraction.rules import RuleExtractor
 from holdfast.extraction.summaries import of_substance, summarise_session
 from holdfast.extraction.vocabulary import vocabulary
 from holdfast.types import Memory, Scope
@@ -38,6 +39,22 @@ def made(*texts, complete=None):
     return summarise_session(turns(*texts), WORDS, complete)
 
 
+def talk(*lines):
+    """The arc of a conversation of `Name: text` lines; U is the user, A an agent."""
+    said = []
+    for place, line in enumerate(lines):
+        name, _, text = line.partition(": ")
+        role, author = ("assistant" if name == "A" else "user"), ("" if name in "UA" else name)
+        [one] = turns(text)
+        at = 1_773_100_800_000_000  # in March 2026
+        said.append(
+            one.with_(id=f"ep_{place}", position=place, role=role, author=author, event_time=at)
+        )
+    people = sorted({one.author for one in said if one.author})
+    found = RuleExtractor().extract(said)
+    return summarise_session(said, WORDS, None, statements=found, people=people)
+
+
 WORK = (
     "I feel anxious. My boss shouted at me in the meeting.",
     "A: That sounds hard.",
@@ -58,6 +75,63 @@ def test_without_a_model_it_is_made_of_what_was_said():
 def test_a_question_that_nobody_answered_is_left_open():
     assert made(*WORK, "How do I begin the talk?").open_loops == ("How do I begin the talk?",)
     assert made(*WORK, "How do I begin the talk?", "A: With a question.").open_loops == ()
+
+
+STUDIO = (
+    "Gina: I moved to Porto last week!",
+    "Jon: Wow, congrats! How did it go?",
+    "Gina: It went great. I decided to offer free lessons in June.",
+    "Jon: Nice. I prefer the evenings.",
+    "Gina: Where will you practise now?",
+)
+
+
+def test_between_people_the_title_is_their_most_telling_statement():
+    assert talk(*STUDIO).title == "Gina decided to offer free lessons in June"
+
+
+def test_it_says_what_was_decided_what_is_open_and_who_took_part():
+    found = talk(*STUDIO)
+    assert found.decided == ("Gina decided to offer free lessons in June (2026-06)",)
+    assert found.open_loops == ("Where will you practise now?",), "the other one was answered"
+    assert found.people == ("Gina", "Jon")
+    assert found.summary.endswith("Left open: Where will you practise now? With Gina, Jon.")
+
+
+def test_a_farewell_answers_no_question():
+    assert talk(*STUDIO, "Jon: Bye!").open_loops == ("Where will you practise now?",)
+    assert talk(*STUDIO, "Jon: At home, in the old garage.").open_loops == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        ("I'm looking for gift ideas for my brother, can you help?", "Gift ideas for my brother"),
+        ("Hi! Can you help me plan a trip to Peru?", "Plan a trip to Peru"),
+        ("fix the failing tests in src/foo.py", "Fix the failing tests in src/foo.py"),
+        (
+            "Ich suche Ideen für ein Geschenk für meine Schwester.",
+            "Ideen für ein Geschenk für meine Schwester",
+        ),
+        (
+            "¿Puedes ayudarme a planear un viaje a Perú con mi hermana en mayo?",
+            "Planear un viaje a Perú con mi hermana en mayo",
+        ),
+        ("Je cherche un appartement à Lyon.", "Un appartement à Lyon"),
+        ("Помоги мне выбрать тему для отчёта.", "Выбрать тему для отчёта"),
+        ("你能帮我写一封给房东的邮件吗？", "写一封给房东的邮件"),
+        ("大家さんへのメールを書いてください。", "大家さんへのメールを書いてください"),
+    ],
+)
+def test_with_an_assistant_the_title_is_what_was_asked_for_first(asked, title):
+    assert talk(f"U: {asked}", "A: ok", f"U: {asked}", "A: ok", f"U: {asked}").title == title
+
+
+def test_a_title_is_not_cut_within_a_phrase():
+    place = "a quiet hotel with a view of the harbour"
+    long = f"Can you recommend {place} for a week in the early autumn of next year?"
+    title = talk(f"U: {long}", "A: ok", f"U: {long}", f"U: {long}").title
+    assert title == "A quiet hotel with a view of the harbour for a week in the early autumn"
 
 
 @pytest.mark.parametrize(

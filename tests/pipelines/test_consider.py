@@ -352,3 +352,10 @@ def test_what_is_to_be_forgotten_is_not_learned_from_the_request(hf):
     say(hf, "I smoke a pipe"), considered(hf, Told(("pipe", {})))
     say(hf, "Please forget that I smoke a pipe."), considered(hf, Told(("pipe", {})))
     assert statuses(hf) == {"pipe": "archived"}
+
+
+def test_people_who_talk_to_each_other_give_no_rules_whatever_an_extractor_says(hf):
+    for author, text in (("Ann", "Always lock the door."), ("Bob", "Never forget the keys.")):
+        hf.capture("s1", "user", text, author=author)
+    considered(hf, Told(("lock the door", {"kind": "rule"}), ("the keys", {})))
+    assert (statuses(hf, "rule"), statuses(hf)) == ({}, {"the keys": "active"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -121,10 +122,35 @@ def test_durable_statements_are_kept_in_the_third_person(said, kept, category):
         "Всегда отвечай по-русски.",
         "以后请一直用中文回答。",
         "これからは敬語を使わないでください。",
+        "Keep answers short.",
+        "No more emojis, please.",
+        "Can you always give temperatures in Celsius?",
+        "Always remind me to stretch when I ask about training.",
+        "I want all your answers in Spanish.",
+        "When I say deploy, run the tests first.",
+        "Halte deine Antworten kurz.",
+        "Wenn ich nach Rezepten frage, gib die Mengen in Gramm an.",
+        "Tus respuestas deben ser cortas.",
+        "Quiero que siempre cites las fuentes.",
+        "Tes réponses doivent être courtes.",
+        "N'utilise pas de listes à puces dans tes réponses.",
+        "Отвечай коротко.",
+        "Хочу, чтобы ты всегда указывал источники.",
+        "回答请尽量简短。",
+        "我希望你每次都注明来源。",
+        "回答は短くしてください。",
+        "気温は常に摂氏で教えてください。",
     ],
 )
 def test_standing_instructions_become_rules(said):
     assert one(said).kind == "rule"
+
+
+def test_people_who_talk_to_each_other_give_no_rules():
+    talk = [turn("Always answer in German."), turn("Never use emojis.", author="Bob", number=2)]
+    assert RuleExtractor().extract(talk) == []
+    assistant = replace(turn("Gladly.", number=3), role="assistant", author="")
+    assert [each.kind for each in RuleExtractor().extract([*talk, assistant])] == ["rule", "rule"]
 
 
 def test_a_conditional_instruction_is_one_rule():
@@ -626,6 +652,29 @@ def test_somebody_else_s_correction_leaves_the_statement_its_author():
         "You can skip some checks and make the code error out for simplicity.",
         "Never give up!",
         "Always a pleasure.",
+        "I always hear that song on the radio.",
+        "Make sure I don't forget my keys.",
+        "Can you make sure I never miss a deadline?",
+        "My boss says always cc him.",
+        "They told us: always wear a helmet.",
+        "My motto is: always finish what you start.",
+        "Don't ever change!",
+        "Let me know before you leave.",
+        "Write a story in which the hero always lies.",
+        "For the rest of our conversation, always begin with a joke.",
+        "Mein Chef sagt, man soll immer pünktlich sein.",
+        "Gib nie auf!",
+        "Antworte in diesem Gespräch nur in Reimen.",
+        "¡Nunca te rindas!",
+        "Mi madre me dijo que nunca confiara en extraños.",
+        "Ne change jamais !",
+        "Mon chef dit qu'il faut toujours être à l'heure.",
+        "Всегда верь в себя!",
+        "Мама сказала никогда не доверять незнакомцам.",
+        "永远不要放弃！",
+        "我老板说永远要准时。",
+        "絶対に諦めないで！",
+        "上司は常に時間を守れと言います。",
     ],
 )
 def test_a_statement_or_a_task_is_no_standing_instruction(said):

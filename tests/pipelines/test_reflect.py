@@ -12,6 +12,7 @@ from holdfast.extraction.job_types import Worker
 from holdfast.maintenance.job_runner import drain
 from holdfast.maintenance.reflection import REFLECT, digest, due, week
 from holdfast.models.embeddings.tiers import Tiers
+from holdfast.types import DAY
 
 OFFLINE = Settings(embedding_models="none")
 
@@ -97,22 +98,42 @@ def test_a_model_that_says_nothing_or_fails_leaves_nothing_behind(hf):
     assert hf.list(kinds=["reflection"]) == []
 
 
-def test_the_digest_says_what_the_week_was_about_who_was_in_it_and_what_changed(hf):
+def test_the_digest_says_what_is_new_what_changed_and_who_was_there(hf):
     learn(hf)
     old = hf.remember("Ann lives in Porto")
     hf.correct(old.id, "Ann lives in Lisbon")
     text = digest(hf.store, hf.scopes[0], week(hf.store, hf.scopes[0], hf.clock()))
-    assert "reading" in text
-    assert "bob" in text
-    assert "Changed: Ann lives in Lisbon (before: Ann lives in Porto)." in text
+    assert text.splitlines() == [
+        "New: Ann read book 2 with @bob. Ann read book 1 with @bob. Ann read book 0 with @bob.",
+        "Changed: Ann lives in Lisbon (before: Ann lives in Porto).",
+        "With Ann, bob.",
+    ]
     assert text == digest(hf.store, hf.scopes[0], week(hf.store, hf.scopes[0], hf.clock()))
 
 
-def test_the_digest_is_not_about_the_user_but_about_what_they_do(hf):
-    for thing in ("garden", "garden and the shed", "garden's fence"):
-        hf.remember(f"The user works on the {thing}")
+def test_the_digest_says_what_ended(hf, clock):
+    hf.remember("Ann goes to Rome on Friday", valid_until=clock.now + 3 * DAY)
+    clock.forward(days=5)
+    learn(hf)
     text = digest(hf.store, hf.scopes[0], week(hf.store, hf.scopes[0], hf.clock()))
-    assert "They are mostly about works and garden." in text
+    assert "Done or over: Ann goes to Rome on Friday." in text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("facts", "begins"),
+    [
+        (("Ich wohne jetzt in Bremen", "Ich habe einen Hund", "Ich mag den Winter nicht"), "Neu: "),
+        (("Vivo en Rosario con mi hermana", "Tengo un perro", "No me gusta el frío"), "Nuevo: "),
+        (("J'habite à Lyon", "J'ai un chien", "Je n'aime pas le froid"), "Nouveau : "),
+        (("Я живу в Казани", "У меня есть собака", "Я не люблю холод"), "Новое: "),
+        (("我住在上海", "我有一只狗", "我不喜欢冷"), "新的："),
+        (("私は大阪に住んでいます", "犬を飼っています", "寒いのは苦手です"), "新しいこと："),
+    ],
+)
+def test_the_digest_is_in_the_language_of_the_facts(hf, facts, begins):
+    hf.remember_many(facts)
+    text = digest(hf.store, hf.scopes[0], week(hf.store, hf.scopes[0], hf.clock()))
+    assert text.startswith(begins)
 
 
 def test_it_is_in_the_very_next_context(hf):

@@ -24,6 +24,31 @@ def test_rules_are_in_the_stable_block_and_what_helps_in_the_turn_block(hf):
     assert context.ids == (rule.id, tea.id)
 
 
+def test_rules_take_300_tokens_at_most_and_a_long_one_leaves_its_place_to_shorter_ones(hf, clock):
+    for number in range(12):
+        clock.forward(seconds=1)
+        hf.remember(
+            f"Rule {number} says: {'check each of the many things twice ' * 4}", kind="rule"
+        )
+    hf.remember("Be brief", kind="rule")
+    hf.remember(f"Explain it all: {'and explain that too ' * 80}", kind="rule")
+    stable = hf.context("hello", tokens=4000).stable
+    lines = [line for line in stable.splitlines() if line.startswith("- [")]
+    assert sum(map(count_tokens, lines)) <= 300
+    assert "Be brief" in stable
+    assert "Rule 11" in stable, "the newest first"
+    assert "Rule 0" not in stable
+    assert "Explain it all" not in stable
+
+
+def test_the_surest_rules_stay_where_not_all_fit(hf, clock):
+    sure = hf.remember("Answer in German", kind="rule", confidence=1.0)
+    for number in range(20):
+        clock.forward(seconds=1)
+        hf.remember(f"Maybe rule {number} " + "of many words " * 5, kind="rule", confidence=0.5)
+    assert hf.context("hello", tokens=4000).ids[0] == sure.id
+
+
 def test_with_nothing_to_say_both_blocks_are_empty(hf):
     context = hf.context("which tea?")
     assert (context.stable, context.turn, context.ids) == ("", "", ())
@@ -163,3 +188,17 @@ def test_the_default_budget_comes_from_the_settings(open_memory):
     hf = open_memory("user:ann", settings=Settings(context_tokens=100))
     hf.remember_many([f"Tea number {n} comes from a shop in town" for n in range(30)])
     assert 40 < count_tokens(hf.context("which tea?").turn) <= 100
+
+
+def test_a_fact_and_the_turn_it_rests_on_take_one_place(hf, clock):
+    hf.capture("s1", "user", "My sister Ines lives in Lisbon.")
+    hf.capture("s1", "user", "Lisbon is sunny in May.")
+    hf.sessions.extract("s1")
+    [fact] = hf.list(kinds=["fact"])
+    clock.forward(days=1)
+    found = hf.context("Where does my sister Ines live?")
+    told = [line for line in found.turn.splitlines() if "Ines lives" in line]
+    assert len(told) == 1
+    assert "Lisbon is sunny in May." in found.turn, "another turn keeps its place"
+    assert {hit.memory.kind for hit in hf.recall("sister Ines", min_score=0)} >= {"fact", "turn"}
+    assert fact.id in {hit.memory.id for hit in hf.recall("sister Ines", min_score=0)}

@@ -565,3 +565,51 @@ def test_a_question_of_stop_words_is_searched_by_meaning(hf):
 def test_other_stop_words_find_nothing(hf):
     hf.remember("what is the tea")
     assert hf.recall("what is the?") == []
+
+
+# Summaries
+
+
+def _ended(words, clock):
+    for text in ("We moved to Porto.", "Porto has steep streets.", "I like the port in Porto."):
+        words.capture("s1", "user", text)
+    words.sessions.end("s1")
+    words.admin.maintain("consolidate")
+    clock.forward(days=1)
+    [summary] = words.list(kinds=["episode"])
+    return summary
+
+
+def test_a_summary_is_not_recalled_beside_its_own_turns(words, clock):
+    summary = _ended(words, clock)
+    kinds = [hit.memory.kind for hit in words.recall("Porto", min_score=0)]
+    assert "turn" in kinds
+    assert "episode" not in kinds
+    assert [hit.memory.id for hit in words.recall("Porto", kinds=["episode"])] == [summary.id]
+    why = words.explain(summary.id, "Porto")
+    assert "it retells ep_" in why.explanation
+    assert 'kinds=["episode"]' in why.explanation
+
+
+def test_a_summary_whose_turns_are_not_found_is_recalled(words, clock):
+    summary = _ended(words, clock)
+    for turn in words.list(kinds=["turn"]):
+        words.archive(turn.id)
+    assert summary.id in [hit.memory.id for hit in words.recall("Porto", min_score=0)]
+
+
+def test_a_reflection_is_not_recalled_beside_what_it_was_made_from(words):
+    words.remember_many(["Ann read a book on Porto", "Ann reads on Porto", "Ann likes Porto"])
+    words.admin.reflect(lambda prompt: "A week of reading about Porto.")
+    assert "A week of reading about Porto." not in found(words, "Porto", min_score=0)
+    assert found(words, "Porto", kinds=["reflection"]) == ["A week of reading about Porto."]
+
+
+def test_an_extracted_fact_and_its_turn_take_one_place_before_others(words, clock):
+    words.capture("s1", "user", "My sister Ines lives in Lisbon.")
+    words.sessions.extract("s1")
+    words.remember_many(["Ines has a boat", "Lisbon has trams"])
+    clock.forward(days=1)
+    hits = words.recall("Where does my sister Ines live?", min_score=0)
+    told = [place for place, hit in enumerate(hits) if "lives in Lisbon" in hit.memory.content]
+    assert told == [0, len(hits) - 1], "the other one comes after all that says something else"

@@ -26,6 +26,9 @@ from holdfast.text.fences import fence
 from holdfast.types import Memory, Scope, Triple
 
 GENERAL, COUCH = Policy(vocabulary("general")), Policy(vocabulary("couch"))
+TRUSTING = Policy(
+    replace(GENERAL.vocabulary, implicit_rules="at_once", lasting_rules="at_once"),
+)
 ANN = Scope("user", "ann")
 
 
@@ -203,7 +206,7 @@ def test_nobody_is_talked_out_of_looking_after_somebody(text):
     "text", ["never skip the safety checks before a deploy", "always run the safety checks"]
 )
 def test_whoever_wants_safety_checks_gets_them(text):
-    assert action(text, kind="rule") == "commit_now"
+    assert action(text, kind="rule", policy=TRUSTING) == "commit_now"
 
 
 @pytest.mark.parametrize(
@@ -229,16 +232,39 @@ def test_a_rule_is_for_now_if_its_sentence_says_so_and_a_fact_if_it_does_itself(
     text = "For this reply keep it short, I live in Lisbon"
     assert action(text, quote="keep it short", kind="rule") == "drop"
     assert action(text, quote="I live in Lisbon") == "commit_now"
-    assert action("this time and from now on be brief", kind="rule") == "commit_now"
+    assert action("this time and from now on be brief", kind="rule") == "propose"
 
 
 def test_what_is_to_last_is_said_to_be():
     assert (
-        judged("from now on be direct", kind="rule").verdict.reason
+        judged("from now on be direct", kind="rule", policy=TRUSTING).verdict.reason
         == "an instruction that is to last"
     )
     fact = judged("from now on I live in Lisbon", category="identity").verdict
     assert fact.reason == "identity: a lasting statement, said first-hand"
+
+
+@pytest.mark.parametrize("advice", [None, ("commit_now", "plain")], ids=["rules", "model"])
+@pytest.mark.parametrize("said", ["always answer in German", "keep your answers short"])
+def test_a_rule_is_proposed_unless_the_vocabulary_says_otherwise(said, advice):
+    proposed = judged(said, kind="rule", category="instruction", advice=advice).verdict
+    assert (proposed.action, proposed.reason) == (
+        "propose",
+        "instruction: such things are for a person to decide",
+    )
+    assert action(said, kind="rule", advice=advice, policy=TRUSTING) == "commit_now"
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("Remember: never deploy on Fridays.", "never deploy on Fridays"),
+        ("Merk dir: antworte immer auf Deutsch.", "antworte immer auf Deutsch"),
+        ("Запомни: всегда отвечай по-русски.", "всегда отвечай по-русски"),
+    ],
+)
+def test_a_rule_that_memory_was_asked_to_keep_is_kept_at_once(said, quote):
+    assert action(said, quote=quote, kind="rule") == "commit_now"
 
 
 def test_a_wish_that_does_not_say_for_how_long_waits_on_the_couch():
@@ -340,10 +366,13 @@ def test_what_is_beyond_the_part_that_is_quoted_is_guarded_too():
 @pytest.mark.parametrize(("length", "expected"), [(280, "commit_now"), (281, "propose")])
 def test_a_rule_that_is_a_whole_text_is_for_a_person(length, expected):
     rule = "From now on be direct" + " and kind" * 40
-    assert action(rule[:length], kind="rule") == expected
-    assert action(rule[:length], kind="rule", advice=("commit_now", "plain")) == expected
+    assert action(rule[:length], kind="rule", policy=TRUSTING) == expected
+    advised = judged(
+        rule[:length], kind="rule", policy=TRUSTING, advice=("commit_now", "plain")
+    ).verdict
+    assert advised.action == expected
     why = "a rule of more than 280 characters is for a person to decide"
-    assert (judged(rule[:length], kind="rule").verdict.reason == why) == (expected == "propose")
+    assert (advised.reason == why) == (expected == "propose")
 
 
 def test_a_reason_is_one_line():
@@ -416,7 +445,7 @@ def test_a_rule_out_of_text_that_is_not_the_user_s_own_is_for_a_person(said):
     ],
 )
 def test_a_deployment_may_have_a_person_approve(approval, fact, rule):
-    policy = policy_of(Settings(approval=approval))
+    policy = replace(TRUSTING, approval=policy_of(Settings(approval=approval)).approval)
     assert action("I live in Lisbon", policy=policy) == fact
     asked = judged("always answer in French", policy=policy, kind="rule")
     assert (asked.verdict.action, asked.waits) == (rule, False)
@@ -559,9 +588,9 @@ def test_in_a_shared_scope_a_rule_of_nobody_named_is_proposed_as_it_is():
 @pytest.mark.parametrize(
     "scope", ["user:ann", "agent:helper", "assistant:a", "shared:agents", "shared:run:r1"]
 )
-def test_where_one_person_writes_a_rule_is_active_at_once(scope):
+def test_where_one_person_writes_a_rule_needs_no_second_person(scope):
     said = replace(turn("Always use tabs", author="Ann"), scope=Scope.parse(scope))
-    found = judged("Always use tabs", kind="rule", said=said)
+    found = judged("Always use tabs", kind="rule", said=said, policy=TRUSTING)
     assert (found.verdict.action, found.candidate.content) == ("commit_now", "Always use tabs")
 
 

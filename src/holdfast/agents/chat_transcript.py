@@ -108,7 +108,12 @@ def summary(memory: RoleMemory | None, said: Sequence[message_history.Body]) -> 
     )
     if arc is None:
         return TOO_LITTLE
-    lists = {"Themes": arc.themes, "Settled": arc.resolved, "Left open": arc.open_loops}
+    lists = {
+        "Themes": arc.themes,
+        "Decided": arc.decided,
+        "Settled": arc.resolved,
+        "Left open": arc.open_loops,
+    }
     lines = [arc.summary]
     for name, items in lists.items():
         if items:

@@ -20,11 +20,11 @@ from ..text.normal_forms import fold
 from ..text.tokens import query_terms
 from ..types import DAY, Hit, Memory
 from .blocks import fill
+from .standing_rules import standing_rules
 
 CANDIDATES = 20
 FACTS = 5
 ARCS = 2
-RULES = 20
 ARC_AGE = 30 * DAY
 # Share of the prompt's words that a memory must contain,
 FITTING_SHARE = 1 / 3
@@ -85,7 +85,7 @@ def load_memory_for_turn(
         return WorkingMemory()
     counts = store.counts(where.scopes)
     facts, arcs = (counts.get(kind, {}).get("active", 0) for kind in ("fact", "episode"))
-    rules = store.list(replace(where, kinds=("rule",)), limit=RULES)
+    rules = standing_rules(store, where)
     found = _Found()
     took = 0
     if facts or arcs:

@@ -15,7 +15,7 @@ from ..retrieval.recall import Engine, Question, recall
 from ..storage.protocol import Store
 from ..storage.store_types import Filter
 from ..text.token_count import count_tokens
-from ..types import MOST_HITS, MOST_RULES, STATUSES, Hit, Memory, Micros, Scope
+from ..types import MOST_HITS, STATUSES, Hit, Memory, Micros, Scope
 from .blocks import (
     Budget,
     Entry,
@@ -27,6 +27,7 @@ from .blocks import (
     render_line,
     under_headings,
 )
+from .standing_rules import standing_entries
 from .states import State, states, told
 
 # Maximum share of the budget for the stable block; the rest is for this prompt.
@@ -65,8 +66,9 @@ def context(
     anything = replace(where, kinds=())
     stable, standing = _stable(engine, anything, session, int(tokens * STABLE_SHARE))
     asked = replace(where, excluded_sessions=(session,)) if session else where
-    question = Question(prompt, asked, limit=limit + len(standing), deep=deep)
-    hits = recall(engine, question).hits
+    # Twice as many as are shown: a fact and its source turn take one place.
+    question = Question(prompt, asked, limit=2 * limit + len(standing), deep=deep)
+    hits = _told_once(engine.store, recall(engine, question).hits)
     news = [one for one in _reflections(engine, anything) if one not in standing]
     known = {memory.id for memory in (*standing, *news)}
     fresh = [hit for hit in hits if hit.memory.id not in known][:limit]
@@ -79,6 +81,28 @@ def context(
     return Context(stable, turn, (*standing, *recalled))
 
 
+def _told_once(store: Store, hits: Iterable[Hit]) -> list[Hit]:
+    """The hits without a fact whose source turn stands above it, and without a turn that a fact
+    above it rests on.
+    """
+    kept: list[Hit] = []
+    shown: set[str] = set()
+    retold: set[str] = set()
+    for hit in hits:
+        memory = hit.memory
+        links = store.edges(memory.scope, memory.id) if memory.kind in ("fact", "rule") else []
+        sources = {
+            edge.target
+            for edge in links
+            if edge.relation == "derived_from" and edge.source == memory.id
+        }
+        if memory.id not in retold and shown.isdisjoint(sources):
+            kept.append(hit)
+            shown.add(memory.id)
+            retold |= sources
+    return kept
+
+
 def _stable(
     engine: Engine,
     where: Filter,
@@ -87,8 +111,7 @@ def _stable(
 ) -> tuple[str, list[Memory]]:
     then = _began(engine, where, session)
     at = replace(where, as_of=then, valid_at=then or where.valid_at)
-    rules = engine.store.list(replace(at, kinds=("rule",)), limit=MOST_RULES, order="latest")
-    sections = (_rules(rules), _insight(_reflections(engine, at)))
+    sections = (standing_entries(engine.store, at), _insight(_reflections(engine, at)))
     return _block(sections, label="standing memory", tokens=tokens)
 
 
@@ -121,16 +144,9 @@ def procedures(
     scope: Scope,
     now: Micros,
 ) -> str:
-    """Return a block with the newest rules of a scope in full; empty if there are none."""
-    where = Filter((scope,), kinds=("rule",), valid_at=now)
-    rules = store.list(where, limit=MOST_RULES, order="latest")
-    return _block((_rules(rules),), label="standing memory", tokens=None)[0]
-
-
-def _rules(rules: Iterable[Memory]) -> Iterator[Entry]:
-    for rule in rules:
-        line = render_line(Line(rule.content, labels=(rule.category,)))
-        yield Entry(rule, line, "## Learned Procedures and Policies")
+    """Return a block with the best rules of a scope; empty if there are none."""
+    rules = standing_entries(store, Filter((scope,), valid_at=now))
+    return _block((rules,), label="standing memory", tokens=None)[0]
 
 
 def _insight(reflections: Iterable[Memory]) -> Iterator[Entry]:

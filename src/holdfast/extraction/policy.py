@@ -7,8 +7,9 @@ rules.
 
 3. **Clamps** restrict both: momentary statements are dropped, a fact is never written earlier than
 its category allows, a negative belief about oneself must be said twice, and a rule needs human
-approval if it comes from text that is not the person's own (pasted into a message, see
-`text/pasted_text.py`) or if one member of a shared scope wants it of everybody.
+approval unless the vocabulary says otherwise or memory was asked to keep it. It always does if it
+comes from text that is not the person's own (pasted into a message, see `text/pasted_text.py`) or
+if one member of a shared scope wants it of everybody.
 
 4. A deployment may require human **approval**.
 
@@ -123,16 +124,26 @@ class Policy:
         """The verdict before clamps: the model's advice if there is any, or the vocabulary's."""
         if candidate.advice is not None and candidate.advice.action in ACTIONS:
             return _advised(candidate.advice)
-        if candidate.kind == "rule" and self.vocabulary.says("durable", sentence):
-            return Verdict("commit_now", "an instruction that is to last")
-        is_rule = candidate.kind == "rule"
-        timing = (
-            self.vocabulary.implicit_rules
-            if is_rule
-            else self.vocabulary.timing(candidate.category)
-        )
-        action, reason = _TIMED[timing]
+        if candidate.kind == "rule":
+            return self._rule_verdict(candidate, sentence)
+        action, reason = _TIMED[self.vocabulary.timing(candidate.category)]
         return Verdict(action, f"{candidate.category}: {reason}")
+
+    def _rule_verdict(self, rule: Candidate, sentence: str) -> Verdict:
+        """When a rule is written: at once if memory was asked to keep it for good, otherwise as the
+        vocabulary says.
+        """
+        words = self.vocabulary
+        if not words.says("durable", sentence):
+            action, reason = _TIMED[words.implicit_rules]
+            return Verdict(action, f"{rule.category}: {reason}")
+        asked = words.asked(sentence)
+        if asked is not None and asked.kind == "remember":
+            return Verdict("commit_now", "an instruction that memory was asked to keep")
+        action, reason = _TIMED[words.lasting_rules]
+        if action == "commit_now":
+            return Verdict(action, "an instruction that is to last")
+        return Verdict(action, f"{rule.category}: {reason}")
 
     def _clamped(
         self,
@@ -153,14 +164,20 @@ class Policy:
             )
         if candidate.kind == "rule" and (doubt := _doubt(candidate, turn)):
             return verdict.instead("propose", f"a rule {doubt} is for a person to decide")
-        if verdict.action == "commit_now" and candidate.kind == "fact":
-            action, reason = _TIMED[words.timing(candidate.category)]
-            return (
-                verdict
-                if action == "commit_now"
-                else verdict.instead(action, f"{candidate.category}: {reason}")
-            )
+        if verdict.action == "commit_now":
+            return self._not_earlier(candidate, sentence, verdict)
         return verdict
+
+    def _not_earlier(self, candidate: Candidate, sentence: str, verdict: Verdict) -> Verdict:
+        """The verdict, or what the vocabulary says where a model is quicker than that."""
+        if candidate.kind == "rule":
+            allowed = self._rule_verdict(candidate, sentence)
+            proposed = verdict.instead("propose", allowed.reason)
+            return proposed if allowed.action == "propose" else verdict
+        action, reason = _TIMED[self.vocabulary.timing(candidate.category)]
+        if candidate.kind != "fact" or action == "commit_now":
+            return verdict
+        return verdict.instead(action, f"{candidate.category}: {reason}")
 
 
 def _doubt(rule: Candidate, turn: Memory) -> str:
@@ -235,6 +252,12 @@ def attributed(candidate: Candidate, turn: Memory) -> Candidate:
 def first_hand(turn: Memory) -> bool:
     """Whether a turn is a person's own words, not an agent's, a tool's or external text."""
     return turn.role in PEOPLE and turn.trust == "user"
+
+
+def among_people(turns: Sequence[Memory]) -> bool:
+    """Whether people talk to each other, and no assistant takes part."""
+    authors = {turn.author for turn in turns}
+    return len(authors) > 1 and all(turn.role in PEOPLE for turn in turns)
 
 
 def sentence_of(quote: str, text: str) -> str:

@@ -21,7 +21,7 @@ from .judge import Judge
 from .judged import Kept, kept_of, merged
 from .kinship import listed, named_kin
 from .patterns import Language, Statement, languages_of
-from .policy import PEOPLE
+from .policy import PEOPLE, among_people
 from .speech import Sentence, own_words, sentences
 from .third_person import NOBODY, retell
 from .vocabulary import straight
@@ -83,15 +83,18 @@ class RuleExtractor:
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
         """Candidates of these turns in order; none if nothing durable was said."""
-        among_people = _among_people(turns)
+        between_people = among_people(turns)
 
         def read(turn: Memory) -> Iterator[Candidate]:
-            return self._read(turn, among_people)
+            return self._read(turn, between_people)
 
         found = [candidate for turn in turns for candidate in read(turn)]
+        if between_people:
+            # "Always lock the door" is said to the other person: there is nobody to instruct.
+            found = [candidate for candidate in found if candidate.kind != "rule"]
         return settled(found, {turn.id: turn for turn in turns}, read)
 
-    def _read(self, turn: Memory, among_people: bool) -> Iterator[Candidate]:
+    def _read(self, turn: Memory, between_people: bool) -> Iterator[Candidate]:
         words = own_words(turn.content, role=turn.role)
         languages = self._spoken(words) if words else []
         found: list[Candidate] = []
@@ -100,7 +103,7 @@ class RuleExtractor:
             if found:
                 break
         if self._judge is not None and languages and turn.role in PEOPLE:
-            kept = self._kept(self._judge, languages, words, turn, among_people)
+            kept = self._kept(self._judge, languages, words, turn, between_people)
             found = merged(found, kept) if kept is not None else found
         yield from (each for each in found if _may_stay(each, turn.content))
 
@@ -110,7 +113,7 @@ class RuleExtractor:
         languages: list[Language],
         words: str,
         turn: Memory,
-        among_people: bool,
+        between_people: bool,
     ) -> Kept | None:
         """What the judge would keep; None where it is not asked or cannot say."""
         language = next((each for each in languages if each.code == "en"), languages[0])
@@ -118,13 +121,7 @@ class RuleExtractor:
         if language.warns("private", plain) or language.warns("joke_turn", plain):
             return None
         own = words[: language.material_from(plain)]
-        return kept_of(judge, language, own, turn, among_people=among_people)
-
-
-def _among_people(turns: Sequence[Memory]) -> bool:
-    """Whether people talk to each other, and no assistant takes part."""
-    authors = {turn.author for turn in turns}
-    return len(authors) > 1 and all(turn.role in PEOPLE for turn in turns)
+        return kept_of(judge, language, own, turn, among_people=between_people)
 
 
 def _may_stay(candidate: Candidate, text: str) -> bool:
@@ -202,6 +199,8 @@ class _Told:
 
     def _stated_until(self) -> int:
         """Position where statement turns into question: "I weigh 82 kg, what should I eat?"."""
+        if self.language.begins("asks_instruction", self.plain):
+            return len(self.plain)
         begins_asking = bool(self.language.begins("question", self.plain))
         if self._asked_for(self.plain) and (
             begins_asking or not self.sentence.asks
@@ -374,6 +373,8 @@ class _Told:
             return False
         rule = statement.kind == "rule"
         if language.warns("hollow", clause):
+            return False
+        if rule and language.warns("session_only", self.plain):
             return False
         if language.warns("unsure_rule", self.plain) if rule else self._is_unsure(clause):
             return False

@@ -35,6 +35,7 @@ from .turn_extraction import (
     look,
     reached,
     remembers,
+    rules,
     usual,
     write_down,
 )
@@ -119,7 +120,15 @@ class SummarySink:
         is_new = any(turn.created_at > read_to for turn in turns)
         if not is_new or found.all_gone or not remembers(store, session.scope):
             return Learned(remain, found)
-        made = arc_.summarise_session(remain, reading.policy.vocabulary, reading.complete)
+        # Anew, and not what was stored: a fact may have been known before, or wait for a person.
+        found_anew = [] if reading.complete else rules(reading.tiers).extract(remain)
+        made = arc_.summarise_session(
+            remain,
+            reading.policy.vocabulary,
+            reading.complete,
+            statements=found_anew,
+            people=arc_.people_in(store, session.scope, remain),
+        )
         kept, refused = _weighed(
             store,
             reading,

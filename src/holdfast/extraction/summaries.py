@@ -1,7 +1,8 @@
-"""Session summaries ("arcs"): topic, course and open questions, one per substantial session.
+"""Session summaries ("arcs"): title, what was told and decided, what is open, and who took part.
 
-A model writes a few sentences. Without one, the summary is made of the most central sentences, in
-the user's own words and language. Greetings, and fewer than three substantial turns, yield no arc.
+A model writes a few sentences. Without one, the summary is made of what the offline extractor found
+(`statements`), or of the most central sentences where it found nothing, in the user's language.
+Greetings, and fewer than three substantial turns, yield no arc.
 A session that continues after its end gets a new arc that replaces the old one, so there is never
 more than one.
 """
@@ -13,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from ..context.blocks import render_turn
@@ -21,14 +23,16 @@ from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
 from ..models.llm.json_output import line, object_in
-from ..storage.protocol import Transaction
+from ..storage.protocol import Store, Transaction
 from ..text.spoken_commands import command
 from ..text.terminal import shorten
 from ..text.tokens import query_terms
-from ..types import Edge, Memory, Micros, Session, iso
-from .patterns import languages_of
-from .policy import PEOPLE
+from ..types import Edge, Memory, Micros, Scope, Session, iso
+from .candidate import Candidate
+from .patterns import Language, languages_of
+from .policy import PEOPLE, among_people
 from .prompts import prompt
+from .titles import is_considered, telling, title_of
 from .vocabulary import SENTENCES, Cues, Vocabulary, straight
 
 CATEGORY = "session"
@@ -44,6 +48,13 @@ LONGEST_MOOD = 40
 LONGEST_LOOP = 200
 MOST_LOOPS = 5
 MOST_SENTENCES = 3
+MOST_DECIDED = 3
+LONGEST_TITLE = 80
+MOST_PEOPLE = 5
+# A plan that the judge is this sure of.
+_FIRM = 0.8
+# Share of its words that a statement has in common with one that says the same.
+_SAME = 0.6
 MOST_TOLD = 200
 LONGEST_APPROACH = 60
 MOST_CONTEXT = 12
@@ -66,11 +77,15 @@ class Arc:
     closed: str = ""
     open_loops: tuple[str, ...] = ()
     resolved: tuple[str, ...] = ()
+    title: str = ""
+    decided: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """All fields as one text, for matching."""
-        return "\n".join((self.summary, *self.themes, *self.open_loops, *self.resolved))
+        lists = (*self.themes, *self.open_loops, *self.resolved, *self.decided)
+        return "\n".join((self.title, self.summary, *lists))
 
 
 def of_substance(turn: Memory, words: Vocabulary) -> bool:
@@ -97,18 +112,23 @@ def summarise_session(
     turns: Sequence[Memory],
     words: Vocabulary,
     complete: Complete | None,
+    *,
+    statements: Sequence[Candidate] = (),
+    people: Sequence[str] = (),
 ) -> Arc | None:
     """Summarise a session's turns, with or without a model; None if there is too little.
 
-    Model errors propagate. Raises ModelFailed if the answer is unusable.
+    `statements` are what was found in the turns, `people` who takes part or is spoken of. Model
+    errors propagate. Raises ModelFailed if the answer is unusable.
     """
     turns = [one for turn in turns if (one := _without_requests(turn, words)).content]
     said = [turn for turn in turns if of_substance(turn, words)]
     if len(said) < FEWEST_TURNS:
         return None
     if complete:
-        return _by_model(turns, complete)
-    return _by_rules(turns, said, words)
+        made = _by_model(turns, complete)
+        return replace(made, people=tuple(people)) if made else None
+    return _by_rules(turns, said, words, statements, people)
 
 
 # By a model
@@ -138,6 +158,8 @@ def _by_model(turns: Sequence[Memory], complete: Complete) -> Arc | None:
         closed,
         _lines(answer.get("open_loops"), MOST_LOOPS, LONGEST_LOOP),
         _lines(answer.get("resolved_threads"), MOST_LOOPS, LONGEST_LOOP),
+        _line(answer.get("title"), LONGEST_TITLE),
+        _lines(answer.get("decided"), MOST_DECIDED, LONGEST_LOOP),
     )
 
 
@@ -161,30 +183,88 @@ def _by_rules(
     turns: Sequence[Memory],
     said: Sequence[Memory],
     words: Vocabulary,
+    statements: Sequence[Candidate],
+    people: Sequence[str],
 ) -> Arc:
-    cues = _cues(said, words)
+    spoken_in = next(iter(languages_of("\n".join(turn.content for turn in said))), None)
+    cues = _cues(spoken_in, words)
     weights = Counter(term for turn in said for term in set(query_terms(turn.content)))
     spoken = [
         one for turn in said for one in SENTENCES.split(turn.content) if not _passing(one, words)
     ]
+    facts = [one for one in statements if one.kind == "fact" and not _passing(one.quote, words)]
+    decided = tuple(_told(one) for one in facts if _is_decided(one, spoken_in))
     themes = _themes(spoken, weights)
-    asked = _unanswered(turns)
-    parts = [
-        cues.arc["about"].format(themes=_listed(themes)) if themes else "",
-        cues.arc["said"].format(quotes=" ".join(_central(spoken, weights))),
-        cues.arc["asked"].format(questions=" ".join(asked)) if asked else "",
-    ]
-    summary = _line(" ".join(part for part in parts if part.strip()), LONGEST_SUMMARY)
-    return Arc(summary, themes, _mood(said[:1], cues), _mood(said[-1:], cues), asked)
-
-
-def _cues(said: Sequence[Memory], words: Vocabulary) -> Cues:
-    """Cues of the language people used most."""
-    spoken = languages_of("\n".join(turn.content for turn in said))
-    codes = [one.code for one in spoken]
-    return next(
-        (cues for code in codes for cues in words.cues if cues.language == code), words.cues[0]
+    arc = Arc(
+        summary="",
+        themes=themes,
+        opened=_mood(said[:1], cues),
+        closed=_mood(said[-1:], cues),
+        open_loops=_unanswered(turns, words),
+        title=title_of(said, spoken_in, facts, weights, among_people=among_people(turns)),
+        decided=decided[:MOST_DECIDED],
+        people=tuple(people),
     )
+    told = [one for one in facts if _told(one) not in arc.decided]
+    said_besides = [one for one in spoken if not any(each in one for each in arc.decided)]
+    quotes = _best_told(told, weights, cues) if told else _central(said_besides, weights)
+    about = "" if told or decided else cues.arc["about"].format(themes=_listed(themes))
+    return replace(arc, summary=_worded(arc, cues, about if themes else "", quotes))
+
+
+def _is_decided(statement: Candidate, spoken_in: Language | None) -> bool:
+    """Whether somebody decided or firmly plans something."""
+    if statement.category == "plan":
+        return statement.confidence >= _FIRM and not is_considered(statement, spoken_in)
+    return statement.category == "decision"
+
+
+def _told(statement: Candidate) -> str:
+    """A statement on one line; of a long one the first sentence."""
+    text = statement.content
+    if len(text) > LONGEST_LOOP:
+        text = SENTENCES.split(text)[0]
+    return _line(text, LONGEST_LOOP).rstrip(".。")
+
+
+def _best_told(facts: Sequence[Candidate], weights: Mapping[str, int], cues: Cues) -> list[str]:
+    """The most telling statements, in the order in which they were made, each a sentence."""
+    best: dict[str, set[str]] = {}
+    for one in sorted(facts, key=lambda one: -telling(one, weights)):
+        terms = set(query_terms(one.content))
+        # What was said twice is told once.
+        said = any(len(terms & other) > _SAME * len(terms) for other in best.values())
+        if not said and len(best) < MOST_SENTENCES:
+            best[_told(one)] = terms
+    told = [one for one in dict.fromkeys(map(_told, facts)) if one in best]
+    return [f"{one}{_stop(cues)}" for one in told]
+
+
+def _stop(cues: Cues) -> str:
+    return "。" if cues.script in ("han", "kana") else "."
+
+
+def _worded(arc: Arc, cues: Cues, about: str, quotes: Sequence[str]) -> str:
+    """The fields as one text; a part that does not fit is left out, a quote first."""
+    decided = "; ".join(arc.decided) + _stop(cues)
+    rest = [
+        cues.arc["decided"].format(decided=decided) if arc.decided else "",
+        cues.arc["asked"].format(questions=" ".join(arc.open_loops)) if arc.open_loops else "",
+        cues.arc["people"].format(people=_listed(arc.people)) if arc.people else "",
+    ]
+    quotes = list(quotes)
+    while True:
+        said = cues.arc["said"].format(quotes=" ".join(quotes))
+        text = " ".join(part for part in (about, said, *rest) if part.strip())
+        if len(text) <= LONGEST_SUMMARY or len(quotes) <= 1:
+            return _line(text, LONGEST_SUMMARY)
+        quotes.pop()
+
+
+def _cues(spoken_in: Language | None, words: Vocabulary) -> Cues:
+    """Cues of the language people used most."""
+    code = spoken_in.code if spoken_in else ""
+    return next((cues for cues in words.cues if cues.language == code), words.cues[0])
 
 
 def _passing(sentence: str, words: Vocabulary) -> bool:
@@ -232,16 +312,24 @@ def _central(spoken: Sequence[str], weights: Mapping[str, int]) -> list[str]:
     return [_line(one, LONGEST_LOOP) for one in dict.fromkeys(sentences) if one in chosen]
 
 
-def _unanswered(turns: Sequence[Memory]) -> tuple[str, ...]:
-    """Questions at the very end that got no answer."""
-    last = next(
-        (place for place, one in reversed(list(enumerate(turns))) if one.role not in PEOPLE), -1
-    )
+def _unanswered(turns: Sequence[Memory], words: Vocabulary) -> tuple[str, ...]:
+    """Questions after which nobody else said anything of substance."""
+
+    def answers(turn: Memory, asked: Memory) -> bool:
+        if turn.role not in PEOPLE:
+            return True
+        return turn.author != asked.author and not words.is_small_talk(turn.content)
+
+    open_ = [
+        turn
+        for place, turn in enumerate(turns)
+        if turn.role in PEOPLE and not any(answers(later, turn) for later in turns[place + 1 :])
+    ]
     asked = (
         one.strip()
-        for turn in turns[last + 1 :]
+        for turn in open_
         for one in SENTENCES.split(turn.content)
-        if _ASKS.search(one)
+        if _ASKS.search(one) and not words.is_small_talk(one)
     )
     return tuple(_line(one, LONGEST_LOOP) for one in asked)[:MOST_LOOPS]
 
@@ -258,6 +346,25 @@ def _mood(turns: Sequence[Memory], cues: Cues) -> str:
 
 def _listed(words: Sequence[str]) -> str:
     return ", ".join(words)
+
+
+def people_in(
+    store: Store,
+    scope: Scope,
+    memories: Sequence[Memory],
+    types: Sequence[str] = ("person",),
+) -> list[str]:
+    """Names of those who speak in memories, then of those who are mentioned most."""
+    speakers = [one.author for one in memories if one.author and one.role in PEOPLE]
+    mentioned = store.entities.mentions_of(scope, [memory.id for memory in memories])
+    counts = Counter[str]()
+    for entities in mentioned.values():
+        counts.update(entities)
+    # Ids break ties, so that the same memories give the same names.
+    ranked = sorted(counts, key=lambda id_: (-counts[id_], id_))
+    found = (store.entities.get(scope, id_) for id_ in ranked)
+    names = (entity.name for entity in found if entity is not None and entity.type in types)
+    return list(dict.fromkeys((*speakers, *islice(names, MOST_PEOPLE))))[:MOST_PEOPLE]
 
 
 # Kept
@@ -279,7 +386,7 @@ def save_summary(
         content=made.summary,
         kind="episode",
         category=CATEGORY,
-        title=", ".join(made.themes),
+        title=made.title or ", ".join(made.themes),
         event_time=ended,
         source="session",
         trust="derived",
@@ -290,6 +397,8 @@ def save_summary(
             "mood_arc": {"opened": made.opened, "closed": made.closed},
             "open_loops": list(made.open_loops),
             "resolved_threads": list(made.resolved),
+            "decided": list(made.decided),
+            "people": list(made.people),
             "turn_count": len(turns),
             "duration_seconds": max(0, ended - began) // 1_000_000,
             "started_at": iso(began),

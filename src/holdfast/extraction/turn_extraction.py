@@ -28,6 +28,7 @@ from .policy import (
     JudgedCandidate,
     Policy,
     Verdict,
+    among_people,
     asks_to_forget_all,
     private_after,
     withdrawn,
@@ -163,6 +164,9 @@ def look(
         if turn.id not in gone:
             readable.append(turn)
     found = found_in(readable, reading.extract(before[-HISTORY:])) if readable else []
+    if among_people(turns):
+        # Whatever a model says: the other person is told, and nobody who could follow a rule.
+        found = [one for one in found if one.kind != "rule"]
     sources = {turn.id: turn for turn in readable}
     judged = [reading.policy.judge(one, sources[one.source]) for one in found]
     places = [place for place, one in enumerate(judged) if one.verdict.action == "commit_now"]

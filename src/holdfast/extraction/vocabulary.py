@@ -6,7 +6,8 @@ names one or gives the path of your own. It holds
   then, and kept if more speaks for it), `repetition` (kept when it was said twice), `propose` (a
   person decides) or `never`. `other_categories` says the same for all that are not listed; without
   it they become the `default_category`;
-- `implicit_rules`: the same for an instruction that does not say that it is for good;
+- `lasting_rules`: the same for an instruction that says that it is for good ("from now on"), and
+  `implicit_rules` for one that does not. One that memory was asked to keep is written at once;
 - `predicates`: `known` ones (none listed: any), and those `never` stored;
 - `types`: of subjects and objects (none listed: any);
 - `same.categories`, `same.predicates`: what other vocabularies, the built-in extractor's above all,
@@ -92,6 +93,8 @@ _ARC = {
     "about": "{themes}",
     "said": "{quotes}",
     "asked": "{questions}",
+    "decided": "{decided}",
+    "people": "{people}",
 }
 _KEYS = frozenset(
     (
@@ -99,6 +102,7 @@ _KEYS = frozenset(
         "other_categories",
         "default_category",
         "implicit_rules",
+        "lasting_rules",
         "predicates",
         "types",
         "same",
@@ -147,6 +151,7 @@ class Vocabulary:
     other_categories: Timing | None
     default_category: str
     implicit_rules: Timing
+    lasting_rules: Timing
     predicates: frozenset[str]
     never: frozenset[str]
     types: frozenset[str]
@@ -335,6 +340,7 @@ def _vocabulary(
         other_categories=None if other is None else _timing(other, f"{name}: other_categories"),
         default_category=default,
         implicit_rules=_timing(data.get("implicit_rules", "at_once"), f"{name}: implicit_rules"),
+        lasting_rules=_timing(data.get("lasting_rules", "at_once"), f"{name}: lasting_rules"),
         predicates=frozenset(predicates.get("known", ())),
         never=frozenset(predicates.get("never", ())),
         types=frozenset(data.get("types", ())),

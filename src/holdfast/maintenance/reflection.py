@@ -1,27 +1,29 @@
 """Weekly reflection: summarise what was learned into one memory that never decays.
 
-With a language model it is a few sentences; without one, a digest of the week's topics, people and
-changes. Either is linked to the facts it was made from.
+With a language model it is a few sentences; without one, a digest in the language of the facts:
+what is new, what changed, what ended, and who was involved. Either is linked to the facts it was
+made from.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..context.blocks import Line, render_line
 from ..errors import Conflict, ModelFailed
 from ..extraction.job_types import Due, Kind, Output, Task, Worker
+from ..extraction.patterns import languages_of
 from ..extraction.prompts import prompt
-from ..extraction.third_person import NOBODY
+from ..extraction.reconcile import DONE
+from ..extraction.summaries import people_in
 from ..ingest import commit
 from ..ingest.commit import Draft
+from ..languages import language
 from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Transaction
 from ..storage.store_types import Author, Filter
-from ..text.terminal import counted, shorten
-from ..text.tokens import query_terms
+from ..text.terminal import shorten
 from ..types import DAY, Edge, Memories, Memory, Micros, Scope, new_id
 from ..types import Kind as MemoryKind
 
@@ -37,9 +39,10 @@ TAG = "weekly"
 SOURCE = "reflection"
 KEY = "weekly"
 # Items that a digest names.
-THEMES = 3
-PEOPLE = 5
+NEW = 5
 CHANGES = 3
+# What somebody likes is hardly news.
+_LIKINGS = ("preference",)
 _WIDTH = 120
 
 
@@ -123,76 +126,68 @@ def digest(
     scope: Scope,
     seen: Week,
 ) -> str:
-    """Digest of the week, deterministic: topics, people and projects, changed facts."""
-    parts = [f"{counted(len(seen.facts), 'thing was', 'things were')} learned this week."]
-    if themes := _themes(seen.facts):
-        parts.append(f"They are mostly about {_and(themes)}.")
-    if people := _people(store, scope, seen.memories):
-        parts.append(f"They mention {_and(people)}.")
+    """Digest of the week, deterministic: what is new, what changed, what ended, who was there."""
+    words = _words(seen.facts)
+    changes = _changes(store, seen.facts)
+    changed = [(new, old) for new, old in changes if old.status_reason != DONE]
+    done = [old for _, old in changes if old.status_reason == DONE]
+    known = {one.id for pair in changes for one in pair}
+    ended = [*done, *_over(store, scope, seen)]
+    new = _most_telling([one for one in seen.facts if one.id not in known], ended)
+    parts = [words["week_new"].format(facts=_sentences(new))] if new else []
     parts += [
-        f"Changed: {shorten(new, _WIDTH)} (before: {shorten(old, _WIDTH)})."
-        for new, old in _changes(store, seen.facts)
+        words["week_changed"].format(now=_short(new), before=_short(old))
+        for new, old in changed[:CHANGES]
     ]
-    parts += [f"Most certain: {shorten(one.content, _WIDTH)}" for one in _surest(seen.facts)]
+    if ended:
+        parts.append(words["week_ended"].format(facts=_sentences(ended[:CHANGES])))
+    if people := people_in(store, scope, seen.memories, ("person", "project", "organization")):
+        parts.append(words["week_people"].format(people=", ".join(people)))
     return "\n".join(parts)
 
 
-def _themes(facts: Sequence[Memory]) -> list[str]:
-    categories = Counter(one.category for one in facts if one.category != "general")
-    words: Counter[str] = Counter()
-    for one in facts:
-        words.update(dict.fromkeys(_telling(one.content), 1))
-    common = [word for word, count in words.most_common(THEMES * 3) if count > 1]
-    ranked = [name.replace("_", " ") for name, count in categories.most_common(THEMES) if count > 1]
-    return list(dict.fromkeys(one for one in (*ranked, *common) if one))[:THEMES]
+def _words(facts: Sequence[Memory]) -> Mapping[str, str]:
+    """How a week is worded, in the language of its facts."""
+    spoken = languages_of("\n".join(one.content for one in facts))
+    wordings = (language(one.code).section("summaries") for one in spoken)
+    return next((one for one in wordings if "week_new" in one), language("en").section("summaries"))
 
 
-def _telling(text: str) -> Iterator[str]:
-    """Words of a text that can be a topic: no stop words, no names of the owner."""
-    about = NOBODY.split()
-    for word in text.casefold().split():
-        bare = word.strip(".,;:!?\"'()").removesuffix("'s")
-        if len(bare) > 3 and bare not in about and query_terms(bare):
-            yield bare
+def _most_telling(facts: Sequence[Memory], ended: Sequence[Memory]) -> Memories:
+    """The surest facts, events and plans first; those that are over are told elsewhere."""
+    over = {one.id for one in ended}
+    ranked = sorted(
+        (one for one in facts if one.id not in over),
+        key=lambda one: (one.category in _LIKINGS, -one.confidence, -one.access_count, -one.seq),
+    )
+    distinct = {one.content: one for one in reversed(ranked)}
+    return list(distinct.values())[::-1][:NEW]
 
 
-def _people(
-    store: Store,
-    scope: Scope,
-    memories: Sequence[Memory],
-) -> list[str]:
-    mentioned = store.entities.mentions_of(scope, [memory.id for memory in memories])
-    counts = Counter[str]()
-    for entities in mentioned.values():
-        counts.update(entities)
-    # Ids break ties, so that a digest is deterministic.
-    ranked = sorted(counts, key=lambda id_: (-counts[id_], id_))
-    names = []
-    for id_ in ranked:
-        entity = store.entities.get(scope, id_)
-        if entity is not None and entity.type in ("person", "project", "organization"):
-            names.append(entity.name)
-    return names[:PEOPLE]
+def _over(store: Store, scope: Scope, seen: Week) -> Memories:
+    """Plans whose date passed within the week."""
+    now = max((one.created_at for one in seen.memories), default=0)
+    past = store.list(Filter((scope,), kinds=("fact",), ended_by=now), limit=MOST, order="latest")
+    return [one for one in past if one.valid_until and one.valid_until > now - WEEK]
 
 
-def _changes(store: Store, facts: Sequence[Memory]) -> list[tuple[str, str]]:
-    changes = []
-    for fact in facts:
-        for edge in store.edges(fact.scope, fact.id):
-            if edge.relation == "supersedes" and edge.source == fact.id:
-                changes += [
-                    (fact.content, old.content) for old in store.get([fact.scope], [edge.target])
-                ]
-    return changes[:CHANGES]
+def _changes(store: Store, facts: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
+    """Facts of the week with those that they replaced or fulfilled."""
+    return [
+        (fact, old)
+        for fact in facts
+        for edge in store.edges(fact.scope, fact.id)
+        if edge.relation == "supersedes" and edge.source == fact.id
+        for old in store.get([fact.scope], [edge.target])
+    ]
 
 
-def _surest(facts: Sequence[Memory]) -> Memories:
-    return sorted(facts, key=lambda one: (-one.confidence, -one.access_count, -one.seq))[:1]
+def _sentences(facts: Sequence[Memory]) -> str:
+    return " ".join(f"{_short(one)}." for one in facts)
 
 
-def _and(names: Sequence[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
+def _short(fact: Memory) -> str:
+    return shorten(fact.content, _WIDTH).rstrip(".。")
 
 
 def save_reflection(

@@ -172,10 +172,13 @@ def _ordered(
     if not done.ranking.relevant:
         unlikely = "even the best memory is unlikely to answer this, so nothing is shown"
         return Stage("order", False, f"{unlikely}; `--min-score 0` shows it. {detail}.")
+    twin = done.ranking.memories[done.copies[place]].id if place in done.copies else ""
+    if twin and expected.kind in ("episode", "reflection"):
+        how = f'ask for kinds=["{expected.kind}"] to see it'
+        return Stage("order", False, f"it retells {twin}, which is found too; {how}. {detail}.")
     if rank <= question.limit:
         return Stage("order", True, detail)
-    if place in done.copies:
-        twin = done.ranking.memories[done.copies[place]].id
+    if twin:
         return Stage(
             "order", False, f"it says nearly the same as {twin}, which stands above it. {detail}."
         )

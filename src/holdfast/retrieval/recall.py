@@ -14,7 +14,7 @@ from ..storage.row_codec import indexed_text
 from ..storage.store_types import Candidate, Corpus, Filter
 from ..text.token_count import count_tokens
 from ..text.tokens import index_terms, query_terms, writing
-from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons
+from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons, Scope
 from ..values import replace
 from . import fusion as fuse
 from .candidates import Gathered, gather
@@ -101,11 +101,18 @@ def recall(
         )
     gathered = found or _nothing(query)
     ranking = rank(engine, gathered, now=question.where.as_of is None, deep=question.deep)
-    order, copies = demote_near_duplicates(
-        ranking.memories, len(ranking.memories) if rank_all else question.limit
-    )
+    wanted = len(ranking.memories) if rank_all else question.limit
+    summaries: dict[int, int] = {}
+    retold: dict[int, int] = {}
+    # Whoever asks for a kind wants it, whatever else tells the same.
+    if not question.where.kinds:
+        scopes = question.where.scopes
+        summaries = summaries_beside_turns(engine.store, scopes, ranking.memories)
+        retold = facts_beside_turns(engine.store, scopes, ranking.memories, wanted)
+    order, copies = demote_near_duplicates(ranking.memories, wanted, retold | summaries)
+    shown = [place for place in order if place not in summaries]
     return Recall(
-        fit(_hits(engine, question, ranking, order), question.tokens),
+        fit(_hits(engine, question, ranking, shown), question.tokens),
         gathered,
         ranking,
         order,
@@ -341,19 +348,76 @@ def _found_by(gathered: Gathered, memory: Candidate) -> dict[str, int]:
     }
 
 
+def summaries_beside_turns(
+    store: Store, scopes: Sequence[Scope], memories: Sequence[Candidate]
+) -> dict[int, int]:
+    """Return the positions of summaries and reflections whose own sources are candidates too, each
+    with the position of such a source. They only retell it.
+    """
+    sessions: dict[tuple[int, str | None], int] = {}
+    for place, memory in enumerate(memories):
+        if memory.kind == "turn":
+            sessions.setdefault((memory.scope, memory.session), place)
+    retold: dict[int, int] = {}
+    for place, memory in enumerate(memories):
+        source: int | None = None
+        if memory.kind == "episode" and memory.metadata_json and "turn_count" in memory.metadata:
+            source = sessions.get((memory.scope, memory.metadata.get("session")))
+        elif memory.kind == "reflection":
+            made_from = _sources(store, scopes, memory)
+            source = next((at for at, one in enumerate(memories) if one.id in made_from), None)
+        if source is not None:
+            retold[place] = source
+    return retold
+
+
+def facts_beside_turns(
+    store: Store, scopes: Sequence[Scope], memories: Sequence[Candidate], wanted: int
+) -> dict[int, int]:
+    """Return the positions of extracted facts below their source turn, and of turns below a fact
+    that rests on them, each with the position of the other, among the first `wanted` others.
+    """
+    above: dict[str, int] = {}
+    told_by: dict[str, int] = {}
+    retold: dict[int, int] = {}
+    for place, memory in enumerate(memories):
+        if len(above) >= wanted:
+            break
+        extracted = memory.kind == "fact" and memory.metadata_json and "session" in memory.metadata
+        sources = _sources(store, scopes, memory) if extracted else frozenset[str]()
+        other = told_by.get(memory.id, next((above[one] for one in sources if one in above), None))
+        if other is not None:
+            retold[place] = other
+            continue
+        above[memory.id] = place
+        told_by |= dict.fromkeys(sources, place)
+    return retold
+
+
+def _sources(store: Store, scopes: Sequence[Scope], memory: Candidate) -> frozenset[str]:
+    """Ids of the memories that this one was made from."""
+    links = (edge for scope in scopes for edge in store.edges(scope, memory.id))
+    return frozenset(
+        edge.target for edge in links if (edge.source, edge.relation) == (memory.id, "derived_from")
+    )
+
+
 def demote_near_duplicates(
-    memories: Sequence[Candidate], wanted: int
+    memories: Sequence[Candidate], wanted: int, retold: Mapping[int, int] | None = None
 ) -> tuple[list[int], dict[int, int]]:
-    """Return the positions of the first `wanted` distinct memories, then of their near-duplicates.
+    """Return the positions of the first `wanted` distinct memories, then of their near-duplicates,
+    those in `retold` among them.
 
     Also returns which position each duplicate repeats.
     """
     distinct: list[int] = []
-    copies: dict[int, int] = {}
+    copies: dict[int, int] = dict(retold or {})
     seen: dict[str, list[tuple[int, frozenset[str]]]] = {}
     for place, memory in enumerate(memories):
         if len(distinct) >= wanted:
             break
+        if place in copies:
+            continue
         words = frozenset(memory.content.casefold().split())
         # Compare only texts with the same longest word: near-duplicates share it, and comparing all
         # pairs would be slow.
