@@ -21,7 +21,7 @@ from .judge import Judge
 from .judged import Kept, kept_of, merged
 from .kinship import listed, named_kin
 from .patterns import Language, Statement, languages_of
-from .policy import PEOPLE
+from .policy import PEOPLE, is_among_people
 from .speech import Sentence, own_words, sentences
 from .third_person import NOBODY, retell
 from .vocabulary import straight
@@ -83,7 +83,7 @@ class RuleExtractor:
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
         """Candidates of these turns in order; none if nothing durable was said."""
-        among_people = _among_people(turns)
+        among_people = is_among_people(turns)
 
         def read(turn: Memory) -> Iterator[Candidate]:
             return self._read(turn, among_people)
@@ -119,12 +119,6 @@ class RuleExtractor:
             return None
         own = words[: language.material_from(plain)]
         return kept_of(judge, language, own, turn, among_people=among_people)
-
-
-def _among_people(turns: Sequence[Memory]) -> bool:
-    """Whether people talk to each other, and no assistant takes part."""
-    authors = {turn.author for turn in turns}
-    return len(authors) > 1 and all(turn.role in PEOPLE for turn in turns)
 
 
 def _may_stay(candidate: Candidate, text: str) -> bool:
