@@ -9,9 +9,7 @@ from typing import Protocol
 from ..types import Kind, Memory, Triple
 
 # Writers and models change the shape of these, and mean the same.
-_MARKS = str.maketrans(
-    {**dict.fromkeys("’‘ʼ‚‛`´′", "'"), **dict.fromkeys("“”„‟«»″＂", '"')}
-)
+_MARKS = str.maketrans({**dict.fromkeys("’‘ʼ‚‛`´′", "'"), **dict.fromkeys("“”„‟«»″＂", '"')})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..text.negation import UNSPACED, fold_word, language_of, particulars
+from ..text.negation import MONTHS, UNSPACED, fold_word, language_of, particulars
 from ..text.normal_forms import content_hash
 from ..text.tokens import query_terms
 from ..types import Micros, to_datetime
 from .dates import days_meant
-from .similarity.change_words import Words, shared, words_of
+from .similarity.change_words import THE_USER, clause_texts, shared, terms_of, words_of
 
 # Words of a quote that is not the whole turn.
 FEWEST_WORDS = 5
@@ -27,7 +27,6 @@ SHARED = 1 / 3
 _WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 # Its nouns all look like names.
 _CAPITAL_NOUNS = "de"
-_MONTHS = "@jan @feb @mar @apr @may @jun @jul @aug @sep @oct @nov @dec".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def shown_in(texts: Iterable[tuple[str, int]]) -> Shown:
 def _figures(micros: Micros) -> set[str]:
     """Year, month and day of a moment, as people and models may write them."""
     day = to_datetime(micros)
-    months = {_MONTHS[day.month - 1], str(day.month), f"{day.month:02}"}
+    months = {MONTHS[day.month - 1], str(day.month), f"{day.month:02}"}
     return {str(day.year), *months, str(day.day), f"{day.day:02}", f"#{day.day}"}
 
 
@@ -78,16 +77,19 @@ def supports(
     author: str = "",
 ) -> bool:
     """Whether a statement only says what the quote says, about the author or whoever was named."""
-    said, stated = words_of(quote), words_of(statement)
-    terms = stated.terms - set(query_terms(author))
-    common = shared(terms, said.terms)
+    terms = terms_of(THE_USER.sub(" ", statement)) - set(query_terms(author))
+    common = shared(terms, terms_of(quote))
     if not common or len(common) < SHARED * len(terms):
         return False
-    return _agree(said, stated) and _is_of(statement, shown, author)
+    return _agree(quote, statement, terms) and _is_of(statement, shown, author)
 
 
-def _agree(said: Words, stated: Words) -> bool:
-    """Whether both are negated or neither is; "I left Kobo" also says "no longer at Kobo"."""
+def _agree(quote: str, statement: str, terms: frozenset[str]) -> bool:
+    """Whether both are negated or neither is, in the clauses that they have in common; "I left
+    Kobo" also says "no longer at Kobo".
+    """
+    meant = [part for part in clause_texts(quote) if shared(terms, terms_of(part))]
+    said, stated = words_of(" ".join(meant)), words_of(statement)
     if said.negated == stated.negated:
         return True
     negated, other = (said, stated) if said.negated else (stated, said)

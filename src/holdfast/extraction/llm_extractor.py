@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ..context.blocks import fill
@@ -38,6 +39,7 @@ MOST_KNOWN = 10
 KNOWN_TOKENS = 150
 # Of a candidate for which a model gives none, or no number: plainly said.
 DEFAULT_CONFIDENCE = 0.8
+_SUMMARY = '\n"summary" is null for mere small talk, or else has:\n\n{fields}\n'
 # "I always": the speaker directly before what somebody does.
 _BY_SPEAKER = re.compile(
     rf"(?<![\w'])(?:{patterns_of_all('questions', 'first_person')})\s*$", re.IGNORECASE
@@ -95,9 +97,7 @@ class LLMExtractor:
             predicates=f"one of {predicates}" if predicates else "in capitals such as LIVES_IN",
             types=f'; with "subject_type" and "object_type", each one of {types}' if types else "",
             known=_told_known(self._known),
-            summary=f'\n"summary" is null for mere small talk, or else has:\n\n{prompt("summary_fields")}\n'
-            if self._summarise
-            else "",
+            summary=_SUMMARY.format(fields=prompt("summary_fields")) if self._summarise else "",
             history=f"\nSaid before, to understand the rest; find nothing in it:{said}\n"
             if said
             else "",
@@ -171,7 +171,7 @@ class _Page:
         self._turns = turns
         self._known = known
         self._words = words
-        self._before = {turn.id: earlier for earlier, turn in zip(every, every[1:], strict=False)}
+        self._before = {turn.id: earlier for earlier, turn in pairwise(every)}
         self._among_people = is_among_people(every)
         self._shown = shown_in((one.content, one.event_time) for one in (*every, *known))
         authors = shown_in((turn.author, 0) for turn in every)

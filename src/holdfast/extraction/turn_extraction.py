@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 from ..errors import Conflict, ModelFailed
 from ..ingest import owner_profile
 from ..models.embeddings.tiers import Tiers
+from ..models.llm.budget import Estimate
 from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Transaction
-from ..storage.store_types import Author
+from ..storage.store_types import Author, Spent
 from ..text.tokens import query_terms
 from ..types import Memories, Memory, Micros, Progress, Scope, Session
 from . import runner
@@ -313,6 +314,19 @@ def consider(
         log.info("session %s: %s", session.id, error)
         return []
     return done or []
+
+
+def planned_cost(
+    store: Store,
+    session: Session,
+    reading: ExtractionContext,
+) -> Spent:
+    """About what `consider` would ask of the model now; asks nobody and writes nothing."""
+    estimate = Estimate()
+    if reading.complete is not None:
+        rehearsed = replace(reading, complete=estimate)
+        runner.read(store, session, FactSink(store, rehearsed, "plan"))
+    return estimate.spent
 
 
 def write_down(

@@ -87,15 +87,12 @@ def with_claimed_change(
 
 def compared(matters: Sequence[Matter], complete: Complete) -> list[Decision]:
     """Decide about each candidate. Model errors and answers with invalid references propagate."""
-    asked = [
-        number
-        for number, one in enumerate(matters)
-        if one.known and not _is_settled(one)
-    ]
+    asked = [number for number, one in enumerate(matters) if one.known and not _is_settled(one)]
     if not asked:
         return [one.decision for one in matters]
     told = prompt("compare_statements", statements="\n".join(_told(matters, asked)))
-    verdicts = {one.get("new"): one for one in ask_for_json(complete, told, _verdicts, "comparison")}
+    answered = ask_for_json(complete, told, _verdicts, "comparison")
+    verdicts = {one.get("new"): one for one in answered}
     decisions = [one.decision for one in matters]
     for place, number in enumerate(asked, start=1):
         decisions[number] = _decision(matters[number], verdicts.get(place))
