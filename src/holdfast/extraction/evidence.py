@@ -22,7 +22,7 @@ from .similarity.change_words import THE_USER, clause_texts, shared, terms_of, w
 FEWEST_WORDS = 5
 # Of the content words of a statement, those that its quote has; pronouns that were resolved and
 # the subject are not in it.
-SHARED = 1 / 3
+SHARED = 0.35
 # One character stands for a word where words are not written apart.
 _WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 # Its nouns all look like names.
@@ -75,11 +75,12 @@ def supports(
     shown: Shown,
     *,
     author: str = "",
+    share: float = SHARED,
 ) -> bool:
     """Whether a statement only says what the quote says, about the author or whoever was named."""
     terms = terms_of(THE_USER.sub(" ", statement)) - set(query_terms(author))
     common = shared(terms, terms_of(quote))
-    if not common or len(common) < SHARED * len(terms):
+    if not common or len(common) < share * len(terms):
         return False
     return _agree(quote, statement, terms) and _is_of(statement, shown, author)
 
