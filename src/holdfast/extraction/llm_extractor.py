@@ -3,7 +3,7 @@
 One call with a fixed answer format rather than an agent with tools: a small model can do it, it
 costs one request, and code decides what is read, stored and marked as done. An answer that cannot
 be read is asked for once more. An element is dropped if its quote does not occur in a person's turn
-or does not bear out what it says (`evidence.py`); dates are reckoned here and not by the model.
+or does not support what it says (`quote_support.py`). Dates are reckoned here, not by the model.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ..models.llm.json_output import ask_for_json, json_in, line
 from ..text.token_count import count_tokens
 from ..types import SURENESS, Memory, Triple, to_datetime
 from .candidate import Advice, Candidate, quote_in
-from .conversation import conversation_lines
 from .dates import with_date_of, without_dates
-from .evidence import Shown, is_long_enough, is_whole, shown_in, supports
 from .patterns import languages_of
 from .policy import PEOPLE, is_among_people, sentence_of
 from .prompts import prompt
+from .quote_support import Shown, is_long_enough, is_whole, shown_in, supports
+from .shown_turns import conversation_lines
 from .standalone import lies_ahead
 from .summaries import is_summary
 from .vocabulary import Vocabulary, straight, vocabulary

@@ -24,10 +24,10 @@ from ..text.spoken_commands import command
 from ..text.terminal import shorten
 from ..text.tokens import query_terms
 from ..types import Edge, Memory, Micros, Session, iso
-from .conversation import conversation_lines
 from .patterns import languages_of
 from .policy import PEOPLE
 from .prompts import prompt
+from .shown_turns import conversation_lines
 from .vocabulary import SENTENCES, Cues, Vocabulary, straight
 
 CATEGORY = "session"

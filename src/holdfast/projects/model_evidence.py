@@ -16,7 +16,7 @@ from ..extraction.candidate import quote_in
 from ..extraction.coding import Note
 from ..extraction.coding.coding_session import Said, read
 from ..extraction.coding.shell_commands import bare
-from ..extraction.evidence import Shown, is_long_enough, shown_in, supports
+from ..extraction.quote_support import Shown, is_long_enough, shown_in, supports
 from ..extraction.similarity.change_words import shared, terms_of
 from ..types import Memory, iso
 from .stage1_outputs import Output
@@ -61,8 +61,7 @@ class SessionEvidence:
         if quote:
             turns = [one for one in self.own if quote_in(quote, one.own)]
             return any(
-                is_long_enough(quote, one.own) and self._says(quote, statement)
-                for one in turns
+                is_long_enough(quote, one.own) and self._says(quote, statement) for one in turns
             ) or (not turns and self._accepted(statement, quote))
         commands = [bare(one) for one in _CODE.findall(statement)]
         if commands and self.passed.issuperset(commands):
