@@ -43,7 +43,7 @@ def json_in(answer: str) -> Any:
     """Return the first object or list in an answer, ignoring fences and text around it; if it is
     cut off, a list of the objects that can be parsed. None if there is neither.
 
-    >>> json_in('```json\n{"facts": [{"name": "Ann"},]}\n```')
+    >>> json_in('Sure! ```{"facts": [{"name": "Ann"},]}``` Anything else?')
     {'facts': [{'name': 'Ann'}]}
     >>> json_in("I cannot help with that.")
     """
