@@ -159,6 +159,15 @@ def test_facts_are_kept_when_the_summary_fails_and_only_the_summary_is_tried_aga
     assert facts(hf) == [FACTS[0]["content"]]
 
 
+def test_a_session_that_fails_does_not_stop_the_others(hf):
+    talk(hf, session="s1")
+    talk(hf, session="s2")
+    model = Script(REFUSAL, REFUSAL, {"facts": FACTS, "summary": ARC})
+    with pytest.raises(ModelFailed, match="gave no facts"):
+        hf.sessions.learn(complete=model)
+    assert (len(unread(hf)), facts(hf), arcs(hf)) == (1, [FACTS[0]["content"]], [ARC["summary"]])
+
+
 def test_what_is_held_waits_for_the_summary(hf):
     talk(hf)
     held = {**FACTS[0], "action": "commit_at_session_end"}

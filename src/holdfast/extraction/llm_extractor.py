@@ -25,7 +25,7 @@ from .dates import with_date_of, without_dates
 from .patterns import languages_of
 from .policy import PEOPLE, is_among_people, sentence_of
 from .prompts import prompt
-from .quote_support import Shown, is_long_enough, is_whole, shown_in, supports
+from .quote_support import is_long_enough, is_whole, shown_in, supports
 from .shown_turns import conversation_lines
 from .standalone import lies_ahead
 from .summaries import is_summary
@@ -173,9 +173,8 @@ class _Page:
         self._words = words
         self._before = {turn.id: earlier for earlier, turn in pairwise(every)}
         self._among_people = is_among_people(every)
-        self._shown = shown_in((one.content, one.event_time) for one in (*every, *known))
-        authors = shown_in((turn.author, 0) for turn in every)
-        self._shown = Shown(self._shown.words | authors.words, self._shown.figures)
+        texts = [(one.content, one.event_time) for one in (*every, *known)]
+        self._shown = shown_in([*texts, *((turn.author, 0) for turn in every)])
 
     def candidates(self, elements: Sequence[Mapping[str, Any]]) -> Iterator[Candidate]:
         """The elements that the turns bear out."""
@@ -231,7 +230,7 @@ class _Page:
         )
 
     def _replaced(self, number: Any, kind: str) -> Memory | None:
-        if not isinstance(number, int) or not 0 < number <= len(self._known):
+        if type(number) is not int or not 0 < number <= len(self._known):
             return None
         known = self._known[number - 1]
         return known if known.kind == kind else None

@@ -80,7 +80,9 @@ def supports(
     """Whether a statement only says what the quote says, about the author or whoever was named."""
     terms = terms_of(THE_USER.sub(" ", statement)) - set(query_terms(author))
     common = shared(terms, terms_of(quote))
-    if not common or len(common) < share * len(terms):
+    # "My job at Kobo" and "works at Kobo" are on the same matter in other words.
+    matters = words_of(quote).single_slots & words_of(statement).single_slots
+    if not common or len(common) + len(matters) < share * len(terms):
         return False
     return _agree(quote, statement, terms) and _is_of(statement, shown, author)
 

@@ -8,10 +8,10 @@ transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..errors import ModelFailed
+from ..errors import CapReached, ModelFailed
 from ..ingest import owner_profile
 from ..ingest.session_log import end
 from ..storage.protocol import Store, Transaction, rests_on
@@ -413,6 +413,31 @@ def learn(
     if extraction.found.failure is not None:
         raise extraction.found.failure
     return done or SessionExtraction()
+
+
+def learn_all(
+    store: Store,
+    sessions: Sequence[Session],
+    reading: ExtractionContext,
+    new_author: Callable[[], Author],
+) -> SessionExtraction:
+    """Extract these ended sessions now, each in a run of its own.
+
+    Raises ModelFailed for the first that a model failed for, after all others were read; a cap
+    that is reached ends it at once.
+    """
+    total = SessionExtraction()
+    failures: list[ModelFailed] = []
+    for session in sessions:
+        try:
+            total += learn(store, session, reading, new_author())
+        except CapReached:
+            raise
+        except ModelFailed as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+    return total
 
 
 # Ending
