@@ -98,3 +98,36 @@ def test_a_vocabulary_that_is_not_there_is_said(ask, said, monkeypatch):
     assert "There is no vocabulary 'sofa'. Use one of: couch, general" in ask(
         "session", "extract", "s1", fails=True
     )
+
+
+def test_a_plan_tells_what_a_model_would_cost_and_asks_nobody(ask, said, monkeypatch):
+    monkeypatch.setenv("HOLDFAST_MODEL", "openai:gpt-5-mini")
+    planned = ask("session", "extract", "s1", "--plan", "--json")
+    assert (planned["model"], planned["calls"], planned["answer_tokens"]) == (
+        "openai:gpt-5-mini",
+        1,
+        500,
+    )
+    assert 500 < planned["prompt_tokens"] < 1_000
+    assert 0 < planned["dollars"] < 0.01
+    assert f"${planned['dollars']:.4f}" in ask("session", "extract", "s1", "--plan")
+    learned = ask("session", "show", "s1", "--json")["memories"]
+    assert {one["kind"] for one in learned} == {"turn"}
+
+
+@pytest.mark.parametrize(
+    ("model", "url"),
+    [("ollama:llama", ""), ("openai:gpt-5-mini", "http://127.0.0.1:9/v1"), ("openai:own-one", "")],
+)
+def test_a_model_without_a_list_price_is_planned_without_one(ask, said, monkeypatch, model, url):
+    monkeypatch.setenv("HOLDFAST_MODEL", model)
+    monkeypatch.setenv("HOLDFAST_MODEL_URL", url)
+    assert ask("session", "extract", "s1", "--plan", "--json")["dollars"] is None
+    told = ask("session", "extract", "s1", "--plan")
+    assert told.startswith("The language model would be asked once, about ")
+    assert "$" not in told
+
+
+def test_without_a_model_a_plan_says_so_and_an_unknown_session_is_an_error(ask, said):
+    assert ask("session", "extract", "s1", "--plan") == "No language model would be asked.\n"
+    assert "No session 's9'" in ask("session", "extract", "s9", "--plan", fails=True)

@@ -22,10 +22,11 @@ DECIDED = "We decided to use pnpm instead of npm because npm breaks the lock fil
 TAUGHT = {
     "rollout_summary": "Chose pnpm.",
     "rollout_slug": "pnpm",
-    "raw_memory": "- Use pnpm, not npm.",
+    "raw_memory": '- Use pnpm instead of npm. — "to use pnpm instead of npm because"',
 }
+SAID = "Use pnpm instead of npm: npm breaks the lock file."
 BUILT = {
-    "memory_md": "# Memory\n\nUse pnpm, not npm.",
+    "memory_md": f"# Memory\n\n{SAID}",
     "memory_summary": "Use pnpm.",
     "skills": [{"name": "Deploy", "content": "Run `make deploy`."}],
 }

@@ -21,13 +21,18 @@ from holdfast.storage.store_types import Author
 from holdfast.types import Scope, new_id
 
 PROJECT, OTHER = Scope("project", "shop-1a2b3c4d"), Scope("project", "blog-5e6f7a8b")
+SAID = (
+    "We decided to use pnpm instead of npm because npm breaks the lock file.",
+    "I deploy the shop with `make deploy`.",
+)
+MEMORY = "# Memory\n\nDeploy with `make deploy`. Use pnpm instead of npm: npm breaks the lock file."
 STAGE_ONE = {
     "rollout_summary": "Deployed the shop.",
     "rollout_slug": "Deploy Shop",
-    "raw_memory": "- Deploy with make.",
+    "raw_memory": "- Deploy with `make deploy`.",
 }
 PHASE_TWO = {
-    "memory_md": "# Memory\n\nDeploy with `make deploy`.",
+    "memory_md": MEMORY,
     "memory_summary": "Deploy with make.",
     "skills": [
         {
@@ -67,7 +72,7 @@ class Yard:
 
     def talk(self, session, *turns, scope=PROJECT):
         view = self.hf.scoped(scope)
-        said = turns or ("We decided to use pnpm instead of npm because npm breaks the lock file.",)
+        said = turns or SAID
         view.capture_many({"session": session, "role": "user", "text": text} for text in said)
         view.sessions.end(session)
 
@@ -116,7 +121,7 @@ def test_op_02_two_calls_give_the_three_outputs(yard):
     done = yard.build(model)
     assert (done.read, done.files, done.failed) == (1, True, [])
     assert model.calls == (1, 1)
-    assert yard.file("MEMORY.md") == "# Memory\n\nDeploy with `make deploy`.\n"
+    assert yard.file("MEMORY.md") == f"{MEMORY}\n"
     assert yard.file("memory_summary.md") == "Deploy with make.\n"
     assert yard.file("skills/deploy-playbook/SKILL.md") == "Run `make deploy`.\n"
     assert yard.file("skills/deploy-playbook/scripts/deploy.sh") == "make deploy\n"
@@ -427,7 +432,7 @@ def test_op_13_a_builder_that_lost_its_lease_writes_nothing(yard):
     late = Slow(second=PHASE_TWO | {"memory_md": "Too late."})
     done = yard.build(late)
     assert (late.calls, done.files) == ((0, 1), False)
-    assert yard.file("MEMORY.md") == "# Memory\n\nDeploy with `make deploy`.\n"
+    assert yard.file("MEMORY.md") == f"{MEMORY}\n"
 
 
 def test_never_two_builders(yard):

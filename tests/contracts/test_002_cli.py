@@ -528,3 +528,16 @@ def test_op_21_urls_that_lead_nowhere(built, url, told):
 def test_op_21_before_anything_was_built(machine):
     done = machine("project", "read", "memory://root")
     assert done.err.startswith("Error: Memory artifacts are not available for this project yet.")
+
+
+def test_what_a_model_would_cost_is_told_before_it_is_asked(shop, builder, cli):
+    shop.enable(model=builder)
+    shop.talk("thread-1")
+    planned = cli("project", "build", "--plan").out
+    assert "The language model would be asked 2 times, about " in planned
+    assert builder.chats == []
+    done = cli("project", "build")
+    assert (done.code, builder.calls) == (0, (1, 1))
+    assert done.err.splitlines()[0] in planned
+    shop.enable()
+    assert cli("project", "build").err == "", "without a model nothing is to be told"

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from projects import BUILT, PATIENCE, SECOND
+from projects import BUILT, PATIENCE, SAID, SECOND
 
 from holdfast.client import Holdfast
 from holdfast.projects.project_folder import project_around
@@ -59,7 +59,9 @@ def wait_until(true):
 
 
 def of_version(number):
-    return BUILT | {"memory_md": f"version {number}", "memory_summary": f"version {number}"}
+    """What the second phase answers: all that was said, and a short line to tell it by."""
+    told = f"version {number}\n{SAID}"
+    return BUILT | {"memory_md": told, "memory_summary": told}
 
 
 def decide(shop, number):
@@ -123,8 +125,8 @@ def test_a_builder_that_is_killed_leaves_the_old_files_and_the_next_one_goes_on(
     assert {name: shop.text(name) for name in shop.project.standing().files} == before
     until_built(shop, build)
     assert (shop.text("MEMORY.md"), shop.text("memory_summary.md")) == (
-        "version 2\n",
-        "version 2\n",
+        f"version 2\n{SAID}\n",
+        f"version 2\n{SAID}\n",
     )
     assert len(kept(shop)) == 1
 
@@ -163,8 +165,8 @@ def test_a_builder_that_was_stopped_for_too_long_writes_nothing(shop, builder, b
     stopped.popen.send_signal(signal.SIGCONT)
     assert done(stopped)["files"] is False
     assert (shop.text("MEMORY.md"), shop.text("memory_summary.md")) == (
-        "version in time\n",
-        "version in time\n",
+        f"version in time\n{SAID}\n",
+        f"version in time\n{SAID}\n",
     )
     assert len(kept(shop)) == 1
 

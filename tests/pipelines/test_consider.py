@@ -223,12 +223,13 @@ def test_with_approval_a_promoted_memory_waits_for_a_person(open_with):
     hf = open_with(approval="all")
     found = {
         "turn": 1,
-        "quote": "I fear fireworks",
-        "content": "Ann fears it",
+        "quote": "I fear fireworks more than anything",
+        "content": "The user fears fireworks",
         "action": "commit_at_session_end",
     }
     answer = json.dumps([found])
-    for text in ("I fear fireworks", "Yes, I fear fireworks"):
+    said = "I fear fireworks more than anything"
+    for text in (said, f"Yes, {said}"):
         say(hf, text)
         hf.sessions.extract("s1", complete=lambda prompt: answer)
     hf.sessions.end("s1")

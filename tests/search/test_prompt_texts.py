@@ -198,7 +198,7 @@ def questions():
     list(llm_notes.ask_for_notes([*TURNS, MEMORIES[7]], complete))
     matter = Matter(Candidate("Likes tea", HOSTILE), Add(Candidate("x", "x")), MEMORIES[4:8])
     compared([matter], complete)
-    with pytest.raises(Exception, match="summary"):
+    with pytest.raises(Exception, match="no summary"):
         summaries._by_model([*TURNS, MEMORIES[7]], complete)
     reflection(None, SHOP, Week(MEMORIES, ()), complete)
     asked.append(episodes.asked([*EPISODES, MEMORIES[7]]))

@@ -307,13 +307,14 @@ def advance(bar: Progress, steps: int) -> None:
     bar.advance(task, steps)
 
 
-def cost(asked: Spent) -> str:
-    """Describe an estimated cost in language model calls."""
+def cost(asked: Spent, price: float | None = None) -> str:
+    """Describe an estimated cost in language model calls, with its price in dollars if known."""
     if not asked.calls:
         return "No language model would be asked."
+    dollars = "" if price is None else f" About ${price:.4f} at list price."
     return (
         f"The language model would be asked {times(asked.calls)}, about {asked.tokens:,} "
-        "tokens there and back."
+        f"tokens there and back.{dollars}"
     )
 
 

@@ -29,7 +29,7 @@ from .similarity.change_words import words_of
 from .similarity.changes import Reader
 from .similarity.dedup import merge_batch
 from .similarity.known_memories import sharing_words
-from .similarity.llm_compare import Matter, collisions, compared
+from .similarity.llm_compare import Matter, collisions, compared, with_claimed_change
 from .vocabulary import FADING_RATES
 
 PAGE = 30  # turns that are read together
@@ -88,7 +88,10 @@ def decided(
     the cases that rules cannot.
     """
     compares = [(one, _comparable(store, scope, one), said_at) for one, said_at in candidates]
-    decisions = [decide(one, known, said_at, read) for one, known, said_at in compares]
+    decisions = [
+        with_claimed_change(one, decide(one, known, said_at, read), said_at)
+        for one, known, said_at in compares
+    ]
     if complete is None:
         return decisions
     matters = [

@@ -8,6 +8,9 @@ from typing import Protocol
 
 from ..types import Kind, Memory, Triple
 
+# Writers and models change the shape of these, and mean the same.
+_MARKS = str.maketrans({**dict.fromkeys("’‘ʼ‚‛`´′", "'"), **dict.fromkeys("“”„‟«»″＂", '"')})
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:
@@ -32,6 +35,8 @@ class Candidate:
     author: str = ""
     """Who said it, where that is known."""
     advice: Advice | None = None
+    replaces: Memory | None = None
+    """The known memory that no longer holds because of it, as a model says."""
 
 
 class Extractor(Protocol):
@@ -42,9 +47,21 @@ class Extractor(Protocol):
 
 
 def grounded(candidate: Candidate, text: str) -> bool:
-    """Whether the candidate's quote occurs in `text`; only white space may differ."""
-    quote = " ".join(candidate.quote.split())
-    return bool(quote) and quote in " ".join(text.split())
+    """Whether the candidate's quote occurs in `text`; white space and the shape of apostrophes and
+    quotation marks may differ.
+    """
+    return bool(quote_in(candidate.quote, text))
+
+
+def quote_in(quote: str, text: str) -> str:
+    """The words of `text` that a quote repeats, on one line as they stand there; empty if it says
+    no such thing.
+    """
+    wanted = " ".join(quote.split())
+    plain = " ".join(text.split())
+    # Each mark is replaced by one character, so positions are the same.
+    at = plain.translate(_MARKS).find(wanted.translate(_MARKS)) if wanted else -1
+    return plain[at : at + len(wanted)] if at >= 0 else ""
 
 
 def as_candidate(memory: Memory) -> Candidate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from datetime import timedelta
 
 from ..text.time_expressions import BEGINNING, END, Span, spans
@@ -31,6 +32,8 @@ _YEARLY = re.compile(
     r"生日|誕生日",
     re.IGNORECASE,
 )
+# A date as it is added to what people said.
+_ADDED = re.compile(r"\s*\(\d{4}(?:-\d\d){0,2}(?: to \d{4}(?:-\d\d){0,2})?\)")
 # A longer time is not told more exactly by its days.
 _LONGEST = 366 * DAY
 
@@ -46,9 +49,23 @@ def dated(
     `ahead` says whether it is about what is to come: then "on Friday" is the next one, otherwise
     the last. With None nobody knows, and what may be either gets no date.
     """
-    if said_at <= 0 or _YEARLY.search(content):
-        return content
     pieces = []
+    position = 0
+    for end, days in dates_in(content, said_at, ahead=ahead):
+        pieces += [content[position:end], f" ({days})"]
+        position = end
+    return "".join([*pieces, content[position:]])
+
+
+def dates_in(
+    content: str,
+    said_at: int,
+    *,
+    ahead: bool | None,
+) -> Iterator[tuple[int, str]]:
+    """The dates that `dated` adds to a text, each with the position behind its time expression."""
+    if said_at <= 0 or _YEARLY.search(content):
+        return
     position = 0
     for span in spans(content, said_at):
         at = content.find(span.text, position)
@@ -59,9 +76,38 @@ def dated(
         inside = content[end : end + 1] in ("'", "’")
         if at < 0 or unclear or inside or not _needs_date(content[:at], span):
             continue
-        pieces += [content[position:end], f" ({_days(to_come if ahead else span)})"]
+        yield end, _days(to_come if ahead else span)
         position = end
-    return "".join([*pieces, content[position:]])
+
+
+def with_date_of(
+    content: str,
+    quote: str,
+    said_at: int,
+    *,
+    ahead: bool | None,
+) -> str:
+    """A statement made of a quote, dated; one that lost the quote's only time gets its date at the
+    end.
+    """
+    told = dated(content, said_at, ahead=ahead)
+    days = [day for _, day in dates_in(quote, said_at, ahead=ahead)]
+    if told != content or len(days) != 1 or spans(content, max(said_at, 1)):
+        return told
+    end = len(told.rstrip(".!。！ "))
+    return f"{told[:end]} ({days[0]}){told[end:]}"
+
+
+def without_dates(content: str) -> str:
+    """A text without dates in parentheses, as `dated` would add them."""
+    return _ADDED.sub("", content)
+
+
+def days_meant(text: str, said_at: int) -> Iterator[tuple[int, int]]:
+    """First and last moment of every bounded time in a text, as past and as one to come."""
+    for span in spans(text, said_at) if said_at > 0 else ():
+        if span.start > BEGINNING and span.end < END:
+            yield from {(one.start, one.end - 1) for one in (span, _ahead(span, said_at))}
 
 
 def _needs_date(before: str, span: Span) -> bool:

@@ -249,15 +249,15 @@ def attributed(candidate: Candidate, turn: Memory) -> Candidate:
     )
 
 
-def first_hand(turn: Memory) -> bool:
-    """Whether a turn is a person's own words, not an agent's, a tool's or external text."""
-    return turn.role in PEOPLE and turn.trust == "user"
-
-
-def among_people(turns: Sequence[Memory]) -> bool:
+def is_among_people(turns: Sequence[Memory]) -> bool:
     """Whether people talk to each other, and no assistant takes part."""
     authors = {turn.author for turn in turns}
     return len(authors) > 1 and all(turn.role in PEOPLE for turn in turns)
+
+
+def first_hand(turn: Memory) -> bool:
+    """Whether a turn is a person's own words, not an agent's, a tool's or external text."""
+    return turn.role in PEOPLE and turn.trust == "user"
 
 
 def sentence_of(quote: str, text: str) -> str:

@@ -21,7 +21,7 @@ from .judge import Judge
 from .judged import Kept, kept_of, merged
 from .kinship import listed, named_kin
 from .patterns import Language, Statement, languages_of
-from .policy import PEOPLE, among_people
+from .policy import PEOPLE, is_among_people
 from .speech import Sentence, own_words, sentences
 from .third_person import NOBODY, retell
 from .vocabulary import straight
@@ -83,7 +83,7 @@ class RuleExtractor:
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
         """Candidates of these turns in order; none if nothing durable was said."""
-        between_people = among_people(turns)
+        between_people = is_among_people(turns)
 
         def read(turn: Memory) -> Iterator[Candidate]:
             return self._read(turn, between_people)

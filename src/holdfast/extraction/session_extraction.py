@@ -8,9 +8,10 @@ transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..errors import CapReached, ModelFailed
 from ..ingest import owner_profile
 from ..ingest.session_log import end
 from ..storage.protocol import Store, Transaction, rests_on
@@ -66,6 +67,8 @@ class Learned:
     kept: Sequence[PromotedFact] = ()
     refused: Sequence[Refusal] = ()
     arc: arc_.Arc | None = None
+    failure: ModelFailed | None = None
+    """Why a model gave no summary: facts are kept, held candidates wait for the next try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ class SummarySink:
             turns,
             reading,
             marks,
+            summarise=True,
         )
         remain = [turn for turn in turns if turn.id not in found.gone]
         is_new = any(turn.created_at > read_to for turn in turns)
@@ -122,13 +126,17 @@ class SummarySink:
             return Learned(remain, found)
         # Anew, and not what was stored: a fact may have been known before, or wait for a person.
         found_anew = [] if reading.complete else rules(reading.tiers).extract(remain)
-        made = arc_.summarise_session(
-            remain,
-            reading.policy.vocabulary,
-            reading.complete,
-            statements=found_anew,
-            people=arc_.people_in(store, session.scope, remain),
-        )
+        try:
+            made = arc_.summarise_session(
+                remain,
+                reading.policy.vocabulary,
+                reading.complete,
+                found.summary,
+                statements=found_anew,
+                people=arc_.people_in(store, session.scope, remain),
+            )
+        except ModelFailed as error:  # what was found is written all the same
+            return Learned(remain, found, failure=error)
         kept, refused = _weighed(
             store,
             reading,
@@ -171,16 +179,19 @@ class SummarySink:
         return SessionExtraction(new, len(learned.refused), int(learned.arc is not None))
 
     def reached(self, session: Session, extraction: Extraction[Learned]) -> list[Reached]:
-        """The end of the session and of its turns.
+        """The end of the session and of its turns; only that of its turns if the summary failed.
 
         The position is the time of the last turn, not the reader's clock: two machines' clocks
         differ, and a later turn must never look older than the reading.
         """
         learned = extraction.found
+        facts = reached(learned.found, extraction.marks)
+        if learned.failure is not None:
+            return [facts]
         outcome = EXTRACTED if learned.found.judged or learned.kept else NO_OUTPUT
         return [
             Reached(SUMMARY, session.last_activity, {"outcome": outcome}),
-            reached(learned.found, extraction.marks),
+            facts,
         ]
 
 
@@ -398,9 +409,43 @@ def learn(
     reading: ExtractionContext,
     author: Author,
 ) -> SessionExtraction:
-    """Extract one ended session now. Idempotent."""
+    """Extract one ended session now. Idempotent.
+
+    Raises ModelFailed if a model fails; facts are kept if only the summary does.
+    """
     sink = SummarySink(store, reading, author.actor)
-    return runner.extract(store, session, sink, author) or SessionExtraction()
+    extraction = runner.read(store, session, sink)
+    if extraction is None:
+        return SessionExtraction()
+    done = store.write(author, lambda tx: runner.save(tx, sink, extraction, at=author.at))
+    if extraction.found.failure is not None:
+        raise extraction.found.failure
+    return done or SessionExtraction()
+
+
+def learn_all(
+    store: Store,
+    sessions: Sequence[Session],
+    reading: ExtractionContext,
+    new_author: Callable[[], Author],
+) -> SessionExtraction:
+    """Extract these ended sessions now, each in a run of its own.
+
+    Raises ModelFailed for the first that a model failed for, after all others were read; a cap
+    that is reached ends it at once.
+    """
+    total = SessionExtraction()
+    failures: list[ModelFailed] = []
+    for session in sessions:
+        try:
+            total += learn(store, session, reading, new_author())
+        except CapReached:
+            raise
+        except ModelFailed as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+    return total
 
 
 # Ending
@@ -496,6 +541,9 @@ def _run(task: Task) -> Output | None:
         # Purged, opened again, or read by somebody else meanwhile.
         return None
     at = worker.clock()
+    if extraction.found.failure is not None:
+        task.write(lambda tx: runner.save(tx, sink, extraction, at=at))
+        raise extraction.found.failure
     return lambda tx: runner.save(tx, sink, extraction, at=at)
 
 

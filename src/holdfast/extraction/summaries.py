@@ -17,12 +17,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from ..context.blocks import render_turn
-from ..errors import ModelFailed
 from ..ingest import commit
 from ..ingest.commit import Draft
 from ..models.llm.chat import Complete
-from ..models.llm.json_output import line, object_in
+from ..models.llm.json_output import ask_for_json, line, object_in
 from ..storage.protocol import Store, Transaction
 from ..text.spoken_commands import command
 from ..text.terminal import shorten
@@ -30,8 +28,9 @@ from ..text.tokens import query_terms
 from ..types import Edge, Memory, Micros, Scope, Session, iso
 from .candidate import Candidate
 from .patterns import Language, languages_of
-from .policy import PEOPLE, among_people
+from .policy import PEOPLE, is_among_people
 from .prompts import prompt
+from .shown_turns import conversation_lines
 from .titles import is_considered, telling, title_of
 from .vocabulary import SENTENCES, Cues, Vocabulary, straight
 
@@ -108,16 +107,23 @@ def _without_requests(turn: Memory, words: Vocabulary) -> Memory:
     return turn
 
 
+def is_worth_a_summary(turns: Sequence[Memory], words: Vocabulary) -> bool:
+    """Whether people said enough for a summary."""
+    return sum(of_substance(turn, words) for turn in turns) >= FEWEST_TURNS
+
+
 def summarise_session(
     turns: Sequence[Memory],
     words: Vocabulary,
     complete: Complete | None,
+    answered: Mapping[str, Any] | None = None,
     *,
     statements: Sequence[Candidate] = (),
     people: Sequence[str] = (),
 ) -> Arc | None:
     """Summarise a session's turns, with or without a model; None if there is too little.
 
+    `answered` is what the model said when it read the turns, so that it need not be asked again.
     `statements` are what was found in the turns, `people` who takes part or is spoken of. Model
     errors propagate. Raises ModelFailed if the answer is unusable.
     """
@@ -126,7 +132,7 @@ def summarise_session(
     if len(said) < FEWEST_TURNS:
         return None
     if complete:
-        made = _by_model(turns, complete)
+        made = arc_of(answered) if answered is not None else _by_model(turns, complete)
         return replace(made, people=tuple(people)) if made else None
     return _by_rules(turns, said, words, statements, people)
 
@@ -135,17 +141,31 @@ def summarise_session(
 
 
 def _by_model(turns: Sequence[Memory], complete: Complete) -> Arc | None:
-    told = "\n".join(map(render_turn, turns[-MOST_TOLD:]))
-    answer: Any = object_in(complete(prompt("summarise_session", turns=told)))
-    if answer is None:
-        raise ModelFailed("The model gave no summary of the session that can be read.")
-    if "arc" in answer:
-        answer = answer["arc"]
+    told = "\n".join(conversation_lines(turns[-MOST_TOLD:]))
+    asked = prompt("summarise_session", fields=prompt("summary_fields"), turns=told)
+    return arc_of(ask_for_json(complete, asked, _read_answer, "summary of the session"))
+
+
+def _read_answer(text: str) -> dict[str, Any] | None:
+    """The JSON object of an answer; None if it holds no summary."""
+    answer = object_in(text)
+    return answer if answer is not None and is_summary(answer) else None
+
+
+def is_summary(answer: Any) -> bool:
+    """Whether an answer tells what the session was about, or that it was about nothing."""
+    told = answer.get("arc", answer) if isinstance(answer, Mapping) else answer
+    if told is None:
+        return isinstance(answer, Mapping)
+    return isinstance(told, Mapping) and bool(line(told.get("summary")))
+
+
+def arc_of(answer: Mapping[str, Any]) -> Arc | None:
+    """The summary in a model's answer, each field within its limit; None for small talk."""
+    answer = answer.get("arc", answer)
     if answer is None:
         return None
-    summary = _line(answer.get("summary"), LONGEST_SUMMARY) if isinstance(answer, Mapping) else ""
-    if not summary:
-        raise ModelFailed("The model gave no summary of the session.")
+    summary = _line(answer.get("summary"), LONGEST_SUMMARY)
     mood = answer.get("mood_arc")
     opened, closed = (
         _line(mood.get(end), LONGEST_MOOD) if isinstance(mood, Mapping) else ""
@@ -201,7 +221,7 @@ def _by_rules(
         opened=_mood(said[:1], cues),
         closed=_mood(said[-1:], cues),
         open_loops=_unanswered(turns, words),
-        title=title_of(said, spoken_in, facts, weights, among_people=among_people(turns)),
+        title=title_of(said, spoken_in, facts, weights, among_people=is_among_people(turns)),
         decided=decided[:MOST_DECIDED],
         people=tuple(people),
     )

@@ -7,20 +7,22 @@ reads the same turns again. If a model fails, only the error is written, and the
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 from ..errors import Conflict, ModelFailed
 from ..ingest import owner_profile
 from ..models.embeddings.tiers import Tiers
+from ..models.llm.budget import Estimate
 from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Transaction
-from ..storage.store_types import Author
+from ..storage.store_types import Author, Spent
 from ..text.tokens import query_terms
 from ..types import Memories, Memory, Micros, Progress, Scope, Session
 from . import runner
-from .apply import IMMEDIATE, DecisionWriter, decided, found_in
+from .apply import IMMEDIATE, PAGE, DecisionWriter, decided, found_in
 from .candidate import Candidate, Extractor
 from .llm_extractor import LLMExtractor
 from .policy import (
@@ -28,8 +30,8 @@ from .policy import (
     JudgedCandidate,
     Policy,
     Verdict,
-    among_people,
     asks_to_forget_all,
+    is_among_people,
     private_after,
     withdrawn,
 )
@@ -38,6 +40,8 @@ from .reconcile import Decision
 from .runner import Extraction, Reached
 from .similarity.change_reader import reader_of
 from .similarity.changes import Reader
+from .similarity.known_memories import may_change
+from .summaries import is_worth_a_summary
 from .vocabulary import vocabulary
 
 log = logging.getLogger(__name__)
@@ -62,12 +66,26 @@ class ExtractionContext:
     there is time to read statements together.
     """
 
-    def extract(self, history: Sequence[Memory]) -> Extractor:
-        """The extractor for turns that follow `history`."""
+    def extract(
+        self,
+        history: Sequence[Memory],
+        known: Callable[[], Memories] = list,
+        *,
+        summarise: bool = False,
+    ) -> Extractor:
+        """The extractor for turns that follow `history`. A model is told what is `known`, and may
+        be asked for a summary in the same call.
+        """
         if self.extractor is not None:
             return self.extractor
         if self.complete is not None:
-            return LLMExtractor(self.complete, self.policy.vocabulary, history)
+            return LLMExtractor(
+                self.complete,
+                self.policy.vocabulary,
+                history,
+                known=known(),
+                summarise=summarise,
+            )
         return _Following(rules(self.tiers), history)
 
     def reader(self) -> Reader | None:
@@ -123,6 +141,8 @@ class TurnExtraction:
     """Whether nothing that follows is to be remembered."""
     all_gone: bool = False
     """Whether nothing of the session so far is, what is held among it."""
+    summary: Any = None
+    """What a model answered about the whole session, if it was asked with the turns."""
 
 
 @dataclass(slots=True)
@@ -144,8 +164,13 @@ def look(
     turns: Memories,
     reading: ExtractionContext,
     marks: Marks,
+    *,
+    summarise: bool = False,
 ) -> TurnExtraction:
-    """Read a session's unread turns and decide about their content; writes nothing."""
+    """Read a session's unread turns and decide about their content; writes nothing.
+
+    With `summarise`, a model that reads the whole session at once also sums it up.
+    """
     seen = _seen(marks, turns)
     fresh = [turn for turn in turns if (turn.position or 0) > seen]
     if not remembers(store, session.scope):
@@ -163,8 +188,16 @@ def look(
             gone.setdefault(turn.id, PRIVATE)
         if turn.id not in gone:
             readable.append(turn)
-    found = found_in(readable, reading.extract(before[-HISTORY:])) if readable else []
-    if among_people(turns):
+    extractor = reading.extract(
+        before[-HISTORY:],
+        lambda: may_change(store, session.scope, readable),
+        summarise=summarise
+        and not before
+        and len(readable) <= PAGE
+        and is_worth_a_summary(readable, words),
+    )
+    found = found_in(readable, extractor) if readable else []
+    if is_among_people(turns):
         # Whatever a model says: the other person is told, and nobody who could follow a rule.
         found = [one for one in found if one.kind != "rule"]
     sources = {turn.id: turn for turn in readable}
@@ -177,7 +210,13 @@ def look(
     decisions = decided(store, session.scope, told, reading.complete, reading.reader())
     whole = any(asks_to_forget_all(turn, words) for turn in fresh)
     return TurnExtraction(
-        fresh, gone, judged, dict(zip(places, decisions, strict=True)), private, whole
+        fresh,
+        gone,
+        judged,
+        dict(zip(places, decisions, strict=True)),
+        private,
+        whole,
+        extractor.summary if isinstance(extractor, LLMExtractor) else None,
     )
 
 
@@ -279,6 +318,19 @@ def consider(
         log.info("session %s: %s", session.id, error)
         return []
     return done or []
+
+
+def planned_cost(
+    store: Store,
+    session: Session,
+    reading: ExtractionContext,
+) -> Spent:
+    """About what `consider` would ask of the model now; asks nobody and writes nothing."""
+    estimate = Estimate()
+    if reading.complete is not None:
+        rehearsed = replace(reading, complete=estimate)
+        runner.read(store, session, FactSink(store, rehearsed, "plan"))
+    return estimate.spent
 
 
 def write_down(

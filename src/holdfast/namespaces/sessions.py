@@ -118,22 +118,20 @@ class Sessions(Namespace):
     ) -> extraction.session_extraction.SessionExtraction:
         """Extract from an ended session, or from all of these scopes, now. Idempotent.
 
-        Workers do the same in the background. Raises ModelFailed if the model does not answer; a
-        worker then retries.
+        Workers do the same in the background. Raises ModelFailed if the model fails for a session,
+        after all others were read; that one is read the next time.
         """
         unread = (
             self.client.store.sessions.unread(self.client.scopes)
             if session is None
             else [session_of(self.client, session)]
         )
-        reading = reading_of(self.client, complete)
-        outcomes = [
-            extraction.session_extraction.learn(
-                self.client.store, one, reading, author_of(self.client, "learn")
-            )
-            for one in unread
-        ]
-        return sum(outcomes, extraction.session_extraction.SessionExtraction())
+        return extraction.session_extraction.learn_all(
+            self.client.store,
+            unread,
+            reading_of(self.client, complete),
+            lambda: author_of(self.client, "learn"),
+        )
 
     def purge(self, *sessions: str) -> int:
         """Erase sessions with their messages permanently; return the number of messages.

@@ -29,6 +29,7 @@ from .artifacts import (
 )
 from .compose_memory import Composed, compose
 from .llm_output import answer_of
+from .model_evidence import names_known_code, recombined, with_lost_notes
 from .prompt_files import asked
 from .stage1 import NEXT, dirty
 from .stage1_outputs import Output as Kept
@@ -84,7 +85,10 @@ def file_set(
 
 
 def by_model(kept: Sequence[Kept], building: Building) -> Composed:
-    """Let a model combine the sessions; raises ModelFailed for an invalid answer."""
+    """Let a model combine the sessions; raises ModelFailed for an invalid answer.
+
+    What the sessions do not say is left out, and what rules found in them is added.
+    """
     model = building.smol or building.default
     if model is None:
         raise ModelFailed("No model available for phase2")
@@ -98,7 +102,13 @@ def by_model(kept: Sequence[Kept], building: Building) -> Composed:
     memory, summary = (text_of(answer, key).strip() for key in KEYS[:2])
     if not memory or not summary or not isinstance(answer["skills"], list):
         raise ModelFailed("phase2 JSON schema validation failure")
-    return Composed(memory, summary, tuple(_skills(answer["skills"])))
+    # A model that only made things up leaves the notes and nothing else.
+    document = recombined(memory, kept) or "# Memory"
+    return Composed(
+        with_lost_notes(document, kept),
+        recombined(summary, kept) or compose(kept).summary,
+        tuple(one for one in _skills(answer["skills"]) if names_known_code(one.content, kept)),
+    )
 
 
 def _skills(answered: Sequence[Any]) -> Iterator[Skill]:

@@ -1,8 +1,9 @@
 """Stage 1, the project sink: read each past session once and store what it teaches.
 
 One job per session. A session is due when it has been idle long enough, is not too old, and has new
-turns since it was last read. A model gives one structured answer; without a model the note finder
-is used. A session without notes leaves only its progress mark.
+turns since it was last read. A model gives one structured answer, of which stays what the session
+bears out, beside what the note finder found; without a model only the note finder is used. A
+session without notes leaves only its progress mark.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ..text.terminal import counted, shorten
 from ..types import DAY, Job, Memories, Memory, Micros, Progress, Scope, Session
 from . import stage1_outputs
 from .llm_output import answer_of, slug_of
+from .model_evidence import evidence_of, is_told, missing, verified
 from .prompt_files import asked
 from .stage1_outputs import Taught
 from .transcript_json import payload
@@ -272,7 +274,26 @@ def teaches(
     memory, summary, slug = (
         redact(texts[key] or "")[0] for key in ("raw_memory", "rollout_summary", "rollout_slug")
     )
-    return Taught(memory.strip(), summary.strip(), slug_of(slug))
+    answered = Taught(memory.strip(), summary.strip(), slug_of(slug))
+    # An empty answer says that the session teaches nothing.
+    return answered if answered.is_empty else borne_out(answered, session, turns)
+
+
+def borne_out(answered: Taught, session: Session, turns: Memories) -> Taught:
+    """What the session bears out of a model's answer, and what rules find beside it."""
+    ours = by_rules(session, turns)
+    evidence = evidence_of(turns, ours.notes)
+    memory = verified(answered.memory, evidence)
+    beside = _render(missing(ours.notes, memory))
+    summary = answered.summary
+    if not is_told(summary, turns, evidence.shown):
+        summary = ours.summary or shorten(_first_words(turns), LONGEST_TITLE)
+    return Taught(
+        "\n\n".join(part for part in (memory, beside) if part),
+        summary,
+        answered.slug,
+        ours.notes,
+    )
 
 
 # Without a model

@@ -288,7 +288,7 @@ _NUMBER = later(r"(\d+(?:[.,]\d+)*)(st\b|nd\b|rd\b|th\b)?")
 _GROUPED = later(r"\d{1,3}(?:,\d{3})+")
 
 
-_MONTHS = [
+MONTHS = [
     "@jan",
     "@feb",
     "@mar",
@@ -324,7 +324,7 @@ def labelled(section: str, key: str) -> Iterator[tuple[str, str]]:
 def _calendar() -> dict[str, str]:
     """Map each word to the weekday or month that it names."""
     found: dict[str, str] = {}
-    for key, labels in (("weekdays", (*_WEEKDAYS[1:], _WEEKDAYS[0])), ("months", _MONTHS)):
+    for key, labels in (("weekdays", (*_WEEKDAYS[1:], _WEEKDAYS[0])), ("months", MONTHS)):
         for each in languages():
             names = each.section("figures").get(key) or each.section("time").get(key, "")
             for label, words in zip(labels, names.split(), strict=False):
@@ -343,7 +343,7 @@ def _take_moments(text: str) -> tuple[str, frozenset[str]]:
     def date(match: re.Match[str]) -> str:
         month = int(match[2])
         found.update(
-            (match[1], _MONTHS[month - 1] if 1 <= month <= 12 else match[2], str(int(match[3])))
+            (match[1], MONTHS[month - 1] if 1 <= month <= 12 else match[2], str(int(match[3])))
         )
         return " "
 

@@ -53,6 +53,8 @@ def build(
         if plan:
             output.emit(_plan_json(planned)) if as_json else _tell_plan(planned)
             return
+        if planned.cost.calls:
+            print(output.cost(planned.cost), file=sys.stderr)
         with output.progress("reading sessions") as bar:
             # One step per session, and one for writing the files.
             bar.update(bar.tasks[0].id, total=len(planned.read) + 1)

@@ -35,16 +35,23 @@ SessionId = Annotated[
 @session_app.command("extract")
 def extract_session(
     session: SessionId,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Show what a language model would cost. Ask nobody."),
+    ] = False,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
     """Extract memories from a session's new turns. Certain ones are stored at once; the others are
-    held until the session ends, proposed for review, or dropped.
+    held until the session ends, proposed for review, or dropped. --plan shows the cost.
 
-    Example: holdfast session extract monday
+    Example: holdfast session extract monday --plan
     """
     with open_memory(store, scope, make=False) as hf:
+        if plan:
+            _show_cost(hf, session, as_json=as_json)
+            return
         judged = hf.sessions.extract(session)
         problem = hf.stats()["problems"].get(f"session {session}")
         if as_json:
@@ -56,6 +63,35 @@ def extract_session(
         ]
         empty = f"Nothing was written: {problem}" if problem else "Nothing new to remember."
         output.table(("action", "kind", "reason", "text"), rows, empty=empty)
+
+
+def _show_cost(
+    hf: Holdfast,
+    session: str,
+    *,
+    as_json: bool,
+) -> None:
+    from ...extraction.turn_extraction import planned_cost
+    from ...model_access import reading_of
+    from ...models.llm.budget import ANSWER
+    from ...models.llm.prices import price_in_dollars
+
+    cost = planned_cost(hf.store, _known(hf, session), reading_of(hf))
+    settings = hf.settings
+    price = price_in_dollars(settings.model, cost, base_url=settings.model_url)
+    if not as_json:
+        print(output.cost(cost, price))
+        return
+    answers = cost.calls * ANSWER
+    output.emit(
+        {
+            "model": settings.model,
+            "calls": cost.calls,
+            "prompt_tokens": cost.tokens - answers,
+            "answer_tokens": answers,
+            "dollars": price,
+        }
+    )
 
 
 def _quoted(judged: JudgedCandidate) -> str:

@@ -51,7 +51,7 @@ _ARTICLE = later(r"^(?:an?|ein\w*|un\w?|une)\s+", re.IGNORECASE)
 _AS_OF = later(r"\bas of\s", re.IGNORECASE)
 _YEAR = later(r"(?:19|20)\d\d")
 # How extracted facts name the person; no term, because every fact has it.
-_THE_USER = later(r"\bthe user(?:'s)?\b", re.IGNORECASE)
+THE_USER = later(r"\bthe user(?:'s)?\b", re.IGNORECASE)
 # Shorter words share a beginning by accident.
 _SHORTEST_PART = 4
 _SHORTEST_TERM = 3
@@ -108,7 +108,7 @@ def words_of(text: str) -> Words:
     """Read a statement; cached, because each is compared with many."""
     text = text.replace("’", "'")
     codes = tuple(each.code for each in languages_of(text))
-    bare, is_dated = _undated(_THE_USER.sub(" ", text))
+    bare, is_dated = _undated(THE_USER.sub(" ", text))
     found = particulars(bare)
     person = _first(codes, "others", text)
     return Words(
@@ -117,7 +117,7 @@ def words_of(text: str) -> Words:
         slots=_found(codes, SLOTS, bare),
         person=person[0].lower() if person else "",
         opens_with_person=person is not None and len(text[: person.start()].split()) <= 2,
-        terms=_terms(bare),
+        terms=terms_of(bare),
         figures=found.figures,
         names=found.names | found.marks,
         words=found.words,
@@ -125,11 +125,14 @@ def words_of(text: str) -> Words:
         happened=_happened(codes, text),
         is_dated=is_dated,
         clauses=tuple(
-            Clause(_found(codes, MARKS, part), _terms(part))
-            for part in _CLAUSE.split(bare)
-            if part.strip()
+            Clause(_found(codes, MARKS, part), terms_of(part)) for part in clause_texts(bare)
         ),
     )
+
+
+def clause_texts(text: str) -> list[str]:
+    """The parts of a statement between marks and between "and" and "but"."""
+    return [part for part in _CLAUSE.split(text) if part.strip()]
 
 
 def shared(ours: frozenset[str], theirs: frozenset[str]) -> frozenset[str]:
@@ -191,7 +194,7 @@ def _happened(codes: tuple[str, ...], text: str) -> bool:
     return past is not None and (present is None or past.start() < present.start())
 
 
-def _terms(text: str) -> frozenset[str]:
+def terms_of(text: str) -> frozenset[str]:
     """Content words; pairs of characters where a script has no spaces."""
     if not _UNSPACED.search(text):
         return frozenset(

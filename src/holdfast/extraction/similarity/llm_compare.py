@@ -13,13 +13,23 @@ from typing import Any, NamedTuple
 from ...context.blocks import fill
 from ...errors import ModelFailed
 from ...models.llm.chat import Complete
-from ...models.llm.json_output import objects_in
+from ...models.llm.json_output import ask_for_json, json_in, objects_in
 from ...text.normal_forms import fold
 from ...text.tokens import query_terms
-from ...types import Memory
+from ...types import Memory, Micros
 from ..candidate import Candidate
 from ..prompts import prompt
-from ..reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede
+from ..reconcile import (
+    PLAINLY_SAID,
+    Add,
+    Bump,
+    Coexist,
+    Decision,
+    Ignore,
+    Supersede,
+    statement_text,
+)
+from .change_words import shared, words_of
 
 SAME = {
     "bump": "bump",
@@ -55,21 +65,49 @@ def _same_matter(new: Candidate, known: Memory) -> bool:
     )
 
 
+def with_claimed_change(
+    candidate: Candidate,
+    decision: Decision,
+    said_at: Micros,
+) -> Decision:
+    """The decision about a candidate that a model says takes the place of a known memory.
+
+    It does so if both are on the same matter and the old one was said before. If it was only
+    implied or a person has confirmed the old one, both stay.
+    """
+    old = candidate.replaces
+    if old is None or not isinstance(decision, Add | Coexist) or old.event_time > said_at:
+        return decision
+    ours, theirs = words_of(statement_text(candidate)), words_of(old.content)
+    if not shared(ours.terms, theirs.terms) and not ours.single_slots & theirs.slots:
+        return decision
+    sure = candidate.confidence >= PLAINLY_SAID and not old.protected
+    return (Supersede if sure else Coexist)(candidate, old, f"changed: {candidate.quote}")
+
+
 def compared(matters: Sequence[Matter], complete: Complete) -> list[Decision]:
     """Decide about each candidate. Model errors and answers with invalid references propagate."""
-    asked = [
-        number
-        for number, one in enumerate(matters)
-        if one.known and not isinstance(one.decision, Bump | Ignore)
-    ]
+    asked = [number for number, one in enumerate(matters) if one.known and not _is_settled(one)]
     if not asked:
         return [one.decision for one in matters]
-    answer = complete(prompt("compare_statements", statements="\n".join(_told(matters, asked))))
-    verdicts = {one.get("new"): one for one in objects_in(answer)}
+    told = prompt("compare_statements", statements="\n".join(_told(matters, asked)))
+    answered = ask_for_json(complete, told, _verdicts, "comparison")
+    verdicts = {one.get("new"): one for one in answered}
     decisions = [one.decision for one in matters]
     for place, number in enumerate(asked, start=1):
         decisions[number] = _decision(matters[number], verdicts.get(place))
     return decisions
+
+
+def _is_settled(matter: Matter) -> bool:
+    """Whether a model need not be asked: it says the same, or the model has said what changed."""
+    claimed = matter.candidate.replaces is not None and isinstance(matter.decision, Supersede)
+    return claimed or isinstance(matter.decision, Bump | Ignore)
+
+
+def _verdicts(answer: str) -> list[dict[str, Any]] | None:
+    """The elements of an answer; None if it holds no JSON."""
+    return None if json_in(answer) is None else objects_in(answer)
 
 
 def _told(matters: Sequence[Matter], asked: Sequence[int]) -> list[str]:

@@ -4,12 +4,57 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+from ...errors import ModelFailed
+from .chat import Complete
+
+T = TypeVar("T")
+# Said the second time.
+REMINDER = "Answer with the JSON that is asked for, and with nothing else."
 # An object without nested objects: what can be recovered from a list that is cut off.
 _FLAT = re.compile(r"\{[^{}]*\}", re.DOTALL)
+# The beginning of an object, or of a list of objects.
+_OPENING = re.compile(r"\{|\[\s*[\]{]")
 # Models often leave a comma before a closing bracket, which JSON forbids.
 _TRAILING_COMMA = re.compile(r",\s*(?=[}\]])")
+
+
+def ask_for_json(
+    complete: Complete,
+    prompt: str,
+    read: Callable[[str], T | None],
+    what: str,
+) -> T:
+    """Ask a model, and ask it once more if `read` returns None for its answer.
+
+    Model errors propagate. Raises ModelFailed if the second answer cannot be read either; `what`
+    says what it should have been.
+    """
+    for asked in (prompt, f"{prompt}\n\n{REMINDER}"):
+        found = read(complete(asked))
+        if found is not None:
+            return found
+    raise ModelFailed(f"The model gave no {what}: it refused twice, or answered without JSON.")
+
+
+def json_in(answer: str) -> Any:
+    """Return the first object or list in an answer, ignoring fences and text around it; if it is
+    cut off, a list of the objects that can be parsed. None if there is neither.
+
+    >>> json_in('Sure! ```{"facts": [{"name": "Ann"},]}``` Anything else?')
+    {'facts': [{'name': 'Ann'}]}
+    >>> json_in("I cannot help with that.")
+    """
+    text = _TRAILING_COMMA.sub("", answer)
+    start = _OPENING.search(text)
+    if start is None:
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(text, start.start())[0]
+    except (ValueError, RecursionError):
+        return objects_in(text) or None
 
 
 def objects_in(answer: str) -> list[dict[str, Any]]:
