@@ -65,13 +65,14 @@ def link(
     found: Iterable[EntityMatch],
     *,
     at: Micros,
+    met: Met | None = None,
 ) -> list[Entity]:
     """Link a stored memory to the entities it mentions; return them in order, each once.
 
     An entity is identified by folded name and type, or by an alias. New entities and spellings are
-    added.
+    added. `met` has the entities that the same transaction has met before.
     """
-    linked = _entities(tx, memory, found, at=at, met=Met())
+    linked = _entities(tx, memory, found, at=at, met=met or Met())
     for entity in linked:
         tx.entities.mention(memory.scope, entity=entity.id, memory=memory.id)
     return linked
