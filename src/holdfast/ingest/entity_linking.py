@@ -70,7 +70,7 @@ def link(
     """Link a stored memory to the entities it mentions; return them in order, each once.
 
     An entity is identified by folded name and type, or by an alias. New entities and spellings are
-    added.
+    added. `met` has the entities that the same transaction has met before.
     """
     linked = _entities(tx, memory, found, at=at, met=met or Met())
     for entity in linked:
