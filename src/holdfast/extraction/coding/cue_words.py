@@ -17,6 +17,8 @@ The section holds
   there before;
 - `place`: `everywhere` makes a preference one for every project, `manner` an instruction one about
   how to talk;
+- `guard`: what makes a statement no standing one: a `doubt`, the `moment`, a word that `points` to
+  something not named, the `report` of what happened, a wish for a `feature`; `lead` is said before it;
 - `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what
   commands are for.
 """
@@ -35,7 +37,7 @@ from ..patterns import Language, Statement, compiled, expanded, language, langua
 
 _SAME = {"instruction": "principles", "decision": "decisions"}
 """What conversations know that projects want to know, too: the rest is about people."""
-_TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place")
+_TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place", "guard")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
 """Incidents: what went wrong, why, and what fixed it.
 
-A failure counts as resolved if the failed command passes later, or if somebody states both cause
-and fix. A failure without an end, a red test on its way to green, or a guess is not kept.
+A failure counts as resolved if the failed command passes later, or if a person states both cause
+and fix: an agent's own account is no proof. A failure without an end, a red test on its way to
+green, a guess, or an account that names nothing is not kept.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +16,7 @@ from .coding_session import Run, Said, Session
 from .error_lines import describe_error_line, is_assertion
 from .explanations import Explanation
 from .note import LONGEST_TEXT, Note, sentence, title_of, within
-from .shell_commands import covers, is_trivial, program, purpose, repairs, wraps
+from .shell_commands import covers, is_narrow, is_trivial, program, purpose, repairs, wraps
 
 # Commands; more of them are a search, not a fix.
 _MOST_REPAIRS = 3
@@ -22,6 +24,14 @@ _MOST_REPAIRS = 3
 _MOST_TRIES = 100
 # Turns before it passes that may tell why it failed.
 _MOST_TALK = 30
+# What a command is for, where a failure that stays is worth telling.
+_LEFT_OPEN = ("test", "build", "lint", "types", "check", "deploy")
+# Characters of a command that somebody may run again.
+_LONGEST_COMMAND = 120
+# A headline of a test runner.
+_RULED = re.compile(r"[=_-]{5,}")
+# A name in code, a path, a flag, a number: something to look for when it happens again.
+_NAMES_SOMETHING = re.compile(r"[`/_\d]|\w\.\w|\b\w+[A-Z]\w*|(?<=\s)--?\w|\s[A-Z][a-z]+\w*|[^\x00-\x7f]")
 # Runs within which another way to call the same thing is tried.
 _SOON = 3
 
@@ -30,7 +40,7 @@ def incidents(session: Session) -> Iterator[Note]:
     """Resolved failures of a session: those a later run proves, then those only stated."""
     proven: list[Note] = []
     over: set[int] = set()
-    for failure in (run for run in session.runs if run.failed and run.command and run.error):
+    for failure in filter(_is_telling, session.runs):
         resolved = _resolved(session, failure)
         if resolved is None:
             proven += _another_way(session, failure)
@@ -39,6 +49,16 @@ def incidents(session: Session) -> Iterator[Note]:
             proven.append(_note(session, resolved))
     yield from proven
     yield from _only_told(session, {turn for note in proven for turn in note.turns})
+
+
+def _is_telling(run: Run) -> bool:
+    """Whether a failed run says what went wrong, and could be run again."""
+    return bool(
+        run.failed
+        and 0 < len(run.command) <= _LONGEST_COMMAND
+        and run.error
+        and not _RULED.search(run.error)
+    )
 
 
 # By what was run
@@ -63,6 +83,13 @@ class _Resolved:
         return bool(self.cause or self.fix or self.helped)
 
 
+def _telling(told: Explanation | None) -> Explanation | None:
+    """A cause or fix that names something: a file, a name in code, a version."""
+    if told is not None and _NAMES_SOMETHING.search(told.what) and not told.what.endswith(":"):
+        return told
+    return None
+
+
 def _resolved(session: Session, failure: Run) -> _Resolved | None:
     passed = _passing(session, failure)
     if passed is None or _fails_again(session, failure, passed):
@@ -71,13 +98,13 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
     talk = [*meanwhile, *_after(session, passed)]
     runs = [run for run in session.runs if failure.place < run.place < passed.place]
     helped = _repairs(runs)
-    fix = explanations.fix(talk)
+    fix = _telling(explanations.fix(talk))
     if fix is None and any(run.edited for run in runs):
-        fix = explanations.repair(meanwhile)
+        fix = _telling(explanations.repair(meanwhile))
     return _Resolved(
         failure,
         passed,
-        explanations.cause(talk),
+        _telling(explanations.cause(talk)),
         fix,
         helped,
     )
@@ -191,12 +218,40 @@ def _another_way(session: Session, failure: Run) -> Iterator[Note]:
         )
 
 
+# What is left open
+
+
+def open_ends(session: Session) -> Iterator[Note]:
+    """Tests, builds and the like whose last run of the session failed: the next agent meets it."""
+    last: dict[str, Run] = {}
+    for run in session.runs:
+        what_for = purpose(run.command) if run.command else None
+        if what_for in _LEFT_OPEN and run.failed is not None:
+            last[what_for] = run
+    for run in last.values():
+        if _is_telling(run) and not is_narrow(run.command):
+            text = session.words.told["failed"].format(
+                command=_code(run.command), error=describe_error_line(run.error)
+            )
+            yield Note(
+                "incidents",
+                title_of(text),
+                within(text, LONGEST_TEXT),
+                run.error,
+                (run.turn.id,),
+                topic="open_end",
+                tentative=True,
+            )
+
+
 # By what was told
 
 
 def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
-    """Failures whose cause and fix one speaker stated in one turn, or in two adjacent ones."""
+    """Failures whose cause and fix a person stated in one turn, or in two adjacent ones."""
     for place, one in enumerate(session.said):
+        if not one.by_user:
+            continue
         following = [
             each for each in session.said[place + 1 : place + 2] if each.by_user == one.by_user
         ]
