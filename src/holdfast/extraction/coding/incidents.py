@@ -1,7 +1,7 @@
 """Incidents: what went wrong, why, and what fixed it.
 
 A failure counts as resolved if the failed command passes later, or if a person states both cause
-and fix: an agent's own account is no proof. A failure without an end, a red test on its way to
+and fix; an agent's own account counts only if the person agrees at once. A failure without an end, a red test on its way to
 green, a guess, or an account that names nothing is not kept.
 """
 
@@ -248,20 +248,36 @@ def open_ends(session: Session) -> Iterator[Note]:
 
 
 def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
-    """Failures whose cause and fix a person stated in one turn, or in two adjacent ones."""
+    """Failures whose cause and fix somebody stated in one turn, or in two adjacent ones: a person,
+    or an agent with whose account the person agreed at once.
+    """
     for place, one in enumerate(session.said):
-        if not one.by_user:
+        if not one.by_user and not _agreed(session, one):
             continue
         following = [
             each for each in session.said[place + 1 : place + 2] if each.by_user == one.by_user
         ]
-        cause = explanations.cause([one])
-        fix = explanations.fix([one]) or explanations.fix(following)
+        cause = _telling(explanations.cause([one]))
+        fix = _telling(explanations.fix([one]) or explanations.fix(following))
         if cause is None or fix is None or {one.turn.id, fix.said.turn.id} & covered:
             continue
         if not explanations.unresolved(_reaction(session, fix.said)):
             yield _told_note(cause, fix)
             covered |= {one.turn.id, fix.said.turn.id}
+
+
+def _agreed(session: Session, said: Said) -> bool:
+    """Whether a person's next words are a plain yes or thanks, with no work in between."""
+    after = next((one for one in session.said if one.place > said.place), None)
+    return (
+        after is not None
+        and after.by_user
+        and after.place == said.place + 1
+        and any(
+            words.begins("proposal.yes", after.own) and not words.says("proposal.but", after.own)
+            for words in after.words
+        )
+    )
 
 
 def _reaction(session: Session, said: Said) -> list[Said]:

@@ -35,8 +35,9 @@ _NAMED = re.compile(r"[A-Z0-9`_]")
 _FEWEST_WORDS = 4
 _MOST_WORDS = 50
 # Somebody else's words that were left out, bold type, a line of a log, a heading.
-_NOT_SPOKEN = re.compile(r"\ufffc|\*\*|^[^\w`'\"(*@#/.<]|\d ?m?s\)?$|:$")
+_NOT_SPOKEN = re.compile(r"\ufffc|\*\*|^[^\w`'\"@./]|\d ?m?s\)?$|:$")
 _GUARDS = ("doubt", "moment", "points", "report", "feature")
+_PATTERN_GUARDS = ("points", "report", "feature")
 
 Place = tuple[str, int]
 """A turn's id, and the number of a sentence in it."""
@@ -89,10 +90,11 @@ def _is_likely(said: Said, place: Place, verdicts: Mapping[Place, Verdict]) -> b
         return True
     verdict = verdicts.get(place)
     likely = verdict is None or verdict.keep >= threshold("pattern")
-    return likely and may_stand(said.sentences[place[1]])
+    # The pattern has looked for doubts and for the moment itself.
+    return likely and may_stand(said.sentences[place[1]], _PATTERN_GUARDS)
 
 
-def may_stand(sentence: Sentence) -> bool:
+def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
     """Whether a sentence can be a note by its form: a whole statement that names what it is about,
     not a question, a doubt, an order of the moment or a report.
     """
@@ -104,7 +106,7 @@ def may_stand(sentence: Sentence) -> bool:
     if text.count("(") != text.count(")") or _NOT_SPOKEN.search(text):
         return False
     bare = without_lead(known[0], text)
-    guarded = any(known[0].says(f"guard.{name}", bare) for name in _GUARDS)
+    guarded = any(known[0].says(f"guard.{name}", bare) for name in guards)
     return not guarded and not known[0].language.begins("question", bare)
 
 
@@ -115,7 +117,7 @@ def without_lead(words: Words, text: str) -> str:
 
 
 def _judged_note(said: Said, statement: Sentence, verdict: Verdict) -> Note:
-    words = said.words[0]
+    words = words_of(statement.text)[0]
     bare = without_lead(words, statement.text)
     told = sentence(bare)
     everywhere = words.says("place.everywhere", statement.text) or words.says(
