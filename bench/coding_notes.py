@@ -1,7 +1,6 @@
 """Notes of real coding sessions against the labelled places; `bench/coding_sessions.py` calls it.
 
-A note stands at a label's place when its quote, or the answer that it rests on, and the labelled
-words overlap. Of the notes at labelled places the share of each label is counted; of the others
+A note stands at a label's place when its quote and the labelled words overlap. Of the notes at labelled places the share of each label is counted; of the others
 only their number, because nobody has judged them.
 """
 
@@ -11,12 +10,20 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import terminal_logs
 from coding_sessions import labels, rows
-from holdfast.extraction.coding import Note
+from holdfast.extraction.coding import Note, find_notes
+from holdfast.extraction.coding.note_judge import NoteJudge
+from holdfast.models.embeddings.onnx import OnnxEmbedder
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.projects.compose_memory import compose
+from holdfast.projects.stage1_outputs import Output, Taught
+from holdfast.text.token_count import count_tokens
+from holdfast.text.tokens import index_terms
 from holdfast.transcripts import reader_for
 from holdfast.transcripts.base import Entry
 from holdfast.types import Memory, Scope
@@ -25,6 +32,8 @@ from holdfast.types import Memory, Scope
 SAID_AT = 1_767_225_600_000_000
 # Share of the shorter text that the longer one has to hold.
 ENOUGH = 0.6
+# Share of the words of something said again that one line of a memory has to hold.
+TOLD = 0.5
 
 Row = dict[str, Any]
 
@@ -57,7 +66,10 @@ def sessions(folder: Path, half: str | None = None) -> Iterator[Session]:
                 turn = _turn(f"{session.id}:{place}", entry, _date(row["path"]) + place)
                 session.turns.append(turn)
                 first, last = entry.lines
-                session.lines[turn.id] = number_of[first - 1], number_of[min(last, len(number_of)) - 1]
+                session.lines[turn.id] = (
+                    number_of[first - 1],
+                    number_of[min(last, len(number_of)) - 1],
+                )
             if session.turns:
                 yield session
 
@@ -83,12 +95,11 @@ def _line_numbers(path: Path) -> list[int]:
 
 def _date(path: str) -> int:
     """Microseconds of the date or the number in a file's name, so that sessions have an order."""
-    found = re.search(r"(\d{4})-(\d\d)-(\d\d)(?:_(\d\d)-(\d\d))?", path)
-    day = re.search(r"(?:day-|PART)(\d+)", path)
+    found = re.search(r"(\d{4}-\d\d-\d\d)(?:_(\d\d)-(\d\d))?", path)
     if found:
-        year, month, date, hour, minute = (int(part or 0) for part in found.groups())
-        days = (year - 2000) * 372 + month * 31 + date
-        return SAID_AT + ((days * 24 + hour) * 60 + minute) * 60_000_000 - 10**15
+        at = datetime.fromisoformat(f"{found[1]}T{found[2] or '00'}:{found[3] or '00'}:00+00:00")
+        return int(at.timestamp()) * 1_000_000
+    day = re.search(r"(?:day-|PART)(\d+)", path)
     return SAID_AT + int(day[1]) * 86_400_000_000 if day else SAID_AT
 
 
@@ -108,13 +119,7 @@ def _turn(name: str, entry: Entry, at: int) -> Memory:
 def met(session: Session, note: Note, label: Row) -> bool:
     """Whether a note stands at the place of a label of this session's file."""
     line = int(label["id"].rsplit("#", 1)[1])
-    quoted = note.quote if _holds(session, note.turns[0], line) else ""
-    answers = [
-        turn.content
-        for turn in session.turns
-        if turn.id in note.turns[1:] and turn.role == "user" and _holds(session, turn.id, line)
-    ]
-    return any(overlap(label["quote"], text) for text in (quoted, *answers) if text)
+    return _holds(session, note.turns[0], line) and overlap(label["quote"], note.quote)
 
 
 def _holds(session: Session, turn: str, line: int) -> bool:
@@ -143,9 +148,14 @@ class Score:
 
     labels: Counter[str] = field(default_factory=Counter)
     notes: int = 0
-    unlabelled: int = 0
     useful: int = 0
     reached: int = 0
+
+    def add(self, other: Score) -> None:
+        self.labels.update(other.labels)
+        self.notes += other.notes
+        self.useful += other.useful
+        self.reached += other.reached
 
     def told(self) -> Row:
         judged = sum(self.labels.values())
@@ -182,7 +192,6 @@ def scored(
                 name = _best(at)
                 score.notes += 1
                 score.labels.update([name] if name else [])
-                score.unlabelled += not name
                 told.append((note, name))
         files = {session.file for session, _ in own}
         score.useful = sum(
@@ -190,6 +199,70 @@ def scored(
         )
         score.reached = len(reached)
         yield project, score, told
+
+
+def score(folder: Path, half: str | None, *, show: bool = False) -> Row:
+    """The figures of every project and of all; `show` prints the notes of the dev half."""
+    judge = NoteJudge(Tiers.of(OnnxEmbedder()))
+    figures: Row = {}
+    for name in (half,) if half else ("dev", "kept"):
+        found = [(each, find_notes(each.turns, judge)) for each in sessions(folder, name)]
+        every = Score()
+        for project, own, told in scored(folder, name, found):
+            figures[project] = own.told()
+            every.add(own)
+            for note, label in told if show and name == "dev" else ():
+                print(f"{project}\t{label or '-'}\t{note.text!r}")
+        figures[f"all {name}"] = every.told()
+    return figures
+
+
+# What users had to say again
+
+
+def repeats(folder: Path, half: str | None) -> Row:
+    """Which share of what users said again the memory of the sessions before would have told, and
+    what it costs.
+    """
+    judge = NoteJudge(Tiers.of(OnnxEmbedder()))
+    every: dict[str, list[tuple[Session, Output]]] = {}
+    for session in sessions(folder, half):
+        every.setdefault(session.project, []).append((session, _output(session, judge)))
+    told: Counter[str] = Counter()
+    tokens: list[int] = []
+    for row in rows("coding_repeats.jsonl", half):
+        again = row["said_again"].rsplit("#", 1)
+        own = every[row["project"]]
+        place = next(at for at, (each, _) in enumerate(own) if _is_at(each, *again))
+        before = [output for _, output in own[:place] if output.taught.notes][::-1]
+        told["said again"] += 1
+        if before:
+            composed = compose(before)
+            tokens.append(count_tokens(composed.summary))
+            told["in MEMORY.md"] += _tells(composed.memory, row["what"])
+            told["in the summary"] += _tells(composed.summary, row["what"])
+    return {
+        **dict(told),
+        "share in MEMORY.md": round(told["in MEMORY.md"] / told["said again"], 3),
+        "tokens of a summary": round(sum(tokens) / len(tokens)) if tokens else 0,
+    }
+
+
+def _output(session: Session, judge: NoteJudge) -> Output:
+    notes = tuple(find_notes(session.turns, judge, tentative=True))
+    return Output(session.id, session.at, Taught("-", session.id, "", notes))
+
+
+def _is_at(session: Session, file: str, line: str) -> bool:
+    lines = session.lines.values()
+    return session.file == file and any(first <= int(line) <= last for first, last in lines)
+
+
+def _tells(memory: str, what: str) -> bool:
+    """Whether one line of a memory holds most of the words of what was said."""
+    wanted = set(index_terms(what))
+    lines = (set(index_terms(line)) for line in memory.split("\n") if line.startswith("- "))
+    return any(len(wanted & line) >= TOLD * len(wanted) for line in lines)
 
 
 def _best(at: Sequence[Row]) -> str:

@@ -99,7 +99,9 @@ def report(found: list[Example], likely: NDArray[np.float32]) -> None:
         chosen = labels[stands & (likely >= lowest)]
         bad = np.isin(chosen, ("wrong", "garbage")).mean()
         useful = (chosen == "useful").mean()
-        print(f"{name:8} {len(chosen):4} sentences, useful {useful:.2f}, wrong or garbage {bad:.2f}")
+        print(
+            f"{name:8} {len(chosen):4} sentences, useful {useful:.2f}, wrong or garbage {bad:.2f}"
+        )
 
 
 def main() -> None:
@@ -119,7 +121,10 @@ def main() -> None:
     useful = wanted == 1
     topics = np.array([each.topic for each in found])[useful]
     scores = np.array(
-        [unseen(rows[useful], (topics == name).astype(np.float32), projects[useful]) for name in TOPICS]
+        [
+            unseen(rows[useful], (topics == name).astype(np.float32), projects[useful])
+            for name in TOPICS
+        ]
     )
     real = projects[useful] != OWN
     right = np.array(TOPICS)[scores.argmax(axis=0)] == topics

@@ -272,9 +272,8 @@ def _takes_back(later: str, earlier: str) -> bool:
     ours = set(index_terms(later))
     theirs = set(index_terms(earlier))
     shared = len(ours & theirs)
-    return (
-        shared >= max(_FEWEST_SHARED, _ALIKE * len(ours | theirs))
-        and contrasts(_words(later), _words(earlier))
+    return shared >= max(_FEWEST_SHARED, _ALIKE * len(ours | theirs)) and contrasts(
+        _words(later), _words(earlier)
     )
 
 

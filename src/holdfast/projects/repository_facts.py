@@ -32,7 +32,9 @@ _NODE_OWN = frozenset(
     "ls info view login create config cache prune dedupe rebuild global workspace workspaces".split()
 )
 _PYTHON = re.compile(r"(?:uv run|poetry run|pdm run|hatch run)\s+(?P<name>[\w.-]+)")
-_FILE = re.compile(r"(?:(?:bash|sh|python3?|node)\s+)?(?P<path>(?:\./)?[\w-]+(?:/[\w.-]+)*\.(?:sh|py|js|mjs|ts))\b")
+_FILE = re.compile(
+    r"(?:(?:bash|sh|python3?|node)\s+)?(?P<path>(?:\./)?[\w-]+(?:/[\w.-]+)*\.(?:sh|py|js|mjs|ts))\b"
+)
 _SENTENCE = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)|(?<=[.!?])\s+")
 # Share of a statement's terms that one sentence of a guide has to hold.
 _PLAINLY = 0.8

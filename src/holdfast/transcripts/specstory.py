@@ -95,7 +95,7 @@ def _tell(found: Document, talk: Talk) -> None:
 def _blocks(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
     """The parts between rules, each with the number of its first line.
 
-    A speaker begins a part. A rule inside code, or one of the user's own, separates nothing.
+    A speaker or a tool call begins a part. A rule inside code separates nothing.
     """
     first = 0
     fence = ""
@@ -105,10 +105,11 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
             fence = "" if fence else mark["mark"]
         # Who speaks is said even after a fence that nobody closed.
         speaks = _SPEAKER.match(line) is not None
-        if speaks or (not fence and _RULE.match(line)):
+        begins = speaks or (not fence and line.startswith("<tool-use"))
+        if begins or (not fence and _RULE.match(line)):
             if lines[first:place]:
                 yield first + 1, lines[first:place]
-            first = place if speaks else place + 1
+            first = place if begins else place + 1
             fence = "" if speaks else fence
     if lines[first:]:
         yield first + 1, lines[first:]
@@ -125,7 +126,7 @@ def _tell_call(
     name = (named[1] if named else head["name"] if head else "") or "tool"
     end = next((place for place, line in enumerate(lines) if "</tool-use>" in line), len(lines))
     argument, output = _call(lines[: end + 1])
-    talk.ran(name, argument, output or None, at, number)
+    talk.ran(name, {"command": argument}, output or None, at, number)
     rest = lines[end + 1 :]
     if any(line.strip() for line in rest):
         talk.say("assistant", "\n".join(rest), at, number + end + 1, lines=True)

@@ -62,6 +62,8 @@ def _lasts(chosen: _Proposal, judge: NoteJudge | None) -> bool:
     """Whether a choice is more than the next step of the work: it would be worth a note if the
     person had said it.
     """
+    if chosen.words.begins("proposal.step", chosen.what):
+        return False
     if judge is None or chosen.words.code != "en":
         return True
     verdicts = judge.judge([Sentence(f"let's go with {chosen.what}")])
@@ -160,7 +162,7 @@ def _recommended(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
             for words in one.words:
                 suggests = words.says("proposal.suggests", sentence.text)
                 if suggests and words.says("proposal.choice", sentence.text):
-                    what = sentence.text[suggests.end() :].strip(" ,:")
+                    what = _MARKS.sub("", sentence.text[suggests.end() :]).strip(" ,:*")
                     if what:
                         return _Proposal(what, one.verbatim(sentence.text), one, words)
                     return None

@@ -8,7 +8,7 @@ The section holds
 - `proposal`: how an agent proposes (`suggests`), lists choices (`option`) and asks (`asks`), how a
   person agrees (`yes`), objects (`but`) and picks (`picks`, with `ordinals` for "the second" and
   what `ends` it); `choice` is what makes a proposal one that is worth noting rather than the next
-  step of the work;
+  `step` of the work;
 - `incident`: how a `cause` and a `fix` are told, how a `repair` is announced, and that something is
   `unresolved`;
 - `procedure`: how steps are introduced (`heading`), or not (`plan`), asked for (`how`), and told in

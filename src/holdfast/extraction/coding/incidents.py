@@ -30,8 +30,15 @@ _LEFT_OPEN = ("test", "build", "lint", "types", "check", "deploy")
 _LONGEST_COMMAND = 120
 # A headline of a test runner.
 _RULED = re.compile(r"[=_-]{5,}")
+# What only leads to a cause or a fix that was told elsewhere.
+_VAGUE = re.compile(
+    r":$|^(?:in|on|at) |^(?:exactly|expected|what|simple|made|complete)\b|\bfollowing\b",
+    re.IGNORECASE,
+)
 # A name in code, a path, a flag, a number: something to look for when it happens again.
-_NAMES_SOMETHING = re.compile(r"[`/_\d]|\w\.\w|\b\w+[A-Z]\w*|(?<=\s)--?\w|\s[A-Z][a-z]+\w*|[^\x00-\x7f]")
+_NAMES_SOMETHING = re.compile(
+    r"[`/_\d]|\w\.\w|\b\w+[A-Z]\w*|(?<=\s)--?\w|\s[A-Z][a-z]+\w*|[^\x00-\x7f]"
+)
 # Runs within which another way to call the same thing is tried.
 _SOON = 3
 
@@ -84,10 +91,8 @@ class _Resolved:
 
 
 def _telling(told: Explanation | None) -> Explanation | None:
-    """A cause or fix that names something: a file, a name in code, a version."""
-    if told is not None and _NAMES_SOMETHING.search(told.what) and not told.what.endswith(":"):
-        return told
-    return None
+    """A cause or fix that says something by itself, not "in line 99" or "the following"."""
+    return None if told is None or _VAGUE.search(told.what) else told
 
 
 def _resolved(session: Session, failure: Run) -> _Resolved | None:
@@ -260,6 +265,9 @@ def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
         cause = _telling(explanations.cause([one]))
         fix = _telling(explanations.fix([one]) or explanations.fix(following))
         if cause is None or fix is None or {one.turn.id, fix.said.turn.id} & covered:
+            continue
+        # People know what they mean; an agent's account must give something to look for.
+        if not one.by_user and not _NAMES_SOMETHING.search(f"{cause.what} {fix.what}"):
             continue
         if not explanations.unresolved(_reaction(session, fix.said)):
             yield _told_note(cause, fix)

@@ -77,9 +77,7 @@ def _verdicts(said: Sequence[Said], judge: NoteJudge | None) -> dict[Place, Verd
 def _place(said: Said, quote: str) -> Place:
     """Which sentence of a turn a quote is from."""
     wanted = straight(quote)
-    number = next(
-        (number for number, each in enumerate(said.sentences) if wanted in each.text), -1
-    )
+    number = next((number for number, each in enumerate(said.sentences) if wanted in each.text), -1)
     return said.turn.id, number
 
 
