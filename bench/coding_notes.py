@@ -1,7 +1,8 @@
 """Notes of real coding sessions against the labelled places; `bench/coding_sessions.py` calls it.
 
-A note stands at a label's place when its quote and the labelled words overlap. Of the notes at labelled places the share of each label is counted; of the others
-only their number, because nobody has judged them.
+A note stands at a label's place when its quote and the labelled words overlap. Of the notes at
+labelled places the share of each label is counted; of the others only their number, because nobody
+has judged them.
 """
 
 from __future__ import annotations
@@ -266,7 +267,7 @@ def _tells(memory: str, what: str) -> bool:
 
 
 def _best(at: Sequence[Row]) -> str:
-    """The label of a note that stands at several places: what most of them say, the worse of two."""
+    """The label of a note that stands at several places: what most say, of two the worse."""
     counts = Counter(row["label"] for row in at)
     order = ("garbage", "wrong", "trivial", "useful")
     return max(counts, key=lambda name: (counts[name], -order.index(name))) if counts else ""

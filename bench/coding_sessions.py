@@ -57,7 +57,7 @@ def main() -> None:
         check(options.folder)
     else:
         # Fetching needs no engine.
-        import coding_notes  # noqa: PLC0415
+        import coding_notes
 
         if options.command == "score":
             found = coding_notes.score(options.folder, options.half, show=options.show)

@@ -55,16 +55,23 @@ def sessions(path: Path) -> Iterator[list[Entry]]:
 
 def _begun(line: str, number: int, part: _Part | None) -> _Part | None:
     """The part that a line belongs to."""
+    new = _new(line, number)
+    if new is not None or part is None or _THOUGHT.match(line):
+        return new
+    return _continued(line, number, part)
+
+
+def _new(line: str, number: int) -> _Part | None:
     if user := _USER.match(line):
         return _Part("user", number, [user["said"].rstrip(" │")])
     if call := _CALL.match(line):
         return _Part("tool", number, tool=call["tool"], argument=call["argument"])
     if agent := _AGENT.match(line):
         return _Part("assistant", number, [agent["said"]])
-    if _THOUGHT.match(line):
-        return None
-    if part is None:
-        return None
+    return None
+
+
+def _continued(line: str, number: int, part: _Part) -> _Part | None:
     if result := _RESULT.match(line):
         if part.role != "tool":
             part = _Part("tool", number, tool="command")

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 BENCH = Path(__file__).parent.parent / "bench"
 sys.path.insert(0, str(BENCH))
 
+from train_judge import fitted  # noqa: E402
+
 import holdfast.extraction.coding.note_judge as judges  # noqa: E402
 from coding_notes import sessions  # noqa: E402
 from holdfast.extraction import judge  # noqa: E402
@@ -32,7 +34,6 @@ from holdfast.extraction.coding.note import TOPICS  # noqa: E402
 from holdfast.extraction.coding.statements import may_stand  # noqa: E402
 from holdfast.extraction.speech import Sentence  # noqa: E402
 from holdfast.models.embeddings.onnx import OnnxEmbedder  # noqa: E402
-from train_judge import fitted  # noqa: E402
 
 LABELS = Path(__file__).parent / "coding_statements.jsonl"
 OUT = Path(judges.__file__).with_suffix(".json")

@@ -27,9 +27,9 @@ _NODE = re.compile(
     r"(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?P<name>[a-z][\w:.-]*)(?:\s|$)", re.IGNORECASE
 )
 # What these programs do themselves, without a script in package.json.
-_NODE_OWN = frozenset(
-    "install i ci add remove update outdated audit exec dlx init link publish version pack why list "
-    "ls info view login create config cache prune dedupe rebuild global workspace workspaces".split()
+_NODE_OWN = re.compile(
+    r"(?:install|i|ci|add|remove|update|outdated|audit|exec|dlx|init|link|publish|version|pack|why"
+    r"|list|ls|info|view|login|create|config|cache|prune|dedupe|rebuild|global|workspaces?)$"
 )
 _PYTHON = re.compile(r"(?:uv run|poetry run|pdm run|hatch run)\s+(?P<name>[\w.-]+)")
 _FILE = re.compile(
@@ -54,7 +54,7 @@ class RepositoryFacts:
         if found := _MAKE.match(command):
             return _mark(found["name"] in self._targets, "Makefile")
         found = _NODE.match(command)
-        if found and found["name"] not in _NODE_OWN:
+        if found and not _NODE_OWN.match(found["name"]):
             return _mark(found["name"] in self._scripts, "package.json")
         if _PYTHON.match(command):
             return _mark((self.folder / "pyproject.toml").is_file(), "pyproject.toml")
@@ -120,7 +120,7 @@ class RepositoryFacts:
         return [set(index_terms(part)) for part in _SENTENCE.split(self._guides) if part.strip()]
 
 
-def _mark(is_there: bool, where: str) -> str:  # noqa: FBT001 - read once, right above
+def _mark(is_there: bool, where: str) -> str:
     return f"in {where}" if is_there else f"stale: not in {where} any more"
 
 

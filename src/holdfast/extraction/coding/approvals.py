@@ -118,7 +118,7 @@ def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
             ):
                 return option
     first = answer.sentences[0].text if answer.sentences else ""
-    if _asks(answer) or len(answer.own) > _LONGEST_PICK and not _says_which(answer):
+    if _asks(answer) or (len(answer.own) > _LONGEST_PICK and not _says_which(answer)):
         return None
     named = [option for option in options if _is_named(option, options, first)]
     if len(named) == 1:

@@ -18,7 +18,8 @@ The section holds
 - `place`: `everywhere` makes a preference one for every project, `manner` an instruction one about
   how to talk;
 - `guard`: what makes a statement no standing one: a `doubt`, the `moment`, a word that `points` to
-  something not named, the `report` of what happened, a wish for a `feature`; `lead` is said before it;
+  something not named, the `report` of what happened, a wish for a `feature`; `lead` is what is
+  said before it;
 - `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what
   commands are for.
 """

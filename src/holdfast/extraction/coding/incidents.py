@@ -1,8 +1,8 @@
 """Incidents: what went wrong, why, and what fixed it.
 
 A failure counts as resolved if the failed command passes later, or if a person states both cause
-and fix; an agent's own account counts only if the person agrees at once. A failure without an end, a red test on its way to
-green, a guess, or an account that names nothing is not kept.
+and fix; an agent's own account counts only if the person agrees at once. A failure without an end,
+a red test on its way to green, a guess, or an account that names nothing is not kept.
 """
 
 from __future__ import annotations

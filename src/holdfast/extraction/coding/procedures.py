@@ -111,7 +111,7 @@ def _inline(words: Words, said: Said) -> Iterator[_Steps]:
 
 
 def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
-    """Whether steps are more than a proposal: a person's that say what to run, or run and passed."""
+    """Whether steps are no mere proposal: a person's that say what to run, or run and passed."""
     commands = [bare(command) for step in steps.steps for command in _COMMAND.findall(step)]
     if said.by_user:
         return bool(commands) or len(steps.steps) == 1 or any(map(_RUNS.match, steps.steps))
