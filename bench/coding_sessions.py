@@ -3,6 +3,8 @@
     python bench/coding_sessions.py fetch FOLDER [--mirror DIR] [--half dev]
     python bench/coding_sessions.py labels FOLDER [--half dev]
     python bench/coding_sessions.py check FOLDER
+    python bench/coding_sessions.py score FOLDER [--half dev] [--show]
+    python bench/coding_sessions.py repeats FOLDER [--half dev]
 
 `fetch` brings the files of bench/data/coding_sessions.jsonl from github.com to FOLDER/owner+name,
 each at its commit: it takes git 2.29 or newer and the network, and loads these files only. With
@@ -11,7 +13,9 @@ DIR/owner+name/repo.
 
 The labels hold no text of the sessions: each says where its quote stands. `labels` prints them with
 the quotes filled in; `check` proves that every label and every repeat still finds its place. The
-half "kept" is for judging: nobody should look at it while tuning.
+half "kept" is for judging: nobody should look at it while tuning. `score` builds the notes of
+every session and counts the labels at their places; `repeats` builds the memory of the sessions
+before each thing that a user had to say again, and counts how often it is told there.
 """
 
 from __future__ import annotations
@@ -38,18 +42,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=("fetch", "labels", "check"))
+    parser.add_argument("command", choices=("fetch", "labels", "check", "score", "repeats"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--mirror", type=Path)
     parser.add_argument("--half", choices=("dev", "kept"))
+    parser.add_argument("--show", action="store_true", help="print the notes of the dev half")
     options = parser.parse_args()
     if options.command == "fetch":
         fetch(options.folder, options.mirror, options.half)
     elif options.command == "labels":
         for row in labels(options.folder, options.half):
             print(json.dumps(row, ensure_ascii=False))
-    else:
+    elif options.command == "check":
         check(options.folder)
+    else:
+        # Fetching needs no engine.
+        import coding_notes
+
+        if options.command == "score":
+            found = coding_notes.score(options.folder, options.half, show=options.show)
+        else:
+            found = coding_notes.repeats(options.folder, options.half)
+        print(json.dumps(found, indent=2))
 
 
 def half_of(project: str) -> str:

@@ -532,7 +532,7 @@ def test_rules_build_the_same_files(yard):
     memory = yard.file("MEMORY.md")
     assert "## Decisions" in memory
     assert "pnpm" in memory
-    assert "(thread-1, 2026-03-18)" in memory
+    assert "(thread-1, 2026-03-18, current)" in memory
     assert [name for name in yard.files() if name.endswith("SKILL.md")]
     assert "pnpm" in yard.file("memory_summary.md")
     before = {name: yard.file(name) for name in yard.files()}

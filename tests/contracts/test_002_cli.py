@@ -105,10 +105,10 @@ def test_thirteen_sessions_go_in_and_a_memory_comes_out(machine):
     for known in (
         (
             "Use uv instead of pip-tools. Reason: it resolves the whole thing in two seconds. "
-            "(7c1d52aa, 2026-05-05)"
+            "(7c1d52aa, 2026-05-05, current)"
         ),
-        "Never log connection strings in this repo. (90c4e7a6, 2026-05-16)",
-        "To deploy to production (e5a94c70, 2026-05-09):\n  1. run `uv run pytest -q`",
+        "Never log connection strings in this repo. (90c4e7a6, 2026-05-16, current)",
+        "To deploy to production (e5a94c70, 2026-05-09, current):\n  1. run `uv run pytest -q`",
         "  - Fix: Opening files before 2023 with `encoding='latin-1'`.",
     ):
         assert known in memory

@@ -255,10 +255,10 @@ def test_a_fault_in_one_session_does_not_keep_others_from_being_read(hf, monkeyp
     talk(hf, "s2", "Every migration must be reversible.")
     usual = extracting.find_notes
 
-    def faulty(turns):
+    def faulty(turns, judge):
         if "Postgres" in turns[0].content:
             raise RuntimeError("a fault")
-        return usual(turns)
+        return usual(turns, judge)
 
     monkeypatch.setattr(extracting, "find_notes", faulty)
     done = hf.records.extract()

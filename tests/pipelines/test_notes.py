@@ -350,10 +350,11 @@ def test_steps_that_a_person_gives_are_a_procedure():
 STEPS = agent("To run it locally:\n1. `docker compose up -d db`\n2. `make migrate`\n")
 
 
-def test_an_agents_steps_count_when_it_was_asked_or_they_were_run():
-    assert len(notes(user("how do I run this locally?"), STEPS)) == 1
+def test_an_agents_steps_count_when_they_were_run_in_order_and_passed():
     assert len(notes(ran("docker compose up -d db"), ran("make migrate"), STEPS)) == 1
-    assert notes(user("please tidy up the readme"), STEPS) == []
+    assert notes(ran("make migrate"), ran("docker compose up -d db"), STEPS) == []
+    assert notes(ran("docker compose up -d db"), STEPS) == []
+    assert notes(user("how do I run this locally?"), STEPS) == []
 
 
 def test_plans_and_summaries_are_no_procedures():

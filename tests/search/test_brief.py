@@ -227,6 +227,20 @@ def test_a_hit_fits_by_words_a_name_a_time_or_near_meaning(arms, similarity, fit
     assert bool(fitting([hit(arms=arms, similarity=similarity)])) is fits
 
 
+@pytest.mark.parametrize(
+    ("said", "role", "fits"),
+    [
+        ("Bash: git status\nok\nOn branch main, nothing to commit", "tool", False),
+        ("[Image #1]", "user", False),
+        ("![screenshot](/tmp/a.png) look", "user", False),
+        ("[Image #1] the invoice shows the wrong tax for Swiss customers", "user", True),
+        ("Swiss customers pay no tax", "user", True),
+    ],
+)
+def test_what_a_tool_printed_and_pictures_are_never_told(said, role, fits):
+    assert bool(fitting([hit(said, kind="turn", role=role)])) is fits
+
+
 def test_an_unknown_format_is_refused_with_the_three():
     with pytest.raises(InvalidInput, match=r"'xml'.*snippets, prompt, json"):
         brief([], "xml")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, get_args
@@ -44,6 +45,13 @@ NOTE = 24
 # of the questions that it may answer, and for 7 % of those from elsewhere. The fast model tells
 # them apart less well; there unrelated records score up to 0.2.
 NEAR = {"meaning (static)": 0.22, "meaning (encoder)": 0.5}
+# How agents write down that a picture was shown.
+_IMAGE = re.compile(
+    r"\[(?:Image|Screenshot|data)\b[^\]\n]{0,200}\]|!\[[^\]\n]{0,80}\]\([^)\n]{0,200}\)",
+    re.IGNORECASE,
+)
+# Words beside a picture that may be worth telling.
+FEWEST_BESIDE = 4
 
 
 @dataclass(frozen=True)
@@ -113,12 +121,20 @@ def fitting(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def _fits(hit: Hit) -> bool:
+    # What a tool printed was of use in its moment: a listing, a log, a screenshot.
+    if hit.memory.kind == "turn" and (hit.memory.role == "tool" or _is_image(hit.memory.content)):
+        return False
     arms = hit.why.arms
     if any(arm not in NEAR for arm in arms):
         # It shares words, a name or a time with the question.
         return True
     nearest = next((NEAR[arm] for arm in reversed(NEAR) if arm in arms), math.inf)
     return (hit.why.similarity or 0.0) >= nearest
+
+
+def _is_image(content: str) -> bool:
+    """Whether a turn is a picture and hardly a word."""
+    return bool(_IMAGE.search(content)) and len(_IMAGE.sub("", content).split()) < FEWEST_BESIDE
 
 
 # Rendering of one hit

@@ -76,15 +76,9 @@ class Judge:
         """A judgement for each clause; None if the encoder is not available now."""
         import numpy as np  # noqa: PLC0415 - only where a judge is
 
-        encoder = self._tiers.usable(IDENTITY)
-        if encoder is None:
+        rows = rows_of(clauses, self._tiers)
+        if rows is None:
             return None
-        try:
-            rows = features(clauses, encoder)
-        except EmbedderError as error:
-            self._tiers.rest(IDENTITY, error)
-            return None
-        self._tiers.works(IDENTITY)
         names, weights = _weights()
         scores = rows @ weights.T
         keep = 1 / (1 + np.exp(-scores[:, names.index(KEEP)]))
@@ -98,11 +92,28 @@ class Judge:
         ]
 
 
+def rows_of(clauses: Sequence[Clause], tiers: Tiers) -> NDArray[np.float32] | None:
+    """The features of clauses; None if the encoder is not available now."""
+    encoder = tiers.usable(IDENTITY)
+    if encoder is None:
+        return None
+    try:
+        rows = features(clauses, encoder)
+    except EmbedderError as error:
+        tiers.rest(IDENTITY, error)
+        return None
+    tiers.works(IDENTITY)
+    return rows
+
+
 def judge_of(tiers: Tiers) -> Judge | None:
     """The judge, where the encoder that it needs is configured."""
-    if any(each.identity == IDENTITY for each in tiers):
-        return Judge(tiers)
-    return None
+    return Judge(tiers) if has_encoder(tiers) else None
+
+
+def has_encoder(tiers: Tiers) -> bool:
+    """Whether the encoder is configured whose vectors the weights were learned on."""
+    return any(each.identity == IDENTITY for each in tiers)
 
 
 def features(clauses: Sequence[Clause], encoder: Embedder) -> NDArray[np.float32]:

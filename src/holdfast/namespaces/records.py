@@ -15,6 +15,7 @@ from ..base_client import (
     write,
 )
 from ..errors import InvalidInput, NotFound
+from ..extraction.coding.note_judge import note_judge_of
 from ..model_access import reading_of
 from ..records.file_sync import Followed
 from ..records.roots import CATEGORIES, RecordRoot, check_category, is_record
@@ -308,6 +309,7 @@ class Records(Namespace):
             places={place.name: place for place in self.places},
             policy=reading.policy,
             complete=reading.complete,
+            judge=note_judge_of(self.client.tiers),
             max_bytes=self.client.settings.max_content_bytes,
         )
         known = [one for one in meant if isinstance(one, Session)]

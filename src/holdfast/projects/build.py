@@ -31,6 +31,7 @@ from .compose_memory import Composed, compose
 from .llm_output import answer_of
 from .model_evidence import names_known_code, recombined, with_lost_notes
 from .prompt_files import asked
+from .repository_facts import RepositoryFacts
 from .stage1 import NEXT, dirty
 from .stage1_outputs import Output as Kept
 
@@ -80,7 +81,8 @@ def file_set(
     if not kept:
         return laid_out(None, kept)
     model = building.smol or building.default
-    composed = compose(kept) if model is None else by_model(kept, building)
+    repository = RepositoryFacts(building.repository) if building.repository else None
+    composed = compose(kept, repository) if model is None else by_model(kept, building)
     return put_back(laid_out(composed, kept), own_regions(building.folder(scope)))
 
 

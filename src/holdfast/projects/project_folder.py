@@ -56,5 +56,6 @@ def project_around(folder: Path, *, data: Path | None = None) -> Around:
         data or config.data_folder(),
         settings_from(configured["memories"], config.PROJECT_FILE),
         prompts=Path(configured["prompts"]) if configured["prompts"] else None,
+        repository=place.folder,
     )
     return Around(place.scope, building, configured["models"])

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ..errors import ModelFailed, NotFound
 from ..extraction import runner
 from ..extraction.coding import CATEGORIES, Note, find_notes
+from ..extraction.coding.note_judge import NoteJudge, note_judge_of
 from ..extraction.coding.project_settings import HOUR, SECOND, Building
 from ..extraction.job_types import Due, Kind, Output, Task, Terms, Worker
 from ..extraction.policy import PEOPLE
@@ -37,6 +38,8 @@ NEXT = ("project-build", "memory")
 """The job that combines all sessions; a changed output gives it more to do."""
 # Limit per session: more than this is a document, not a session.
 MOST_NOTES = 40
+UNCONFIRMED = " (said once)"
+"""Behind a note that counts only once another session says the same."""
 # Characters of a session's title in its summary.
 LONGEST_TITLE = 70
 HAS_BEEN_READ = "it has been read"
@@ -168,7 +171,7 @@ class ProjectSink:
     ) -> Lesson:
         """Extract what a session teaches, and find its previous output."""
         del marks
-        lesson = teaches(session, turns, self.building)
+        lesson = teaches(session, turns, self.building, note_judge_of(self.worker.tiers))
         known = stage1_outputs.outputs_of(
             self.worker.store,
             session.scope,
@@ -253,10 +256,11 @@ def teaches(
     session: Session,
     turns: Memories,
     building: Building,
+    judge: NoteJudge | None = None,
 ) -> Taught:
     """Extract what a session teaches its project, by model or by rules, without secrets."""
     if building.default is None:
-        return by_rules(session, turns)
+        return by_rules(session, turns, judge)
     said = asked(
         building.prompts,
         system="stage_one_system",
@@ -299,9 +303,16 @@ def borne_out(answered: Taught, session: Session, turns: Memories) -> Taught:
 # Without a model
 
 
-def by_rules(session: Session, turns: Memories) -> Taught:
-    """Notes of the note finder, rendered one by one."""
-    notes = find_notes(turns)[:MOST_NOTES]
+def by_rules(
+    session: Session,
+    turns: Memories,
+    judge: NoteJudge | None = None,
+) -> Taught:
+    """Notes of the note finder, rendered one by one.
+
+    Those that count only once another session says the same are kept for the composer.
+    """
+    notes = find_notes(turns, judge, tentative=True)[:MOST_NOTES]
     if not notes:
         return Taught("", "")
     title = (
@@ -320,7 +331,9 @@ def _render(notes: Sequence[Note]) -> str:
     lists = []
     for category in CATEGORIES:
         lines = [
-            f"- {note.text}".replace("\n", "\n  ") for note in notes if note.category == category
+            f"- {note.text}{UNCONFIRMED if note.tentative else ''}".replace("\n", "\n  ")
+            for note in notes
+            if note.category == category
         ]
         if lines:
             lists.append("\n".join([f"### {category.title()}", *lines]))

@@ -19,6 +19,7 @@ from ..errors import HoldfastError, InvalidInput, Nothing
 from ..extraction import proposals, runner
 from ..extraction.apply import retire
 from ..extraction.coding import Note, ask_for_notes, find_notes
+from ..extraction.coding.note_judge import NoteJudge
 from ..extraction.policy import Policy, private_after, withdrawn
 from ..extraction.progress import RECORDS, Marks, marks_by_session
 from ..extraction.runner import Extraction, Reached
@@ -78,6 +79,7 @@ class Extractor:
     places: Mapping[str, RecordRoot]
     policy: Policy
     complete: Complete | None = None
+    judge: NoteJudge | None = None
     max_bytes: int = 100_000
     name = RECORDS
     builds_on = ()
@@ -136,7 +138,9 @@ class Extractor:
     ) -> list[Noted]:
         """Return the new notes of a session, with a decision about each."""
         turns = self._readable(turns)
-        notes = ask_for_notes(turns, self.complete) if self.complete else find_notes(turns)
+        notes = (
+            ask_for_notes(turns, self.complete) if self.complete else find_notes(turns, self.judge)
+        )
         known = _noted_before(marks)
         fresh = [note for note in notes if note_hash(note) not in known]
         said = {turn.id: turn.event_time for turn in turns}

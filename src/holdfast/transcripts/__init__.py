@@ -19,6 +19,7 @@ from .gemini import Gemini
 from .generic import Generic
 from .opencode import OpenCode
 from .pi import Pi
+from .specstory import SpecStory
 
 READERS: tuple[Reader, ...] = (
     ClaudeCode(),
@@ -28,6 +29,7 @@ READERS: tuple[Reader, ...] = (
     OpenCode(),
     CursorEditor(),
     Aider(),
+    SpecStory(),
     ChatGPT(),
     ClaudeAi(),
     Generic(),

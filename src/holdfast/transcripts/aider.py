@@ -22,6 +22,7 @@ from .json_documents import read_entries, whole
 from .json_fields import with_last
 from .jsonl_file import newest_first
 from .line_reader import beginning
+from .project_folders import project_folders
 
 _NAME = ".aider.chat.history.md"
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
@@ -31,17 +32,6 @@ _DEED = re.compile(
     r"> (?:Applied edit to|Commit [0-9a-f]{6,}|Created |Running |Lint|Tests? "
     r"(?:failed|passed)|Undo)"
 )
-
-_NO_PROJECTS = {
-    "node_modules",
-    "Library",
-    "AppData",
-    "venv",
-    "site-packages",
-    "target",
-    "build",
-    "dist",
-}
 
 Line = tuple[int, str]
 
@@ -60,7 +50,8 @@ class Aider:
             if environ.get("AIDER_CHAT_HISTORY_FILE")
             else []
         )
-        return newest_first(chain((path for path in given if path.is_file()), _histories(home, 3)))
+        usual = (folder / _NAME for folder in project_folders(home))
+        return newest_first(path for path in chain(given, usual) if path.is_file())
 
     def recognises(self, path: Path) -> bool:
         """See `Importer.recognises`."""
@@ -93,24 +84,6 @@ class Aider:
             tell = partial(_tell, session, at)
             transcript.entries = read_entries(transcript, tell, found.cursor if last else Cursor())
             yield transcript
-
-
-def _histories(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield the history files in a folder and below it."""
-    try:
-        entries = list(folder.iterdir())
-    except OSError:
-        return
-    for entry in entries:
-        if entry.name == _NAME:
-            yield entry
-        elif depth and _may_hold_projects(entry):
-            yield from _histories(entry, depth - 1)
-
-
-def _may_hold_projects(entry: Path) -> bool:
-    hidden = entry.name.startswith(".") or entry.name in _NO_PROJECTS
-    return not hidden and entry.is_dir() and not entry.is_symlink()
 
 
 def _sessions(lines: Iterable[Line]) -> Iterator[tuple[str, list[Line]]]:

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..speech import Sentence
 from .coding_session import Said, Session
 from .cue_words import Words
 from .note import LONGEST_QUOTE, Note
+from .note_judge import NoteJudge, threshold
 from .statements import decision
 
 # What an option is dressed with: bold type, "(recommended)".
@@ -38,14 +40,14 @@ class _Proposal:
     words: Words
 
 
-def approved(session: Session) -> Iterator[Note]:
-    """Decisions a person took by answering a proposal."""
+def approved(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
+    """Decisions a person took by answering a proposal; with a judge, only those that last."""
     for place, answer in enumerate(session.said):
         if not answer.by_user or not 0 < len(answer.own) <= _LONGEST_ANSWER:
             continue
         proposer = _before(session.said[:place])
         chosen = _chosen(proposer, answer) if proposer else None
-        if chosen is not None:
+        if chosen is not None and _lasts(chosen, judge):
             turns = (chosen.said.turn.id, answer.turn.id)
             yield decision(
                 chosen.words,
@@ -56,6 +58,18 @@ def approved(session: Session) -> Iterator[Note]:
             )
 
 
+def _lasts(chosen: _Proposal, judge: NoteJudge | None) -> bool:
+    """Whether a choice is more than the next step of the work: it would be worth a note if the
+    person had said it.
+    """
+    if chosen.words.begins("proposal.step", chosen.what):
+        return False
+    if judge is None or chosen.words.code != "en":
+        return True
+    verdicts = judge.judge([Sentence(f"let's go with {chosen.what}")])
+    return verdicts is None or verdicts[0].keep >= threshold("again")
+
+
 def _before(said: Sequence[Said]) -> list[Said]:
     """What the agent said directly before; a long message spans several turns."""
     last: list[Said] = []
@@ -63,12 +77,13 @@ def _before(said: Sequence[Said]) -> list[Said]:
         if one.by_user:
             break
         last.insert(0, one)
-    return last[-3:]
+    return last[-2:]
 
 
 def _chosen(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
-    options = [option for one in proposer for option in _options(one)]
-    asked = any(words.says("proposal.asks", one.own) for one in proposer for words in one.words)
+    # The list directly before the answer, never an older one.
+    options = list(_options(proposer[-1]))
+    asked = any(words.says("proposal.asks", proposer[-1].own) for words in proposer[-1].words)
     if len(options) >= _FEWEST_OPTIONS and asked:
         picked = _picked(options, answer)
         if picked is not None:
@@ -85,8 +100,8 @@ def _options(said: Said) -> Iterator[_Proposal]:
         ]
         for match in found:
             what = _MARKS.sub("", match["said"]).strip(" *_")
-            # Otherwise it is something to answer, not to choose.
-            if "?" not in what:
+            # Otherwise it is something to answer, or a heading, and not to choose.
+            if "?" not in what and not what.endswith(":"):
                 yield _Proposal(what, match["said"].strip()[:LONGEST_QUOTE], said, words)
         if found:
             return
@@ -103,7 +118,7 @@ def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
             ):
                 return option
     first = answer.sentences[0].text if answer.sentences else ""
-    if _asks(answer) or not (len(first) <= _LONGEST_PICK or _says_which(answer)):
+    if _asks(answer) or (len(answer.own) > _LONGEST_PICK and not _says_which(answer)):
         return None
     named = [option for option in options if _is_named(option, options, first)]
     if len(named) == 1:
@@ -147,7 +162,7 @@ def _recommended(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
             for words in one.words:
                 suggests = words.says("proposal.suggests", sentence.text)
                 if suggests and words.says("proposal.choice", sentence.text):
-                    what = sentence.text[suggests.end() :].strip(" ,:")
+                    what = _MARKS.sub("", sentence.text[suggests.end() :]).strip(" ,:*")
                     if what:
                         return _Proposal(what, one.verbatim(sentence.text), one, words)
                     return None

@@ -8,7 +8,7 @@ The section holds
 - `proposal`: how an agent proposes (`suggests`), lists choices (`option`) and asks (`asks`), how a
   person agrees (`yes`), objects (`but`) and picks (`picks`, with `ordinals` for "the second" and
   what `ends` it); `choice` is what makes a proposal one that is worth noting rather than the next
-  step of the work;
+  `step` of the work;
 - `incident`: how a `cause` and a `fix` are told, how a `repair` is announced, and that something is
   `unresolved`;
 - `procedure`: how steps are introduced (`heading`), or not (`plan`), asked for (`how`), and told in
@@ -17,6 +17,9 @@ The section holds
   there before;
 - `place`: `everywhere` makes a preference one for every project, `manner` an instruction one about
   how to talk;
+- `guard`: what makes a statement no standing one: a `doubt`, the `moment`, a word that `points` to
+  something not named, the `report` of what happened, a wish for a `feature`; `lead` is what is
+  said before it;
 - `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what
   commands are for.
 """
@@ -35,7 +38,7 @@ from ..patterns import Language, Statement, compiled, expanded, language, langua
 
 _SAME = {"instruction": "principles", "decision": "decisions"}
 """What conversations know that projects want to know, too: the rest is about people."""
-_TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place")
+_TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place", "guard")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,34 @@ from ..candidate import Candidate, grounded
 from ..similarity.dedup import first_duplicate
 from .approvals import approved
 from .coding_session import read
-from .incidents import incidents
+from .incidents import incidents, open_ends
 from .note import Note, is_sound
+from .note_judge import NoteJudge
 from .procedures import procedures
 from .reversals import standing
 from .statements import stated
 
 
-def find_notes(turns: Sequence[Memory]) -> list[Note]:
-    """Durable notes of one session, in the order they were said; usually none."""
+def find_notes(
+    turns: Sequence[Memory],
+    judge: NoteJudge | None = None,
+    *,
+    tentative: bool = False,
+) -> list[Note]:
+    """Durable notes of one session, in the order they were said; usually none.
+
+    With `tentative`, also statements that count only once another session says the same.
+    """
     session = read(turns)
-    found = [*stated(turns), *approved(session), *incidents(session), *procedures(session)]
-    return once(checked(standing(found, session), turns), turns)
+    found = [
+        *stated(session, judge),
+        *approved(session, judge),
+        *incidents(session),
+        *open_ends(session),
+        *procedures(session),
+    ]
+    kept = [note for note in found if tentative or not note.tentative]
+    return once(checked(standing(kept, session), turns), turns)
 
 
 def checked(notes: Sequence[Note], turns: Sequence[Memory]) -> list[Note]:

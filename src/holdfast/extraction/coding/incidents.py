@@ -1,11 +1,13 @@
 """Incidents: what went wrong, why, and what fixed it.
 
-A failure counts as resolved if the failed command passes later, or if somebody states both cause
-and fix. A failure without an end, a red test on its way to green, or a guess is not kept.
+A failure counts as resolved if the failed command passes later, or if a person states both cause
+and fix; an agent's own account counts only if the person agrees at once. A failure without an end,
+a red test on its way to green, a guess, or an account that names nothing is not kept.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +16,7 @@ from .coding_session import Run, Said, Session
 from .error_lines import describe_error_line, is_assertion
 from .explanations import Explanation
 from .note import LONGEST_TEXT, Note, sentence, title_of, within
-from .shell_commands import covers, is_trivial, program, purpose, repairs, wraps
+from .shell_commands import covers, is_narrow, is_trivial, program, purpose, repairs, wraps
 
 # Commands; more of them are a search, not a fix.
 _MOST_REPAIRS = 3
@@ -22,6 +24,21 @@ _MOST_REPAIRS = 3
 _MOST_TRIES = 100
 # Turns before it passes that may tell why it failed.
 _MOST_TALK = 30
+# What a command is for, where a failure that stays is worth telling.
+_LEFT_OPEN = ("test", "build", "lint", "types", "check", "deploy")
+# Characters of a command that somebody may run again.
+_LONGEST_COMMAND = 120
+# A headline of a test runner.
+_RULED = re.compile(r"[=_-]{5,}")
+# What only leads to a cause or a fix that was told elsewhere.
+_VAGUE = re.compile(
+    r":$|^(?:in|on|at) |^(?:exactly|expected|what|simple|made|complete)\b|\bfollowing\b",
+    re.IGNORECASE,
+)
+# A name in code, a path, a flag, a number: something to look for when it happens again.
+_NAMES_SOMETHING = re.compile(
+    r"[`/_\d]|\w\.\w|\b\w+[A-Z]\w*|(?<=\s)--?\w|\s[A-Z][a-z]+\w*|[^\x00-\x7f]"
+)
 # Runs within which another way to call the same thing is tried.
 _SOON = 3
 
@@ -30,7 +47,7 @@ def incidents(session: Session) -> Iterator[Note]:
     """Resolved failures of a session: those a later run proves, then those only stated."""
     proven: list[Note] = []
     over: set[int] = set()
-    for failure in (run for run in session.runs if run.failed and run.command and run.error):
+    for failure in filter(_is_telling, session.runs):
         resolved = _resolved(session, failure)
         if resolved is None:
             proven += _another_way(session, failure)
@@ -39,6 +56,16 @@ def incidents(session: Session) -> Iterator[Note]:
             proven.append(_note(session, resolved))
     yield from proven
     yield from _only_told(session, {turn for note in proven for turn in note.turns})
+
+
+def _is_telling(run: Run) -> bool:
+    """Whether a failed run says what went wrong, and could be run again."""
+    return bool(
+        run.failed
+        and 0 < len(run.command) <= _LONGEST_COMMAND
+        and run.error
+        and not _RULED.search(run.error)
+    )
 
 
 # By what was run
@@ -63,6 +90,11 @@ class _Resolved:
         return bool(self.cause or self.fix or self.helped)
 
 
+def _telling(told: Explanation | None) -> Explanation | None:
+    """A cause or fix that says something by itself, not "in line 99" or "the following"."""
+    return None if told is None or _VAGUE.search(told.what) else told
+
+
 def _resolved(session: Session, failure: Run) -> _Resolved | None:
     passed = _passing(session, failure)
     if passed is None or _fails_again(session, failure, passed):
@@ -71,13 +103,13 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
     talk = [*meanwhile, *_after(session, passed)]
     runs = [run for run in session.runs if failure.place < run.place < passed.place]
     helped = _repairs(runs)
-    fix = explanations.fix(talk)
+    fix = _telling(explanations.fix(talk))
     if fix is None and any(run.edited for run in runs):
-        fix = explanations.repair(meanwhile)
+        fix = _telling(explanations.repair(meanwhile))
     return _Resolved(
         failure,
         passed,
-        explanations.cause(talk),
+        _telling(explanations.cause(talk)),
         fix,
         helped,
     )
@@ -191,22 +223,69 @@ def _another_way(session: Session, failure: Run) -> Iterator[Note]:
         )
 
 
+# What is left open
+
+
+def open_ends(session: Session) -> Iterator[Note]:
+    """Tests, builds and the like whose last run of the session failed: the next agent meets it."""
+    last: dict[str, Run] = {}
+    for run in session.runs:
+        what_for = purpose(run.command) if run.command else None
+        if what_for in _LEFT_OPEN and run.failed is not None:
+            last[what_for] = run
+    for run in last.values():
+        if _is_telling(run) and not is_narrow(run.command):
+            text = session.words.told["failed"].format(
+                command=_code(run.command), error=describe_error_line(run.error)
+            )
+            yield Note(
+                "incidents",
+                title_of(text),
+                within(text, LONGEST_TEXT),
+                run.error,
+                (run.turn.id,),
+                topic="open_end",
+                tentative=True,
+            )
+
+
 # By what was told
 
 
 def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
-    """Failures whose cause and fix one speaker stated in one turn, or in two adjacent ones."""
+    """Failures whose cause and fix somebody stated in one turn, or in two adjacent ones: a person,
+    or an agent with whose account the person agreed at once.
+    """
     for place, one in enumerate(session.said):
+        if not one.by_user and not _agreed(session, one):
+            continue
         following = [
             each for each in session.said[place + 1 : place + 2] if each.by_user == one.by_user
         ]
-        cause = explanations.cause([one])
-        fix = explanations.fix([one]) or explanations.fix(following)
+        cause = _telling(explanations.cause([one]))
+        fix = _telling(explanations.fix([one]) or explanations.fix(following))
         if cause is None or fix is None or {one.turn.id, fix.said.turn.id} & covered:
+            continue
+        # People know what they mean; an agent's account must give something to look for.
+        if not one.by_user and not _NAMES_SOMETHING.search(f"{cause.what} {fix.what}"):
             continue
         if not explanations.unresolved(_reaction(session, fix.said)):
             yield _told_note(cause, fix)
             covered |= {one.turn.id, fix.said.turn.id}
+
+
+def _agreed(session: Session, said: Said) -> bool:
+    """Whether a person's next words are a plain yes or thanks, with no work in between."""
+    after = next((one for one in session.said if one.place > said.place), None)
+    return (
+        after is not None
+        and after.by_user
+        and after.place == said.place + 1
+        and any(
+            words.begins("proposal.yes", after.own) and not words.says("proposal.but", after.own)
+            for words in after.words
+        )
+    )
 
 
 def _reaction(session: Session, said: Said) -> list[Said]:

@@ -12,6 +12,20 @@ from ...text.terminal import shorten
 Category = Literal["decisions", "procedures", "principles", "incidents", "preferences"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 Home = Literal["project", "assistant"]
+Topic = Literal[
+    "convention", "decision", "location", "pitfall", "preference", "procedure", "open_end"
+]
+CATEGORY_OF: dict[Topic, Category] = {
+    "convention": "principles",
+    "decision": "decisions",
+    "location": "principles",
+    "pitfall": "principles",
+    "preference": "preferences",
+    "procedure": "procedures",
+}
+"""Under which category a user's statement about something is kept."""
+TOPICS: tuple[Topic, ...] = tuple(CATEGORY_OF)
+"""What a user's statement may be about."""
 
 LONGEST_TITLE = 80
 LONGEST_TEXT = 400
@@ -42,6 +56,10 @@ class Note:
     confidence: float = 0.8
     place: Home = "project"
     """`assistant` for what somebody wants in every project."""
+    topic: Topic | None = None
+    """What it is about, where its category does not say so."""
+    tentative: bool = False
+    """Whether it counts only once another session says the same."""
 
     @property
     def source(self) -> str:

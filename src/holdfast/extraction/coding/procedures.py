@@ -1,7 +1,7 @@
 """Procedures: stated steps towards a goal, and commands that test, build and run a project.
 
-A person's steps are accepted. An agent's steps are accepted if it was asked how, or if its commands
-were run and passed: its lists are mostly plans and summaries.
+A person's steps are accepted if they say what to run. An agent's steps are accepted if all of their
+commands were run in this order and passed: its lists are mostly plans and summaries.
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ _COMMAND = re.compile(r"`([^`\n]{3,200})`")
 # A prompt copied from a terminal is no part of the command.
 _PROMPT = re.compile(r"^(?:[$%#❯>]\s+)")
 _MARKS = re.compile(r"\*\*|__")
+# A step that is a command, though nobody marked it as code.
+_RUNS = re.compile(
+    r"(?:run|execute|then|first)?\s*(?:make|npm|pnpm|yarn|uv|pip|cargo|go|docker|git|python3?|\./\S+)\s\S"
+)
 _FEWEST_STEPS = 2
 _MOST_STEPS = 8
 
@@ -54,7 +58,7 @@ def _told(session: Session, said: Said) -> Iterator[Note]:
     for words in said.words:
         found = [*_lists(words, said), *_inline(words, said)]
         for steps in found:
-            if said.by_user or _borne_out(session, said, steps):
+            if _borne_out(session, said, steps):
                 yield _note(words, said, steps)
         if found:
             return
@@ -106,22 +110,18 @@ def _inline(words: Words, said: Said) -> Iterator[_Steps]:
             )
 
 
-def _borne_out(
-    session: Session,
-    said: Said,
-    steps: _Steps,
-) -> bool:
-    """Whether an agent's steps are more than a proposal: requested, or run and passed."""
-    commands = {bare(command) for step in steps.steps for command in _COMMAND.findall(step)}
-    if not commands:
-        return False
-    asked = next(
-        (one for one in reversed(session.said) if one.by_user and one.place < said.place), None
-    )
-    if asked and any(words.says("procedure.how", asked.own) for words in asked.words):
-        return True
-    passed = {run.command for run in session.runs if run.failed is False}
-    return 2 * len(commands & passed) > len(commands)
+def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
+    """Whether steps are no mere proposal: a person's that say what to run, or run and passed."""
+    commands = [bare(command) for step in steps.steps for command in _COMMAND.findall(step)]
+    if said.by_user:
+        return bool(commands) or len(steps.steps) == 1 or any(map(_RUNS.match, steps.steps))
+    return bool(commands) and _passed_in_order(session, commands)
+
+
+def _passed_in_order(session: Session, commands: Sequence[str]) -> bool:
+    """Whether commands were run one after the other, each with success."""
+    runs = (run.command for run in session.runs if run.failed is False)
+    return all(any(run == command for run in runs) for command in commands)
 
 
 def _note(

@@ -76,6 +76,8 @@ class Building:
     """A folder whose prompts stand in for ours."""
     skipped: frozenset[str] = frozenset()
     """Sessions that are not read: the one that goes on at the moment."""
+    repository: Path | None = None
+    """The project's folder, against which commands are checked; None where it is not known."""
 
     def folder(self, scope: Scope) -> Path:
         """Folder of a project's files."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...text.tokens import query_terms
@@ -11,23 +11,127 @@ from ...types import Memory
 from ..candidate import Candidate
 from ..policy import PEOPLE
 from ..rules import RuleExtractor
-from ..speech import own_words, sentences
+from ..speech import Sentence, own_words, sentences
 from ..third_person import retell
 from ..vocabulary import straight
+from .coding_session import Said, Session
 from .cue_words import Words, spoken, words_of
-from .note import LONGEST_QUOTE, LONGEST_TEXT, Home, Note, sentence, title_of, within
+from .note import (
+    CATEGORY_OF,
+    LONGEST_QUOTE,
+    LONGEST_TEXT,
+    Home,
+    Note,
+    sentence,
+    title_of,
+    within,
+)
+from .note_judge import NoteJudge, Verdict, threshold
 
 _EDGES = " \t\n,;:–—-."
 # One word alone is decided on only if it looks like a name.
 _NAMED = re.compile(r"[A-Z0-9`_]")
+# Words of a sentence that says something by itself, and is no story.
+_FEWEST_WORDS = 4
+_MOST_WORDS = 50
+# Somebody else's words that were left out, bold type, a line of a log, a heading.
+_NOT_SPOKEN = re.compile(r"\ufffc|\*\*|^[^\w`'\"@./]|\d ?m?s\)?$|:$")
+_GUARDS = ("doubt", "moment", "points", "report", "feature")
+_PATTERN_GUARDS = ("points", "report", "feature")
+
+Place = tuple[str, int]
+"""A turn's id, and the number of a sentence in it."""
 
 
-def stated(turns: Sequence[Memory]) -> Iterator[Note]:
-    """Notes from people's own statements, and from an agent's few statements of completed work."""
-    for found in RuleExtractor(spoken).extract([turn for turn in turns if turn.role != "tool"]):
-        note = _note(found, next(turn for turn in turns if turn.id == found.source))
-        if note is not None:
+def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
+    """Notes from what people state: where a pattern fits, and where the judge says that it holds
+    beyond the moment. An agent's statements are no decisions.
+    """
+    said = [one for one in session.said if one.by_user]
+    verdicts = _verdicts(said, judge)
+    patterned: set[Place] = set()
+    by_id = {one.turn.id: one for one in said}
+    for found in RuleExtractor(spoken).extract([one.turn for one in said]):
+        one = by_id[found.source]
+        place = _place(one, found.quote)
+        note = _note(found, one.turn)
+        if note is not None and _is_likely(one, place, verdicts):
+            patterned.add(place)
             yield note
+    for place, verdict in verdicts.items():
+        if place not in patterned and verdict.keep >= threshold("again"):
+            one = by_id[place[0]]
+            sentence = one.sentences[place[1]]
+            if may_stand(sentence):
+                yield _judged_note(one, sentence, verdict)
+
+
+def _verdicts(said: Sequence[Said], judge: NoteJudge | None) -> dict[Place, Verdict]:
+    """The verdict on every sentence; none where there is no judge."""
+    places = [(one.turn.id, number) for one in said for number in range(len(one.sentences))]
+    sentences_ = [sentence for one in said for sentence in one.sentences]
+    found = judge.judge(sentences_) if judge is not None and sentences_ else None
+    return dict(zip(places, found, strict=True)) if found is not None else {}
+
+
+def _place(said: Said, quote: str) -> Place:
+    """Which sentence of a turn a quote is from."""
+    wanted = straight(quote)
+    number = next((number for number, each in enumerate(said.sentences) if wanted in each.text), -1)
+    return said.turn.id, number
+
+
+def _is_likely(said: Said, place: Place, verdicts: Mapping[Place, Verdict]) -> bool:
+    """Whether nothing speaks against a statement that a pattern fits."""
+    if not said.words or said.words[0].code != "en" or place[1] < 0:
+        # The labelled sentences are English: elsewhere the judge may add, but not take away.
+        return True
+    verdict = verdicts.get(place)
+    likely = verdict is None or verdict.keep >= threshold("pattern")
+    # The pattern has looked for doubts and for the moment itself.
+    return likely and may_stand(said.sentences[place[1]], _PATTERN_GUARDS)
+
+
+def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
+    """Whether a sentence can be a note by its form: a whole statement that names what it is about,
+    not a question, a doubt, an order of the moment or a report.
+    """
+    text = sentence.text
+    known = words_of(text)
+    few, many = (_FEWEST_WORDS, _MOST_WORDS) if known and known[0].language.spaced else (1, 60)
+    if sentence.asks or not known or not few <= len(text.split()) <= many:
+        return False
+    if text.count("(") != text.count(")") or _NOT_SPOKEN.search(text):
+        return False
+    bare = without_lead(known[0], text)
+    guarded = any(known[0].says(f"guard.{name}", bare) for name in guards)
+    return not guarded and not known[0].language.begins("question", bare)
+
+
+def without_lead(words: Words, text: str) -> str:
+    """A sentence without what is said before its point: "no, " or "also "."""
+    lead = words.begins("guard.lead", text)
+    return text[lead.end() :] if lead else text
+
+
+def _judged_note(said: Said, statement: Sentence, verdict: Verdict) -> Note:
+    words = words_of(statement.text)[0]
+    bare = without_lead(words, statement.text)
+    told = sentence(bare)
+    everywhere = words.says("place.everywhere", statement.text) or words.says(
+        "place.manner", statement.text
+    )
+    return Note(
+        CATEGORY_OF[verdict.topic],
+        title_of(told),
+        within(told, LONGEST_TEXT),
+        said.verbatim(statement.text)[:LONGEST_QUOTE],
+        (said.turn.id,),
+        round(verdict.keep, 2),
+        "assistant" if everywhere and verdict.topic == "preference" else "project",
+        verdict.topic,
+        tentative=verdict.keep < threshold("alone"),
+    )
 
 
 def _note(found: Candidate, turn: Memory) -> Note | None:
@@ -119,7 +223,7 @@ def with_reason(
 
 def _says_what(what: str) -> bool:
     """Whether it names what was decided: "on the tool" does not, "on Postgres" does."""
-    return len(query_terms(what)) > 1 or bool(_NAMED.search(what.strip()))
+    return len(query_terms(what)) > 2 or bool(_NAMED.search(what.strip()))
 
 
 def _preference(

@@ -1,0 +1,213 @@
+"""What of a coding session becomes a note for the next agent, and how MEMORY.md tells it."""
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.extraction.coding import Note, find_notes
+from holdfast.extraction.coding.note_judge import NoteJudge
+from holdfast.models.embeddings.onnx import OnnxEmbedder
+from holdfast.models.embeddings.tiers import Tiers
+from holdfast.projects.compose_memory import MOST_LINES, compose
+from holdfast.projects.repository_facts import RepositoryFacts
+from holdfast.projects.stage1_outputs import Output, Taught
+from holdfast.types import DAY, Memory, Scope
+
+AT = 1_767_225_600_000_000
+
+
+@pytest.fixture(scope="module")
+def judge():
+    return NoteJudge(Tiers.of(OnnxEmbedder()))
+
+
+def turns(*said):
+    return [
+        Memory(
+            id=f"t{number}",
+            scope=Scope("project", "shop"),
+            kind="turn",
+            content=text,
+            created_at=AT,
+            updated_at=AT,
+            event_time=AT,
+            role=role,
+        )
+        for number, (role, text) in enumerate(said)
+    ]
+
+
+def noted(judge, *said):
+    return [note.text for note in find_notes(turns(*said), judge)]
+
+
+# Statements
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I don't want any mocks of the database in the tests, we have a real one in docker",
+        "please never push straight to main, everything goes through a pull request",
+        "I prefer small commits that do one thing",
+        "we use pnpm here, not npm",
+        "always show me the plan before you change the schema",
+        "the generated client must never be edited by hand",
+        "Never commit without signing.",
+    ],
+)
+def test_what_a_user_wants_beyond_the_moment_is_noted_in_their_words(judge, said):
+    (text,) = noted(judge, ("user", said), ("assistant", "Understood."))
+    words = {word.strip(".,").lower() for word in said.split()}
+    assert len(words & {word.strip(".,").lower() for word in text.split()}) >= len(words) / 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "now run the tests again",
+        "don't change anything yet",
+        "maybe we should use a queue for that",
+        "The plan is looking solid.",
+        "remember our process",
+        "I see two entries for the same user",
+        "the user should be able to export the table",
+        "✓ should include CORS headers (2 ms)",
+        "why did you remove that line?",
+    ],
+)
+def test_the_moment_is_not_noted(judge, said):
+    assert noted(judge, ("user", said)) == []
+
+
+def test_what_an_agent_says_is_no_decision(judge):
+    said = "We decided to use pnpm instead of npm because npm breaks the lock file."
+    assert noted(judge, ("assistant", said)) == []
+    assert noted(judge, ("user", said)) != []
+
+
+def test_an_answer_picks_from_the_list_directly_before_it():
+    first = "Which one?\n1. Redis – needs a server\n2. Postgres – is there already"
+    later = "Shall I format the code?"
+    assert noted(None, ("assistant", first), ("user", "2")) == [
+        "Decided: Postgres – is there already."
+    ]
+    between = (("assistant", first), ("user", "let me think"), ("assistant", later))
+    assert noted(None, *between, ("user", "2")) == []
+
+
+# MEMORY.md
+
+
+def output(session, day, *notes):
+    return Output(session, AT + day * DAY, Taught("-", f"Session {session}", "", notes))
+
+
+def said(text, topic="convention", category="principles", **more):
+    return Note(category, text[:40], text, text, ("t0",), topic=topic, **more)
+
+
+def command(text, run):
+    return Note("procedures", "To run the tests", text, run, ("t0",))
+
+
+def test_a_line_has_its_source_its_date_and_how_fresh_it_is():
+    memory = compose(
+        [
+            output(
+                "s-new", 300, said("Keep functions short and name them after what they return.")
+            ),
+            output("s-old", 0, said("Dates are stored in UTC in every table.")),
+        ]
+    ).memory
+    assert "return. (s-new, 2026-10-28, current)" in memory
+    assert "table. (s-old, 2026-01-01, old: check it first)" in memory
+
+
+def test_sections_are_what_an_agent_acts_on():
+    memory = compose(
+        [
+            output(
+                "s1",
+                1,
+                command("To run the tests: `make test`.", "make test"),
+                said("No default exports in this codebase."),
+                said("SQLite stays, a server is not worth it.", "decision", "decisions"),
+                said("The tests hang if docker is not running.", "pitfall"),
+                said("Plans are in docs/plans.", "location"),
+                said(
+                    "`make build` failed: no space left.", "open_end", "incidents", tentative=True
+                ),
+            )
+        ]
+    ).memory
+    headings = [line for line in memory.splitlines() if line.startswith("## ")]
+    assert headings == [
+        "## Build, test and run",
+        "## Conventions",
+        "## Decisions",
+        "## Pitfalls and fixes",
+        "## Where things are",
+        "## Open ends",
+        "## Sessions",
+    ]
+
+
+def test_commands_are_checked_against_the_repository(tmp_path: Path):
+    (tmp_path / "Makefile").write_text("test:\n\tpytest\n", "utf-8")
+    kept = [output("s1", 1, command("To run the tests: `make test`.", "make test"))]
+    assert "in Makefile)" in compose(kept, RepositoryFacts(tmp_path)).memory
+    (tmp_path / "Makefile").write_text("check:\n\tpytest\n", "utf-8")
+    assert "stale: not in Makefile any more" in compose(kept, RepositoryFacts(tmp_path)).memory
+    assert "stale" in compose(kept, RepositoryFacts(tmp_path)).summary
+
+
+def test_scripts_of_a_package_below_the_top_count(tmp_path: Path):
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web" / "package.json").write_text('{"scripts": {"test:e2e": "x"}}', "utf-8")
+    facts = RepositoryFacts(tmp_path)
+    assert facts.freshness("npm run test:e2e -- --headed") == "in package.json"
+    assert facts.freshness("npm run gone").startswith("stale")
+    assert facts.freshness("npm install") == ""
+    assert RepositoryFacts(tmp_path / "missing").freshness("make test") == ""
+
+
+def test_what_the_repository_says_is_not_repeated(tmp_path: Path):
+    (tmp_path / "AGENTS.md").write_text("- Never use default exports in this codebase.\n", "utf-8")
+    kept = [
+        output("s1", 1, said("Never use default exports."), said("Dates are stored in UTC always."))
+    ]
+    memory = compose(kept, RepositoryFacts(tmp_path)).memory
+    assert "default exports" not in memory
+    assert "UTC" in memory
+
+
+def test_the_latest_word_counts():
+    memory = compose(
+        [
+            output("s2", 2, said("Never commit without signing.")),
+            output("s1", 1, said("Commit without signing.")),
+        ]
+    ).memory
+    assert "Never commit without signing" in memory
+    assert "- Commit without signing" not in memory
+
+
+def test_what_was_said_once_and_not_clearly_waits_for_a_second_session():
+    once = said("Comments in bash snippets are clutter.", tentative=True)
+    again = said("Please drop the comments from bash snippets.", tentative=True)
+    other = said("Dates are stored in UTC always.")
+    assert "bash" not in compose([output("s1", 1, once, other)]).memory
+    memory = compose([output("s2", 2, again), output("s1", 1, once, other)]).memory
+    assert memory.count("bash snippets") == 1
+    assert "and in 1 other session" in memory
+
+
+def test_a_memory_has_at_most_200_lines():
+    kept = [
+        output(f"s{number:03}", 300 - number, said(f"Rule {number} concerns module{number} alone."))
+        for number in range(300)
+    ]
+    memory = compose(kept).memory
+    assert len(memory.splitlines()) <= MOST_LINES
+    assert "earlier sessions" in memory
