@@ -19,8 +19,10 @@ from .gemini import Gemini
 from .generic import Generic
 from .opencode import OpenCode
 from .pi import Pi
+from .qwen import QwenCode
 
 READERS: tuple[Reader, ...] = (
+    QwenCode(),
     ClaudeCode(),
     Codex(),
     Pi(),
