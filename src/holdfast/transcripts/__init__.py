@@ -14,6 +14,7 @@ from .chatgpt import ChatGPT
 from .claude_ai import ClaudeAi
 from .claude_code import ClaudeCode
 from .codex import Codex
+from .copilot import Copilot
 from .cursor import CursorEditor
 from .gemini import Gemini
 from .generic import Generic
@@ -25,6 +26,7 @@ READERS: tuple[Reader, ...] = (
     QwenCode(),
     ClaudeCode(),
     Codex(),
+    Copilot(),
     Pi(),
     Gemini(),
     OpenCode(),
