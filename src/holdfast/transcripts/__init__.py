@@ -18,6 +18,7 @@ from .copilot import Copilot
 from .cursor import CursorEditor
 from .gemini import Gemini
 from .generic import Generic
+from .kimi import Kimi
 from .opencode import OpenCode
 from .pi import Pi
 from .qwen import QwenCode
@@ -29,6 +30,7 @@ READERS: tuple[Reader, ...] = (
     Copilot(),
     Pi(),
     Gemini(),
+    Kimi(),
     OpenCode(),
     CursorEditor(),
     Aider(),
