@@ -18,6 +18,7 @@ from .copilot import Copilot
 from .cursor import CursorEditor
 from .gemini import Gemini
 from .generic import Generic
+from .goose import Goose
 from .kimi import Kimi
 from .opencode import OpenCode
 from .pi import Pi
@@ -32,6 +33,7 @@ READERS: tuple[Reader, ...] = (
     Gemini(),
     Kimi(),
     OpenCode(),
+    Goose(),
     CursorEditor(),
     Aider(),
     ChatGPT(),
