@@ -23,6 +23,7 @@ from .kimi import Kimi
 from .opencode import OpenCode
 from .pi import Pi
 from .qwen import QwenCode
+from .vscode_chat import VSCodeChat
 
 READERS: tuple[Reader, ...] = (
     QwenCode(),
@@ -32,6 +33,7 @@ READERS: tuple[Reader, ...] = (
     Pi(),
     Gemini(),
     Kimi(),
+    VSCodeChat(),
     OpenCode(),
     Goose(),
     CursorEditor(),
