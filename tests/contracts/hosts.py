@@ -1,7 +1,8 @@
-"""Claude Code and Codex as a hook sees them: the JSON that they send, the answers that they take,
+"""Coding agents as a hook sees them: the JSON that they send, the answers that they take,
 and the real command.
 
-The shapes are those of Claude Code's hooks reference and of the JSON schemas that Codex publishes.
+The shapes are those of the hooks references of Claude Code, Gemini CLI and Cursor, and of the JSON
+schemas that Codex publishes.
 """
 
 from __future__ import annotations
@@ -79,6 +80,64 @@ def codex(event: str, folder: Path, transcript: Path | str | None = None, **more
         "hook_event_name": event,
     }
     return {**common, **own.get(event, {}), **more}
+
+
+def gemini_cli(
+    event: str, folder: Path, transcript: Path | str = "/nowhere/s.jsonl", **more
+) -> dict:
+    """What Gemini CLI sends, by its hooks reference. The event is ours, its name Gemini's."""
+    own = {
+        "SessionStart": {"source": "startup"},
+        "UserPromptSubmit": {"prompt": "Write a function to calculate the factorial"},
+        "PreCompact": {"trigger": "auto"},
+        "Stop": {
+            "prompt": "Write a function",
+            "prompt_response": "Done.",
+            "stop_hook_active": False,
+        },
+        "SessionEnd": {"reason": "exit"},
+    }
+    names = {"UserPromptSubmit": "BeforeAgent", "PreCompact": "PreCompress", "Stop": "AfterAgent"}
+    common = {
+        "session_id": "5c1f",
+        "transcript_path": str(transcript),
+        "cwd": str(folder),
+        "hook_event_name": names.get(event, event),
+        "timestamp": "2026-05-01T09:00:00.000Z",
+    }
+    return {**common, **own[event], **more}
+
+
+def cursor(event: str, folder: Path, transcript: Path | str | None = None, **more) -> dict:
+    """What Cursor sends, by its documentation: the folders of the window, not of the session."""
+    own = {
+        "SessionStart": {"session_id": "conv-1", "is_background_agent": False},
+        "UserPromptSubmit": {
+            "prompt": "Write a function to calculate the factorial",
+            "attachments": [],
+        },
+        "PreCompact": {"trigger": "auto", "is_first_compaction": True},
+        "Stop": {"status": "completed", "loop_count": 0},
+        "SessionEnd": {"session_id": "conv-1", "reason": "completed", "duration_ms": 1200},
+    }
+    names = {
+        "SessionStart": "sessionStart",
+        "UserPromptSubmit": "beforeSubmitPrompt",
+        "PreCompact": "preCompact",
+        "Stop": "stop",
+        "SessionEnd": "sessionEnd",
+    }
+    common = {
+        "conversation_id": "conv-1",
+        "generation_id": "gen-1",
+        "model": "gpt-5.2",
+        "hook_event_name": names[event],
+        "cursor_version": "3.20.17",
+        "workspace_roots": [str(folder)],
+        "user_email": None,
+        "transcript_path": None if transcript is None else str(transcript),
+    }
+    return {**common, **own[event], **more}
 
 
 HOSTS = {"claude-code": claude_code, "codex": codex}

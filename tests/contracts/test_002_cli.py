@@ -310,6 +310,28 @@ def test_one_bad_session_is_named_by_path_and_reason_and_the_rest_is_imported(pa
     assert partly.turns() == ["One.", "Three."]
 
 
+def test_a_table_tells_of_each_agent_what_was_found_new_and_failed_and_why(partly):
+    other = said("Four.", id_="019df76a-0000-7000-8000-000000000004", day=4)
+    codex(partly.home, partly.repo, other)
+    out = partly("import", "--all", "--yes").out
+    assert "agent\tfound\tnew\tfailed\twhy\nclaude-code\t3\t2\t1\tsession 11111111-" in out
+    assert "\ncodex\t1\t1\t0\t\n" in out
+    again = partly("import", "--all", "--yes").out
+    assert "\nclaude-code\t3\t0\t1\tsession 11111111-" in again and "\ncodex\t1\t0\t0\t\n" in again
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_a_file_that_cannot_be_opened_counts_as_a_failure_of_its_agent(machine):
+    claude_code(machine.home, machine.repo, said("One."))
+    closed = codex(
+        machine.home, machine.repo, said("Two.", id_="019df76a-0000-7000-8000-000000000005")
+    )
+    closed.chmod(0)
+    done = machine("import", "--all", "--yes")
+    assert done.code == PARTLY
+    assert "\ncodex\t0\t0\t1\tPermission denied\n" in done.out
+
+
 def test_scripts_are_told_what_failed(partly):
     done = partly("import", "--all", "--yes", "--json")
     (told,) = json.loads(done.out)

@@ -22,7 +22,9 @@ from hosts import (
     codex,
     command,
     context,
+    cursor,
     entries,
+    gemini_cli,
     when_finished,
 )
 
@@ -77,6 +79,53 @@ def test_a_prompt_gets_what_helps_with_it_and_where_that_stands(here, tool):
     assert "Stripe" in told and ".holdfast/records/decisions/" in told
     assert "stale lock" not in told
     assert strip_fences(told) == ("", 1)
+
+
+def test_gemini_cli_is_told_under_its_own_names_of_the_events(here):
+    started = ask("SessionStart", gemini_cli("SessionStart", here.folder), "--tool", "gemini-cli")
+    assert "Use pnpm" in context(started, "SessionStart")
+    said = gemini_cli("UserPromptSubmit", here.folder, prompt="How do refunds of payments work?")
+    done = ask("UserPromptSubmit", said, "--tool", "gemini-cli")
+    told = json.loads(done.out)["hookSpecificOutput"]
+    assert (done.code, told["hookEventName"]) == (0, "BeforeAgent")
+    assert "Stripe" in told["additionalContext"]
+
+
+def test_cursor_is_told_in_its_own_words_and_never_kept_from_going_on(here):
+    started = ask("SessionStart", cursor("SessionStart", here.folder), "--tool", "cursor")
+    assert list(json.loads(started.out)) == ["additional_context"]
+    assert "Use pnpm" in json.loads(started.out)["additional_context"]
+    said = cursor("UserPromptSubmit", here.folder, prompt="How do refunds of payments work?")
+    told = json.loads(ask("UserPromptSubmit", said, "--tool", "cursor").out)
+    assert told.pop("continue") is True
+    assert list(told) == ["additional_context"] and "Stripe" in told["additional_context"]
+    said = cursor("UserPromptSubmit", here.folder, prompt="zxcvbn qwertz")
+    assert ask("UserPromptSubmit", said, "--tool", "cursor")[:3] == (0, "{}", "")
+
+
+@pytest.mark.parametrize("host", [gemini_cli, cursor])
+def test_sessions_of_other_agents_are_indexed_when_they_are_over(here, host):
+    transcript = here.folder.parent / "agent-transcripts" / "conv-1.jsonl"
+    transcript.parent.mkdir()
+    lines = {
+        gemini_cli: [
+            {"sessionId": "5c1f", "projectHash": "h", "startTime": "2026-05-01T09:00:00Z"},
+            {"id": "1", "type": "user", "content": [{"text": "Invoices are numbered by year."}]},
+        ],
+        cursor: [
+            {
+                "role": "user",
+                "message": {
+                    "content": [{"type": "text", "text": "Invoices are numbered by year."}]
+                },
+            },
+        ],
+    }[host]
+    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = host("SessionEnd", here.folder, transcript)
+    assert ask("SessionEnd", said, "--tool", host.__name__.replace("_", "-")).out == "{}"
+    assert when_finished()["files"] == 1
+    assert any("numbered by year" in text for text in here.recalled("How are invoices numbered?"))
 
 
 def test_a_record_whose_evidence_changed_is_told_with_that(here):

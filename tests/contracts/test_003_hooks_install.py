@@ -24,7 +24,16 @@ from holdfast.coding_agents.programs import Target, hook_target
 from holdfast.errors import Conflict
 from terminals import Terminal
 
-TOOLS = {"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json"}
+TOOLS = {
+    "claude-code": ".claude/settings.json",
+    "codex": ".codex/hooks.json",
+    "gemini-cli": ".gemini/settings.json",
+    "cursor": ".cursor/hooks.json",
+}
+NAMES = {
+    "gemini-cli": ("SessionStart", "BeforeAgent", "PreCompress", "AfterAgent", "SessionEnd"),
+    "cursor": ("sessionStart", "beforeSubmitPrompt", "preCompact", "stop", "sessionEnd"),
+}
 both = pytest.mark.parametrize("tool", TOOLS)
 OTHERS = {
     "pretty": """\
@@ -85,7 +94,7 @@ def ours(file: Path) -> dict[str, list[str]]:
         event: [
             one["command"]
             for group in groups
-            for one in group["hooks"]
+            for one in group.get("hooks", [group])
             if "holdfast hook run" in one["command"]
         ]
         for event, groups in hooks.items()
@@ -99,8 +108,8 @@ def test_a_person_s_hooks_go_into_the_tool_s_own_file_and_out_again(cli, project
     file = Path.home() / TOOLS[tool]
     done = cli("hook", "install", tool, "--yes")
     assert (done.code, done.err) == (0, "")
-    assert tuple(ours(file)) == EVENTS
-    for event, (command,) in ours(file).items():
+    assert tuple(ours(file)) == NAMES.get(tool, EVENTS)
+    for event, (command,) in zip(EVENTS, ours(file).values(), strict=True):
         assert command.endswith(f"holdfast hook run {event} --tool {tool}")
     assert cli("hook", "uninstall", tool, "--yes").code == 0
     assert not file.exists() and not file.parent.exists()
@@ -134,7 +143,7 @@ def test_others_entries_stay_byte_for_byte(cli, project, tool, text):
     file = theirs(tool, text, project)
     assert cli("hook", "install", tool, "--project", "--yes").code == 0
     once = file.read_bytes()
-    assert tuple(sorted(ours(file))) == tuple(sorted(EVENTS))
+    assert tuple(sorted(ours(file))) == tuple(sorted(NAMES.get(tool, EVENTS)))
     assert others(json.loads(once)) == others(json.loads(text))
     assert (
         cli("hook", "install", tool, "--project", "--yes").out == f"Already installed in {file}.\n"
@@ -228,7 +237,7 @@ BROKEN = {
     "half": ('{"hooks": {', "line 1"),
     "no object": ("[]", "no object"),
     "hooks as a list": ('{"hooks": []}', "hooks is no object"),
-    "an event as an object": ('{"hooks": {"Stop": {}}}', "hooks.Stop is no list"),
+    "an event as an object": ('{"hooks": {"SessionEnd": {}, "sessionEnd": {}}}', "is no list"),
     "not UTF-8": (b'{\n"a": "\xff"}', "line 2"),
 }
 
@@ -256,7 +265,8 @@ def test_an_unknown_tool_is_refused_with_those_there_are(cli, project):
     done = cli("hook", "install", "emacs", "--yes")
     assert (done.code, done.err) == (
         2,
-        "Error: There are no hooks for 'emacs'. Use one of: claude-code, codex.\n",
+        "Error: There are no hooks for 'emacs'. Use one of: claude-code, codex, cursor, "
+        "gemini-cli.\n",
     )
 
 

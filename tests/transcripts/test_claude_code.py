@@ -5,7 +5,7 @@ from pathlib import Path
 
 from heard import DATA, append, held, one, read, said, write
 
-from holdfast.transcripts import READERS, reader_for
+from holdfast.transcripts import reader_for
 from holdfast.transcripts.claude_code import ClaudeCode
 from holdfast.transcripts.json_fields import micros
 
@@ -324,6 +324,6 @@ def test_what_holdfast_held_itself_is_private(tmp_path: Path) -> None:
 
 
 def test_it_claims_its_own_files_and_no_other() -> None:
-    assert reader_for(SESSION) is READERS[0]
+    assert isinstance(reader_for(SESSION), ClaudeCode)
     assert not READER.recognises(DATA / "generic" / "chat.jsonl")
     assert not READER.recognises(next((DATA / "codex").glob("*.jsonl")))

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from holdfast.transcripts import READERS, Cursor
+from holdfast.transcripts.claude_code import ClaudeCode
 from holdfast.transcripts.generic import Generic
 from holdfast.transcripts.line_reader import MOST_LINE
 
@@ -145,7 +146,7 @@ def test_fifty_megabytes_take_little_memory(tmp_path: Path) -> None:
     assert path.stat().st_size > 50_000_000
     tracemalloc.start()
     try:
-        count = sum(1 for transcript in READERS[0].read(path) for _ in transcript.entries)
+        count = sum(1 for transcript in ClaudeCode().read(path) for _ in transcript.entries)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

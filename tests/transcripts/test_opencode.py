@@ -132,6 +132,31 @@ def test_a_database_of_the_second_version(tmp_path: Path) -> None:
     ]
 
 
+def test_a_database_with_both_kinds_of_messages(tmp_path: Path) -> None:
+    """One table of sessions, whose messages are in the one or in the other table."""
+    with closing(database(tmp_path / "opencode.db")) as connection:
+        add_session(connection, "ses_1", 1)
+        add_message(connection, "ses_1", "msg_1", "user", text("Use metres."))
+        add_session(connection, "ses_2", 2)
+        rows = [
+            ("m0", "ses_1", "user", {"text": "Use metres."}),
+            ("m1", "ses_2", "user", {"text": "Use knots."}),
+            ("m2", "ses_2", "shell", {"command": "make", "output": "built", "callID": "c"}),
+            ("m3", "ses_2", "compaction", {"summary": "…", "recent": "…", "reason": "auto"}),
+            ("m4", "ses_2", "assistant", {"content": [text("Knots it is.")]}),
+        ]
+        for seq, (key, session, kind, data) in enumerate(rows):
+            row = (key, session, kind, seq, json.dumps(data))
+            connection.execute("INSERT INTO session_message VALUES (?, ?, ?, ?, ?)", row)
+    (_, first), (_, second) = read(READER, tmp_path / "opencode.db")
+    assert said(first) == [("user", "Use metres.")]
+    assert said(second) == [
+        ("user", "Use knots."),
+        ("tool", "shell: make\nbuilt"),
+        ("assistant", "Knots it is."),
+    ]
+
+
 def test_only_sessions_that_changed_are_read_again(tmp_path: Path) -> None:
     path = tmp_path / "opencode.db"
     with closing(database(path)) as connection:

@@ -48,6 +48,10 @@ class Feature(Protocol):
         """How the wanted entries are added to JSON settings, in this order."""
         ...
 
+    def new_file(self, target: Target) -> str:
+        """What a new JSON file starts with; may be empty."""
+        ...
+
     def json_advice(self, target: Target) -> str:
         """What a person does with a JSON file that cannot be parsed; may be empty."""
         ...
@@ -159,6 +163,8 @@ def with_ours(
     longer = without_ours(text, target, feature) or ""
     if target.is_toml:
         return _with_tables(longer, target, feature)
+    if not longer.strip():
+        longer = feature.new_file(target)
     for insertion in feature.json_insertions(target):
         longer = json_edit.insert(longer, insertion)
     return longer
@@ -197,7 +203,8 @@ def without_ours(
     # its earlier value once the later one is gone, so the text is parsed again each time.
     while paths := feature.json_paths(json.loads(text), target):
         text = json_edit.remove(text, paths[-1])
-    return None if created_by_us and text == "{}\n" else text
+    empty = feature.new_file(target) or "{}\n"
+    return None if created_by_us and text == empty else text
 
 
 def _without_tables(

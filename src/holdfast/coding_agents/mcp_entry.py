@@ -58,6 +58,11 @@ class ServerEntry:
         (entry,) = self.wanted(target)[NAME]
         return [Insertion((target.program.section, NAME), entry)]
 
+    def new_file(self, target: Target) -> str:
+        """Nothing but our entry."""
+        del target
+        return ""
+
     def json_advice(self, target: Target) -> str:
         """The entry to add by hand: VS Code and others allow comments, which JSON does not."""
         (insertion,) = self.json_insertions(target)

@@ -75,7 +75,19 @@ PROGRAMS = {
             "these."
         ),
     ),
-    "cursor": Program("Cursor", servers=Files("~/.cursor", ("mcp.json",), (".cursor/mcp.json",))),
+    "cursor": Program(
+        "Cursor",
+        servers=Files("~/.cursor", ("mcp.json",), (".cursor/mcp.json",)),
+        hooks=Files("~/.cursor", ("hooks.json",), (".cursor/hooks.json",)),
+        after_hooks="Cursor reads it when it is saved; the settings of Cursor list it under Hooks.",
+    ),
+    "gemini-cli": Program(
+        "Gemini CLI",
+        servers=Files("~/.gemini", ("settings.json",), (".gemini/settings.json",)),
+        after_server="/mcp in a new session shows it.",
+        hooks=Files("~/.gemini", ("settings.json",), (".gemini/settings.json",)),
+        after_hooks="Sessions that start from now on use it; /hooks panel shows it.",
+    ),
     "vscode": Program(
         "VS Code",
         servers=Files(f"{DESKTOP}/Code/User", ("mcp.json",), (".vscode/mcp.json",)),

@@ -15,7 +15,12 @@ from ..records.source_lists import sources_of
 from ..storage.protocol import Store
 from ..storage.store_types import Author
 from ..transcripts import READERS, Transcript, reader_for
-from ..transcripts.discovery import DiscoveredSessions, found_sessions, sessions_in
+from ..transcripts.discovery import (
+    DiscoveredSessions,
+    UnreadableFile,
+    found_sessions,
+    sessions_in,
+)
 from ..types import Micros, Scope
 
 
@@ -59,7 +64,7 @@ class Survey:
     """Most recently active project first."""
     homeless: list[DiscoveredSessions]
     """Sessions without a recorded folder."""
-    unreadable: list[str]
+    unreadable: list[UnreadableFile]
 
 
 def survey(
@@ -83,14 +88,14 @@ def survey_file(file: Path) -> Survey:
     return found
 
 
-def _sorted(sessions: Iterable[DiscoveredSessions | OSError]) -> Survey:
+def _sorted(sessions: Iterable[DiscoveredSessions | UnreadableFile]) -> Survey:
     """Group sessions by project, most recently active project first."""
     projects: dict[Scope, PastProject] = {}
     homeless = []
     unreadable = []
     for one in sessions:
-        if isinstance(one, OSError):
-            unreadable.append(f"{one.filename or 'a file'}: {one.strerror or one}")
+        if isinstance(one, UnreadableFile):
+            unreadable.append(one)
         elif one.cwd:
             place = place_of(one.cwd)
             project = projects.setdefault(place.scope, PastProject(place))
@@ -108,6 +113,43 @@ def _sorted(sessions: Iterable[DiscoveredSessions | OSError]) -> Survey:
         homeless,
         unreadable,
     )
+
+
+@dataclass(slots=True)
+class AgentOutcome:
+    """What became of one agent's sessions: how many were found, new or grown, and failed."""
+
+    agent: str
+    found: int = 0
+    new: int = 0
+    failed: int = 0
+    reason: str = ""
+    """Why the first one failed."""
+
+    def add_failure(self, reason: str) -> None:
+        """Count a failure, and keep the reason of the first."""
+        self.failed += 1
+        self.reason = self.reason or reason
+
+
+def outcomes(found: Survey, done: Sequence[tuple[PastProject, Indexed]]) -> list[AgentOutcome]:
+    """What became of the sessions of each agent, most sessions first."""
+    known: dict[str, AgentOutcome] = {}
+
+    def outcome(agent: str) -> AgentOutcome:
+        return known.setdefault(agent, AgentOutcome(agent))
+
+    for project, indexed in done:
+        owner = {str(one.path): one.agent for one in project.sessions}
+        for session in project.sessions:
+            outcome(session.agent).found += 1
+            outcome(session.agent).new += session.id in indexed.sessions
+        for failed in indexed.failed:
+            if failed.path in owner:
+                outcome(owner[failed.path]).add_failure(failed.reason)
+    for file in found.unreadable:
+        outcome(file.agent).add_failure(file.reason)
+    return sorted(known.values(), key=lambda one: (-one.found, one.agent))
 
 
 @cache

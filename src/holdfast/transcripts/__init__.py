@@ -14,19 +14,29 @@ from .chatgpt import ChatGPT
 from .claude_ai import ClaudeAi
 from .claude_code import ClaudeCode
 from .codex import Codex
+from .copilot import Copilot
 from .cursor import CursorEditor
 from .gemini import Gemini
 from .generic import Generic
+from .goose import Goose
+from .kimi import Kimi
 from .opencode import OpenCode
 from .pi import Pi
+from .qwen import QwenCode
 from .specstory import SpecStory
+from .vscode_chat import VSCodeChat
 
 READERS: tuple[Reader, ...] = (
+    QwenCode(),
     ClaudeCode(),
     Codex(),
+    Copilot(),
     Pi(),
     Gemini(),
+    Kimi(),
+    VSCodeChat(),
     OpenCode(),
+    Goose(),
     CursorEditor(),
     Aider(),
     SpecStory(),

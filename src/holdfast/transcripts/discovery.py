@@ -27,30 +27,42 @@ class DiscoveredSessions:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadableFile:
+    """A file of an agent's sessions that could not be read, and why."""
+
+    agent: str
+    path: Path
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
 def found_sessions(
     home: Path,
     environ: Mapping[str, str],
     readers: Iterable[Reader] = READERS,
-) -> Iterator[DiscoveredSessions | OSError]:
-    """Yield every session of every agent once; an OSError in place of an unreadable file."""
+) -> Iterator[DiscoveredSessions | UnreadableFile]:
+    """Yield every session of every agent once; in place of an unreadable file, why it is that."""
     seen: set[tuple[str, str]] = set()
     for reader in readers:
         for path in reader.discover(home, environ):
             for one in sessions_in(reader, path):
-                if isinstance(one, OSError):
+                if isinstance(one, UnreadableFile):
                     yield one
                 elif (key := (one.agent, one.id)) not in seen:
                     seen.add(key)
                     yield one
 
 
-def sessions_in(reader: Reader, path: Path) -> Iterator[DiscoveredSessions | OSError]:
-    """Yield the sessions of one file; an OSError if it is unreadable."""
+def sessions_in(reader: Reader, path: Path) -> Iterator[DiscoveredSessions | UnreadableFile]:
+    """Yield the sessions of one file; if it is unreadable, why."""
     try:
         for transcript in reader.read(path):
             yield _found(transcript)
     except OSError as error:
-        yield error
+        yield UnreadableFile(reader.name, path, error.strerror or str(error))
 
 
 def _found(transcript: Transcript) -> DiscoveredSessions:

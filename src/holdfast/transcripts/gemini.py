@@ -1,5 +1,5 @@
-"""Gemini CLI and Qwen Code: ~/.gemini/tmp/<project>/chats/session-*, JSON at first and JSON lines
-since 2026.
+"""Gemini CLI and early Qwen Code: ~/.gemini/tmp/<project>/chats/session-*, JSON at first and JSON
+lines since 2026.
 
 A line is the session header, a message, `{"$set": …}`, which changes the header, or `{"$rewindTo":
 id}`, which removes that message and all after it. A message that grew, for example by tool results,
@@ -54,7 +54,7 @@ class _Versions(Survey):
 
 
 class Gemini(SessionFile):
-    """Sessions of Gemini CLI, and of Qwen Code, which is made from it."""
+    """Sessions of Gemini CLI, and of early versions of Qwen Code, which is made from it."""
 
     name = "gemini-cli"
     survey = _Versions

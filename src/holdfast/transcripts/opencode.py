@@ -1,8 +1,8 @@
 """opencode: ~/.local/share/opencode, a SQLite database since 2026, before that a JSON file for each
 part of a message.
 
-    opencode.db   session, message, part; version 2 has session_v2 and session_message, with the
-                  parts inside
+    opencode.db   session, message, part; newer sessions are in session_message instead, with the
+                  parts inside, for a while with a table session_v2 of their own
     storage/      session/<project>/<session>.json, message/<session>/<message>.json,
                   part/<message>/<part>.json
 
@@ -87,7 +87,7 @@ class OpenCode:
             path, row, {"created": row["time_created"], "updated": row["time_updated"]}
         )
         key = row["id"]
-        read = _messages_2 if row["version"] == 2 else _messages
+        read = _messages_2 if row["version"] == 2 else _any_messages
         until = as_text(as_dict(parsed(as_text(row["revert"]))).get("messageID"))
 
         def tell(talk: Talk) -> None:
@@ -138,6 +138,14 @@ def _sessions(connection: apsw.Connection, newer: int) -> list[Object]:
     return sorted(found, key=lambda row: as_int(row["time_updated"]) or 0)
 
 
+def _any_messages(connection: apsw.Connection, session: str) -> Iterator[Object]:
+    """Yield the messages of a session from the table that has them; both may exist, and a session
+    may have been copied from the one to the other.
+    """
+    found = list(_messages(connection, session))
+    return iter(found) if found else _messages_2(connection, session)
+
+
 def _messages(connection: apsw.Connection, session: str) -> Iterator[Object]:
     """Yield each message with its parts, from a database of version 1."""
     for key, data in list(rows(connection, _MESSAGES, (session,))):
@@ -150,7 +158,18 @@ def _messages_2(connection: apsw.Connection, session: str) -> Iterator[Object]:
     for key, kind, data in rows(connection, _MESSAGES_2, (session,)):
         message = as_dict(parsed(data or b""))
         own = [{"type": "text", "text": message.get("text")}] if kind == "user" else []
+        own += [_shell(message)] if kind == "shell" else []
         yield {**message, "id": key, "role": kind, "parts": [*own, *dicts(message.get("content"))]}
+
+
+def _shell(message: Object) -> Object:
+    """Return a command that a person ran, as a tool call."""
+    given = {"command": message.get("command")}
+    return {
+        "type": "tool",
+        "tool": "shell",
+        "state": {"input": given, "output": message.get("output")},
+    }
 
 
 def _message_files(path: Path) -> Iterator[Object]:

@@ -14,40 +14,22 @@ from pathlib import Path
 from ..types import Micros
 from .assemble import Talk
 from .base import Transcript
-from .branches import path_to
+from .branches import PathToEnd
 from .json_fields import as_dict, as_int, as_text, dicts, micros, said_in
-from .jsonl_file import Object, SessionFile, Survey, newest_first
+from .jsonl_file import Object, SessionFile, newest_first
 from .line_reader import first_objects
 from .tool_calls import is_error, output_of
 
 
-class _Paths(Survey):
+class _Paths(PathToEnd):
     """The path to the last entry of each tree, and the session's name."""
-
-    def __init__(self) -> None:
-        self._parents: dict[str, str] = {}
-        self._lines: dict[str, int] = {}
 
     def see(self, line: int, record: Object) -> None:
         """Record the position of the entry in its tree."""
         if record.get("type") in ("session_info", "title_change", "title"):
             self.title = as_text(record.get("name") or record.get("title")).strip() or self.title
-        key = as_text(record.get("id"))
-        if key and record.get("type") != "session":
-            self._parents.setdefault(key, as_text(record.get("parentId")))
-            self._lines.setdefault(key, line)
-
-    def left_out(self) -> set[int]:
-        """Return the lines that are on no such path."""
-        kept: set[str] = set()
-        roots: set[str] = set()
-        # The last entry of a tree comes first.
-        for key in reversed(self._parents):
-            path = path_to(key, self._parents)
-            if path[-1] not in roots:
-                roots.add(path[-1])
-                kept.update(path)
-        return {line for key, line in self._lines.items() if key not in kept}
+        if record.get("type") != "session":
+            super().see(line, record)
 
 
 class Pi(SessionFile):

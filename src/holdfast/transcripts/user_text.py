@@ -11,12 +11,13 @@ import re
 
 from ..text.fences import strip_fences
 
-# Blocks that go with all that is in them: of Claude Code, Codex and Gemini CLI, and memories of
-# other tools.
+# Blocks that go with all that is in them: of Claude Code, Codex, Gemini CLI and Qwen Code, and
+# memories of other tools.
 _INJECTED = (
     "system-reminder|system_reminder|user-prompt-submit-hook|session-start-hook|pre-tool-use-hook|post-tool-use-hook"
     "|local-command-caveat|local-command-stdout|local-command-stderr|bash-stdout|bash-stderr|command-message"
     "|command-name|command-contents|task-notification|ide_opened_file|ide_selection|ide_diagnostics|persisted-output"
+    "|hook_context|qwen:user-prompt-submit-context"
     "|environment_context|turn_aborted|user_instructions|INSTRUCTIONS|permissions "
     "instructions|skills_instructions"
     "|user_shell_command|subagent_notification|codex_internal_context|collaboration_mode|apps_instructions"
@@ -24,8 +25,7 @@ _INJECTED = (
 )
 # The same, but words that people use in their own XML too: only where the text begins with them.
 _LEADING = (
-    "skill|additional_context|hook_context|hook_prompt|personality_spec|model_switch"
-    "|loaded_context|timestamp"
+    "skill|additional_context|hook_prompt|personality_spec|model_switch|loaded_context|timestamp"
 )
 _THOUGHT = "think|thinking|reasoning|antThinking|oai-mem-citation"
 _OPENS = {

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from ...client import Holdfast
     from ...importers import MemoryFile
     from ...ingest.documents import Indexed
-    from ...projects.past_sessions import PastProject, Survey
+    from ...projects.past_sessions import AgentOutcome, PastProject, Survey
     from ...transcripts import Importer
+    from ...transcripts.discovery import UnreadableFile
 
 # Projects or warnings shown on a terminal; --json lists all.
 MOST_SHOWN = 30
@@ -288,7 +289,7 @@ def _tell_sessions(
         print(f"Nothing new for {scope} in {plain(str(file))}: {known}.")
 
 
-def _end(done: Sequence[Indexed], unreadable: Sequence[str] = ()) -> None:
+def _end(done: Sequence[Indexed], unreadable: Sequence[UnreadableFile] = ()) -> None:
     """Exit with PARTLY if something failed, and with 1 if everything did."""
     if unreadable or any(indexed.failed for indexed in done):
         some = any(indexed.files or indexed.unchanged for indexed in done)
@@ -332,6 +333,8 @@ def _import_all(
             )
             for project in found.projects
         ]
+    if not as_json:
+        _tell_agents(past_sessions.outcomes(found, done))
     _tell_all(done, as_json=as_json)
     _end([indexed for _, indexed in done], found.unreadable)
 
@@ -349,7 +352,7 @@ def _survey_json(found: Survey) -> dict[str, Any]:
             for project in found.projects
         ],
         "without_folder": len(found.homeless),
-        "unreadable": found.unreadable,
+        "unreadable": [str(file) for file in found.unreadable],
     }
 
 
@@ -372,7 +375,7 @@ def _tell_survey(found: Survey) -> None:
             "name."
         )
     for problem in found.unreadable[:MOST_SHOWN]:
-        print(f"Warning: {plain(problem)}", file=sys.stderr)
+        print(f"Warning: {plain(str(problem))}", file=sys.stderr)
 
 
 def _near(project: PastProject) -> str:
@@ -383,6 +386,18 @@ def _near(project: PastProject) -> str:
 
 def _by_agent(project: PastProject) -> str:
     return ", ".join(f"{name} {count}" for name, count in project.agents.items())
+
+
+def _tell_agents(outcomes: Sequence[AgentOutcome]) -> None:
+    output.table(
+        ("agent", "found", "new", "failed", "why"),
+        [
+            (one.agent, str(one.found), str(one.new), str(one.failed), one.reason)
+            for one in outcomes
+        ],
+        empty="",
+        headed=True,
+    )
 
 
 def _tell_all(done: Sequence[tuple[PastProject, Indexed]], *, as_json: bool) -> None:

@@ -12,14 +12,16 @@ from ...errors import InvalidInput
 from ..installer import Entries
 from ..json_edit import APPEND, Insertion, Path
 from ..programs import Level, Target
-from .events import EVENTS, TIMEOUT
+from .events import dialect
 
 # The program may be a quoted path, and on Windows end in .exe.
 OURS = re.compile(r"holdfast[\"']?(?:\.exe[\"']?)? hook run (\w+)")
 
 
 class HookEntries:
-    """One command per event: `hooks.EVENT` is a list of groups, each with a list of commands."""
+    """One command per event: `hooks.EVENT` is a list of groups, each with a list of commands, or of
+    commands.
+    """
 
     noun = "hooks"
     toml_comment = (
@@ -33,42 +35,37 @@ class HookEntries:
 
     def wanted(self, target: Target) -> Entries:
         """One command for each event."""
+        spoken = dialect(target.name)
+        kind = {"type": "command"} if spoken.grouped else {}
+        limit = {"timeout": spoken.timeout} if spoken.timeout else {}
         return {
-            event: [
-                {
-                    "type": "command",
-                    "command": command(target.name, target.level, event),
-                    "timeout": TIMEOUT,
-                }
-            ]
-            for event in EVENTS
+            name: [{**kind, "command": command(target.name, target.level, event), **limit}]
+            for event, name in spoken.names.items()
         }
 
     def found(self, settings: dict[str, Any], target: Target) -> Entries:
         """Our commands by event; InvalidInput if the hooks are not as the agent wants them."""
         _check(settings, target)
         ours: Entries = {}
-        for event, _, handlers, number in _ours(settings):
-            ours.setdefault(event, []).append(handlers[number])
+        for event, _, handler in _ours(settings, target):
+            ours.setdefault(event, []).append(handler)
         return ours
 
     def json_paths(self, settings: dict[str, Any], target: Target) -> list[Path]:
         """Our commands; the whole group where it has no other."""
-        # They are in the same place for each agent.
-        del target
-        paths = list[Path]()
-        for event, group, handlers, number in _ours(settings):
-            whole: Path = ("hooks", event, group)
-            paths.append(whole if len(handlers) == 1 else (*whole, "hooks", number))
-        return paths
+        return [path for _, path, _ in _ours(settings, target)]
 
     def json_insertions(self, target: Target) -> list[Insertion]:
-        """A group of its own for each event."""
-        wanted = self.wanted(target)
+        """A group of its own for each event, where the agent has groups."""
+        grouped = dialect(target.name).grouped
         return [
-            Insertion(("hooks", event, APPEND), {"hooks": handlers})
-            for event, handlers in wanted.items()
+            Insertion(("hooks", event, APPEND), {"hooks": [handler]} if grouped else handler)
+            for event, (handler,) in self.wanted(target).items()
         ]
+
+    def new_file(self, target: Target) -> str:
+        """What a new file starts with."""
+        return dialect(target.name).new_file
 
     def json_advice(self, target: Target) -> str:
         """Nothing: agents that run hooks allow no comments there, and five entries are too many."""
@@ -108,7 +105,7 @@ def _check(settings: dict[str, Any], target: Target) -> None:
             f"{target.file} is not as {target.program.title} wants it: hooks is no object. "
             "Nothing was changed."
         )
-    for event in EVENTS:
+    for event in dialect(target.name).names.values():
         if not isinstance(hooks.get(event, []), list):
             raise InvalidInput(
                 f"In {target.file} hooks.{event} is no list. Nothing was changed. Correct it and "
@@ -116,15 +113,21 @@ def _check(settings: dict[str, Any], target: Target) -> None:
             )
 
 
-def _ours(settings: dict[str, Any]) -> Iterator[tuple[str, int, list[Any], int]]:
-    """Our commands: event, number of the group, its commands, and which of them is ours."""
-    for event, groups in settings.get("hooks", {}).items():
-        if event not in EVENTS:
+def _ours(settings: dict[str, Any], target: Target) -> Iterator[tuple[str, Path, dict[str, Any]]]:
+    """Our commands: event, the path of what goes with the command, and the command."""
+    spoken = dialect(target.name)
+    hooks = settings.get("hooks", {})
+    for event in hooks:
+        if event not in spoken.names.values():
             continue
-        for place, group in enumerate(groups):
-            handlers = group.get("hooks") if isinstance(group, dict) else None
-            if not isinstance(handlers, list):
-                continue
+        for place, entry in enumerate(hooks[event]):
+            path: Path = ("hooks", event, place)
+            group = entry.get("hooks") if spoken.grouped and isinstance(entry, dict) else [entry]
+            handlers = group if isinstance(group, list) else []
             for number, handler in enumerate(handlers):
-                if isinstance(handler, dict) and OURS.search(str(handler.get("command", ""))):
-                    yield event, place, handlers, number
+                if _is_ours(handler):
+                    yield event, path if len(handlers) == 1 else (*path, "hooks", number), handler
+
+
+def _is_ours(handler: Any) -> bool:
+    return isinstance(handler, dict) and bool(OURS.search(str(handler.get("command", ""))))

@@ -125,7 +125,7 @@ def respond(
 
     context = (standing_in if call.event == START else recalled)(call, noted.facts, ready)
     noted.facts["given"] = len(context)
-    text = answer_with(call.event, context)
+    text = answer_with(call.event, context, tool)
     return text, "nothing" if text == EMPTY else "told"
 
 

@@ -15,7 +15,7 @@ from .. import installer
 from ..programs import LEVELS, Level, hook_target, with_hooks
 from . import log
 from .entries import HOOKS
-from .events import EVENTS, PROMPT, START
+from .events import PROMPT, START, dialect
 
 # Calls that are looked at to tell how often hooks are late: about a day of work.
 RECENT = 50
@@ -42,7 +42,7 @@ class Installed:
             "not installed"
             if not self.events
             else "installed"
-            if self.events == EVENTS
+            if self.events == _names(self.tool)
             else "partly"
         )
 
@@ -97,13 +97,18 @@ def _look(
         ours = installer.installed(there, HOOKS)
     except InvalidInput as error:
         return Installed(tool, level, there.file, (), str(error))
-    events = tuple(event for event in EVENTS if event in ours)
+    events = tuple(event for event in _names(tool) if event in ours)
     problem = _missing(ours) if events else ""
     if events and not problem and ours != HOOKS.wanted(there):
         problem = (
             f"its entries are not what this version writes: holdfast hook install {tool} --{level}"
         )
     return Installed(tool, level, there.file, events, problem)
+
+
+def _names(tool: str) -> tuple[str, ...]:
+    """What a tool calls the events that we are installed for."""
+    return tuple(dialect(tool).names.values())
 
 
 def _missing(ours: installer.Entries) -> str:
