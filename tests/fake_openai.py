@@ -69,11 +69,19 @@ def fake_openai() -> Iterator[FakeOpenAI]:
 
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            asked = Received(self.command, self.path, dict(self.headers.items()), body)
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            asked = Received(self.command, self.path, headers, body)
             fake.received.append(asked)
             self.answer(fake.reply(asked))
 
-        do_GET = do_POST = do_DELETE = handle_any
+        def do_GET(self) -> None:
+            self.handle_any()
+
+        def do_POST(self) -> None:
+            self.handle_any()
+
+        def do_DELETE(self) -> None:
+            self.handle_any()
 
         def answer(self, reply: Reply) -> None:
             self.send_response(reply.status)

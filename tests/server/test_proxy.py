@@ -4,8 +4,14 @@ an answer is changed.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -25,6 +31,7 @@ from fake_openai import (
     response_events,
     said,
 )
+from holdfast.client import Holdfast
 from holdfast.errors import InvalidInput, StoreBusy
 from holdfast.server.api_keys import KeyFile
 from holdfast.server.process import listening, run, url_of
@@ -32,6 +39,7 @@ from holdfast.server.proxy.app import Proxy
 from holdfast.server.proxy.upstream import check_upstream
 from holdfast.types import Scope
 from patience import PATIENCE
+from servers import free_port
 
 API_KEY = "sk-proj-Zx81Qm7vLw20Tn5bYc93Rk6dHs48Jf1g"
 BOAT = "My boat is called Heron, and she leaks at the stern."
@@ -165,13 +173,13 @@ def test_rules_go_into_the_instructions(client, upstream, hf):
     assert rules["role"] == "developer" and rules["content"].startswith("Be brief.\n\n<holdfast")
     client().responses.create(model="m", input="7 * 6?")
     assert "Answer in French" in upstream.last.json["instructions"]
-    assert upstream.last.json["input"] == "7 * 6?"
+    assert upstream.last.json["input"].endswith("7 * 6?")
 
 
 def test_unknown_fields_and_tools_reach_the_upstream_unchanged(client, upstream, hf):
     hf.remember(BOAT)
     tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
-    extra = {"x_new": {"deep": [1, 2.5, None, "\ud83d\ude00"]}}
+    extra = {"x_new": {"deep": [1, 2.5, None, "😀"]}}
     ask(client(), user(QUESTION), tools=[tool], temperature=0.25, extra_body=extra)
     sent = upstream.last.json
     assert sent.pop("messages")[0]["content"] != QUESTION
@@ -343,8 +351,8 @@ def test_a_user_may_have_any_name_and_a_wrong_one_is_refused(raw, upstream, hf):
     assert wait_for(hf, 2, "Zoë 船")
     seen = len(upstream.received)
     for header in ("Holdfast-User", "Holdfast-Session"):
-        answer = raw.post("chat/completions", json=body, headers={header: "x" * 201})
-        assert answer.status_code == 400 and "200" in answer.json()["error"]["message"]
+        answer = raw.post("chat/completions", json=body, headers={header: "x" * 2001})
+        assert answer.status_code == 400 and "characters" in answer.json()["error"]["message"]
         answer = raw.post("chat/completions", json=body, headers={header.encode(): b"\xff"})
         assert answer.status_code == 400 and "UTF-8" in answer.json()["error"]["message"]
     assert len(upstream.received) == seen
@@ -354,12 +362,11 @@ def test_the_clients_key_goes_upstream_and_nowhere_else(client, upstream, hf, ca
     caplog.set_level(logging.INFO)
     said_secret = f"My key is {API_KEY}, keep it safe."
     ask(client("bea"), user(said_secret), extra_headers={"Holdfast-Session": "monday"})
-    assert upstream.last.headers["Authorization"] == f"Bearer {API_KEY}"
-    assert not [name for name in upstream.last.headers if name.lower().startswith("holdfast")]
+    assert upstream.last.headers["authorization"] == f"Bearer {API_KEY}"
+    assert not [name for name in upstream.last.headers if name.startswith("holdfast")]
     assert said_secret in told(upstream.last), "the request itself is the client's"
     captured = wait_for(hf, 2, "bea")
     assert "keep it safe" in captured[0][1] and API_KEY not in captured[0][1]
-    hf.store.close()
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files and not any(API_KEY.encode() in path.read_bytes() for path in files)
     assert API_KEY not in caplog.text and "keep it safe" not in caplog.text
@@ -395,8 +402,6 @@ def test_memory_that_hangs_is_not_waited_for(hf, upstream, keys, monkeypatch):
             answer = await http.post("/v1/chat/completions", json={"messages": [user(BOAT)]})
             going_on.set()
             return answer
-
-    import asyncio
 
     assert asyncio.run(post()).json()["choices"][0]["message"]["content"] == "Noted."
     assert upstream.last.json["messages"] == [user(BOAT)]
@@ -455,7 +460,7 @@ def test_with_keys_the_key_says_whose_memory_it_is(raw, upstream, hf, keys):
     "url", ["", "api.openai.com/v1", "ftp://host/v1", "http://", "http://[::1", "http://h:x/v1"]
 )
 def test_an_upstream_that_is_no_url_is_refused(url):
-    with pytest.raises(InvalidInput, match="https://api.openai.com/v1"):
+    with pytest.raises(InvalidInput, match=r"https://api\.openai\.com/v1"):
         check_upstream(url)
 
 
@@ -464,3 +469,61 @@ def test_an_upstream_may_hold_no_password():
         check_upstream("https://me:hunter2@host/v1")
     assert "hunter2" not in str(caught.value)
     assert check_upstream("https://host/v1/") == "https://host/v1"
+
+
+@pytest.fixture
+def refused(cli, tmp_path, monkeypatch):
+    """What the command says when it does not begin."""
+    monkeypatch.setenv("HOLDFAST_EMBEDDING_MODELS", "none")
+
+    def begin(*options, upstream="http://127.0.0.1:9/v1"):
+        store = tmp_path / "memory.db"
+        done = cli("proxy", "--upstream", upstream, "--store", store, *options)
+        assert done.code == 2
+        return done.err
+
+    return begin
+
+
+def test_the_command_says_why_it_does_not_begin(refused):
+    assert "base URL" in refused(upstream="openai")
+    assert "holdfast serve keys add" in refused("--host", "0.0.0.0", "--port", 0)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        said = refused("--port", other.getsockname()[1])
+    assert "in use" in said and "--port" in said
+
+
+def test_the_command_refuses_to_be_its_own_upstream(refused):
+    port = free_port()
+    said = refused("--port", port, upstream=f"http://localhost:{port}/v1")
+    assert "this proxy itself" in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_the_command_says_where_it_is_and_ends_cleanly(upstream, tmp_path):
+    command = [sys.executable, "-m", "holdfast", "proxy", "--upstream", upstream.url, "--port", "0"]
+    process = subprocess.Popen(
+        [*command, "--json", "--store", str(tmp_path / "memory.db"), "--scope", "user:ann"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HOLDFAST_EMBEDDING_MODELS": "none"},
+    )
+    try:
+        assert process.stderr.readline().startswith("OPENAI_BASE_URL=http://127.0.0.1:")
+        started = "".join(iter(process.stdout.readline, "}\n")) + "}"
+        url = json.loads(started)["url"]
+        body = {"messages": [user(BOAT)]}
+        answer = httpx.post(f"{url}/chat/completions", json=body, trust_env=False, timeout=PATIENCE)
+        assert answer.json() == chat_completion("Noted.")
+        with Holdfast.open(tmp_path / "memory.db", scope="user:ann", background=False) as hf:
+            wait_for(hf, 2)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0 and err.endswith("Stopped.\n")
+    assert "POST chat/completions 200" in err and "Heron" not in err

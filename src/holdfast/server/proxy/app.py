@@ -191,7 +191,7 @@ async def _disconnected(request: Request) -> None:
 
 def _body(request: Request) -> Content:
     """Return the body of a request as it arrives, so that files of any size can be sent."""
-    has_one = {"content-length", "transfer-encoding"} & request.headers.keys()
+    has_one = any(name in request.headers for name in ("content-length", "transfer-encoding"))
     return request.stream() if has_one else b""
 
 
