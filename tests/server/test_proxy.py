@@ -35,7 +35,7 @@ from holdfast.client import Holdfast
 from holdfast.errors import InvalidInput, StoreBusy
 from holdfast.server.api_keys import KeyFile
 from holdfast.server.process import listening, run, url_of
-from holdfast.server.proxy.app import Proxy
+from holdfast.server.proxy.proxy_app import Proxy
 from holdfast.server.proxy.upstream import check_upstream
 from holdfast.types import Scope
 from patience import PATIENCE

@@ -53,7 +53,7 @@ def proxy(
     """
     try:
         from ...server import process
-        from ...server.proxy.app import Proxy
+        from ...server.proxy.proxy_app import Proxy
         from ...server.proxy.upstream import PREFIX, check_not_itself, check_upstream
     except ModuleNotFoundError as error:
         raise MissingExtra(INSTALL.format(missing=error.name)) from error
