@@ -137,8 +137,8 @@ def test_what_needs_an_extra_says_which_one(tmp_path, monkeypatch):
 
 ALONE = {
     "server": (
-        "from holdfast.server.http_app import create_app; from holdfast.server.proxy.proxy_app import "
-        "Proxy"
+        "from holdfast.server.http_app import create_app\n"
+        "from holdfast.server.proxy.proxy_app import Proxy"
     ),
     "mcp,server": "from holdfast.server.mcp.http import create_app",
     "agent": (
