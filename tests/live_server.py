@@ -53,7 +53,8 @@ def serving(hf: Holdfast, keys: Path, *, per_minute: int = 100_000) -> Iterator[
     app = create_app(hf, file, audit=audit, feedback=feedback, buckets=Buckets(per_minute))
     listener = listening("127.0.0.1", 0, file)
     live = Live(url_of(listener), app)
-    thread = threading.Thread(target=run, args=(app, listener, stop))
+    conversations = app.state.serving.conversations
+    thread = threading.Thread(target=run, args=(app, conversations, listener, stop))
     thread.start()
     try:
         yield live

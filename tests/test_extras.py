@@ -70,6 +70,7 @@ spec: {role: Helps., model: {provider: offline, name: offline}}
 ''')
 for command in (
     ["serve"],
+    ["proxy", "--upstream", "http://127.0.0.1:9/v1"],
     ["mcp", "--http"],
     ["run", "role.yaml", "-p", "hello"],
     ["agent", "compose", "up", "role.yaml"],
@@ -109,6 +110,7 @@ except HoldfastError as error:
 
 SAYS = {
     "serve": "server",
+    "proxy --upstream http://127.0.0.1:9/v1": "server",
     "mcp --http": "mcp,server",
     "run role.yaml -p hello": "agent",
     "agent compose up role.yaml": "agent",
@@ -134,7 +136,10 @@ def test_what_needs_an_extra_says_which_one(tmp_path, monkeypatch):
 
 
 ALONE = {
-    "server": "from holdfast.server.http_app import create_app",
+    "server": (
+        "from holdfast.server.http_app import create_app\n"
+        "from holdfast.server.proxy.proxy_app import Proxy"
+    ),
     "mcp,server": "from holdfast.server.mcp.http import create_app",
     "agent": (
         "from holdfast.agents.agent_runner import RoleAgent; from holdfast.agents import tui, "

@@ -174,6 +174,7 @@ COMMANDS: dict[str, str] = {
     "agent_exec": "agent",
     "hook": "hook",
     "serve": "serve",
+    "proxy": "proxy",
     "mcp": "mcp",
     "project": "project",
     "project_build": "project",

@@ -39,7 +39,7 @@ WAYS = (
         "agent run, agent chat, agent memory",
     ),
     Way("Agents you have", "holdfast mcp install claude-code", "hook install, agent exec, context"),
-    Way("A page and a server", "holdfast serve --open", "serve keys, mcp"),
+    Way("A page and a server", "holdfast serve --open", "serve keys, mcp, proxy"),
     Way("Upkeep", "holdfast doctor", "export, worker run, store sync, purge"),
 )
 """What to do first, and what next; `holdfast COMMAND --help` explains each."""

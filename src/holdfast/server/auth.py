@@ -89,16 +89,16 @@ async def owner(
     """Return the owner of the requested memory; refuse if the key does not open it."""
     server = serving(request)
     if not server.keys.needed:
-        _within_limit(server.buckets, _address(request))
-        return _named(user_id or thread_id, server.hf.scopes[0])
+        within_limit(server.buckets, _address(request))
+        return named(user_id or thread_id, server.hf.scopes[0])
     key = server.keys.find(bearer.credentials if bearer else header or "")
     if key is None:
         # Failed attempts count against the address: keys cannot be guessed at full speed.
-        _within_limit(server.buckets, _address(request))
+        within_limit(server.buckets, _address(request))
         raise HTTPException(401, ASK_FOR_KEY, {"WWW-Authenticate": "Bearer"})
     request.state.caller = key.id
-    _within_limit(server.buckets, key.id)
-    return _opened(key, user_id)
+    within_limit(server.buckets, key.id)
+    return opened(key, user_id)
 
 
 async def memory(
@@ -134,11 +134,13 @@ Mine = Annotated[Holdfast, Depends(memory)]
 Server = Annotated[Serving, Depends(serving)]
 
 
-def _named(name: str | None, default: Scope) -> Scope:
+def named(name: str | None, default: Scope) -> Scope:
+    """Return the scope of a named owner, or the server's own."""
     return Scope("user", name) if name is not None else default
 
 
-def _opened(key: Key, user_id: str | None) -> Scope:
+def opened(key: Key, user_id: str | None) -> Scope:
+    """Return the scope that a key opens; refuse another owner."""
     # The same message whether the owner exists or not, so that it reveals nothing.
     if user_id is not None and user_id != key.owner:
         raise HTTPException(
@@ -147,7 +149,8 @@ def _opened(key: Key, user_id: str | None) -> Scope:
     return key.scope
 
 
-def _within_limit(buckets: Buckets, caller: str) -> None:
+def within_limit(buckets: Buckets, caller: str) -> None:
+    """Count a request of a caller; refuse it if there were too many."""
     if wait := buckets.take(caller):
         raise HTTPException(
             429,

@@ -6,8 +6,9 @@ import ipaddress
 import logging
 import socket
 import threading
+from typing import Any
 
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from ..embedded_server import answer, listen
 from ..errors import InvalidInput
@@ -58,12 +59,16 @@ def url_of(listener: socket.socket) -> str:
 
 
 def run(
-    app: FastAPI,
+    app: ASGIApp,
+    conversations: Conversations,
     listener: socket.socket,
     stop: threading.Event,
+    **settings: Any,
 ) -> None:
-    """Serve requests until `stop` is set, then end the sessions of this server."""
-    conversations: Conversations = app.state.serving.conversations
+    """Serve requests until `stop` is set, then end the sessions of this server.
+
+    `settings` are those of uvicorn.
+    """
     # A daemon thread: it must not delay the shutdown.
     sweeper = threading.Thread(
         target=_sweep,
@@ -73,7 +78,7 @@ def run(
     )
     sweeper.start()
     try:
-        answer(app, listener, stop, timeout_keep_alive=KEEP_ALIVE)
+        answer(app, listener, stop, timeout_keep_alive=KEEP_ALIVE, **settings)
     finally:
         # Order: the sweeper must have ended before `close` extracts from the same sessions.
         stop.set()

@@ -66,7 +66,7 @@ class Gate:
     async def _body(self, request: Request) -> bytes:
         try:
             async with asyncio.timeout(self._patience):
-                return await _read(request, self._largest)
+                return await read_body(request, self._largest)
         except TimeoutError as error:
             raise HTTPException(408, "The body did not arrive in time. Send it again.") from error
 
@@ -82,18 +82,30 @@ def check_browser(
     rebinding it could even read the responses. So the host name must be ours, and cross-site
     requests are refused.
     """
-    host = headers.get("Host", "")
-    if _parts(f"//{host}").hostname not in LOOPBACK:
+    check_host(headers)
+    # The page itself holds no memories, and a link from another page may open it.
+    if path.startswith("/api/"):
+        check_origin(method, headers)
+
+
+def check_host(headers: Headers) -> None:
+    """Refuse a request that another name than localhost led here."""
+    if _parts(f"//{headers.get('Host', '')}").hostname not in LOOPBACK:
         raise HTTPException(
             403, "Without keys this server accepts only localhost. Use http://127.0.0.1."
         )
-    # The page itself holds no memories, and a link from another page may open it.
-    if not path.startswith("/api/"):
-        return
+
+
+def check_origin(method: str, headers: Headers) -> None:
+    """Refuse a request that another web page made."""
     if headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         raise HTTPException(403, "Requests from other web pages are refused.")
     origin = headers.get("Origin")
-    if method not in READING and origin is not None and _parts(origin).netloc != host:
+    if (
+        method not in READING
+        and origin is not None
+        and _parts(origin).netloc != headers.get("Host", "")
+    ):
         raise HTTPException(403, "Requests from other web pages are refused.")
 
 
@@ -104,7 +116,8 @@ def _parts(url: str) -> SplitResult:
         return urlsplit("")
 
 
-async def _read(request: Request, largest: int) -> bytes:
+async def read_body(request: Request, largest: int) -> bytes:
+    """Return the body of a request; refuse one of more than `largest` bytes."""
     too_large = HTTPException(
         413, f"A request may have at most {largest} bytes. Send less at once."
     )

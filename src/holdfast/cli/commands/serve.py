@@ -101,7 +101,8 @@ def serve(
         )
         if open_:
             typer.launch(process.url_of(listener))
-        aside(partial(process.run, server, listener, stop))
+        conversations = server.state.serving.conversations
+        aside(partial(process.run, server, conversations, listener, stop))
         print("Stopped.", file=sys.stderr)
 
 

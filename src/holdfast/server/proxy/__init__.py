@@ -1,0 +1,1 @@
+"""OpenAI-compatible proxy: memory before and after the requests of any chat client."""
