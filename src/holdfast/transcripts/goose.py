@@ -110,8 +110,8 @@ def _tell_part(
     key = as_text(part.get("id"))
     match part.get("type"):
         case "text" if role in ("user", "assistant"):
-            speaker = "user" if role == "user" else "assistant"
-            talk.say(speaker, as_text(part.get("text")), at, number)
+            text = as_text(part.get("text"))
+            talk.say("user" if role == "user" else "assistant", text, at, number)
         case "toolRequest" | "frontendToolRequest":
             call = as_dict(as_dict(part.get("toolCall")).get("value"))
             talk.call(key, as_text(call.get("name")), call.get("arguments"), at, number)
