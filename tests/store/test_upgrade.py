@@ -219,6 +219,7 @@ def test_records_are_made_of_what_was_not_read_for_them(shop, tmp_path):
     sessions = sorted(shop.sessions.list(), key=lambda one: one.id)
     done = extractor.run(sessions, plan=False, progress=lambda number, total: None)
     assert done.skipped == 2, "extracted and indexed"
+    assert done.failures == {}
     assert {one.session for one in done.notes} == {"built", "built-later", "extracted-continued"}
     assert not any("small commits" in one.note.quote for one in done.notes)
     again = extractor.run(sessions, plan=False, progress=lambda number, total: None)

@@ -75,6 +75,8 @@ BOTH = [
     ("My boss is Martin", "My boss is on holiday"),
     ("My favourite tea is sencha", "My favourite cup is blue"),
     ("The user has two cats.", "The user has three deadlines this week."),
+    ("We use uv instead of pip", "We use ruff instead of flake8"),
+    ("Wir nehmen Tee statt Kaffee", "Wir nehmen den Zug statt das Auto"),
 ]
 
 

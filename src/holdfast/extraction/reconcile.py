@@ -17,6 +17,7 @@ from ..text.normal_forms import fold
 from ..text.tokens import dedup_tokens
 from ..types import Memory, Micros, Triple
 from .candidate import Candidate
+from .coding.choices import is_another_matter
 from .similarity import changes
 from .similarity.changes import Reader
 from .similarity.dedup import Statement, first_duplicate
@@ -148,6 +149,8 @@ def _changed(
     unsure: Coexist | None = None
     for old in near:
         if candidate.kind != "fact" or old.event_time >= said_at or _of_others(candidate, old):
+            continue
+        if is_another_matter(candidate.quote or candidate.content, old.content):
             continue
         found = changes.change(statement_text(old), told, read)
         is_sure = found.is_sure or changes.names_another(old.content, candidate.content)

@@ -19,6 +19,16 @@ def chooses_against(later: str, earlier: str) -> bool:
     return bool(rejected) and rejected <= chosen
 
 
+def is_another_matter(later: str, earlier: str) -> bool:
+    """Whether a later decision rejects something that an earlier statement does not mention.
+
+    >>> is_another_matter("use ruff instead of flake8", "use uv instead of pip")
+    True
+    """
+    _, rejected = _sides(later)
+    return bool(rejected) and rejected.isdisjoint(terms(earlier))
+
+
 def terms(text: str) -> set[str]:
     """The terms of a text as a set."""
     return set(query_terms(text))
