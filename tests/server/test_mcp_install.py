@@ -28,6 +28,8 @@ FILES = {
     ("codex", "project"): "{project}/.codex/config.toml",
     ("cursor", "user"): "{home}/.cursor/mcp.json",
     ("cursor", "project"): "{project}/.cursor/mcp.json",
+    ("gemini-cli", "user"): "{home}/.gemini/settings.json",
+    ("gemini-cli", "project"): "{project}/.gemini/settings.json",
     ("vscode", "user"): "{home}/config/Code/User/mcp.json",
     ("vscode", "project"): "{project}/.vscode/mcp.json",
 }

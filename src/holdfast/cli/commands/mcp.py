@@ -26,7 +26,9 @@ INSTALL = (
 )
 ClientName = Annotated[
     str,
-    typer.Argument(metavar="CLIENT", help="claude-code, claude-desktop, codex, cursor or vscode."),
+    typer.Argument(
+        metavar="CLIENT", help="claude-code, claude-desktop, codex, cursor, gemini-cli or vscode."
+    ),
 ]
 Graph = Annotated[
     bool,
