@@ -4,7 +4,6 @@ an answer is changed.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
@@ -59,10 +58,10 @@ def upstream():
 
 
 @contextmanager
-def proxying(hf, url, keys):
+def proxying(hf, url, keys, memory_seconds=PATIENCE):
     """A proxy on a free port; its base URL."""
     file, stop = KeyFile(keys), threading.Event()
-    app = Proxy(hf, url, file, memory_seconds=PATIENCE)
+    app = Proxy(hf, url, file, memory_seconds=memory_seconds)
     listener = listening("127.0.0.1", 0, file)
     more = {"lifespan": "on", "date_header": False}
     args = (app, app.conversations, listener, stop)
@@ -394,16 +393,11 @@ def test_memory_that_fails_fails_no_request_and_is_logged_once(
 def test_memory_that_hangs_is_not_waited_for(hf, upstream, keys, monkeypatch):
     going_on = threading.Event()
     monkeypatch.setattr(type(hf), "context", lambda *_, **__: going_on.wait(PATIENCE))
-    app = Proxy(hf, upstream.url, KeyFile(keys), memory_seconds=0.01)
-
-    async def post():
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-            answer = await http.post("/v1/chat/completions", json={"messages": [user(BOAT)]})
-            going_on.set()
-            return answer
-
-    assert asyncio.run(post()).json()["choices"][0]["message"]["content"] == "Noted."
+    with proxying(hf, upstream.url, keys, memory_seconds=0.01) as url:
+        body = {"messages": [user(BOAT)]}
+        answer = httpx.post(f"{url}/chat/completions", json=body, trust_env=False, timeout=PATIENCE)
+        going_on.set()
+    assert answer.json() == chat_completion("Noted.")
     assert upstream.last.json["messages"] == [user(BOAT)]
 
 

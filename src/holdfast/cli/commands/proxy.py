@@ -67,20 +67,24 @@ def proxy(
         ended_by_signals(stop),
     ):
         check_not_itself(upstream, listener)
-        served = Proxy(hf, upstream, opened_by)
         log_to_stderr()
         url = process.url_of(listener).rstrip("/") + PREFIX
-        if as_json:
-            output.emit({"url": url, "upstream": upstream, "store": hf.store.location})
-            # A script reads it while the proxy runs.
-            sys.stdout.flush()
-        print(
-            f"OPENAI_BASE_URL={url}  passes on to {upstream}, remembers in {hf.store.location}. "
-            "Ctrl-C ends it.",
-            file=sys.stderr,
-            flush=True,
-        )
+        _tell(url, upstream, hf.store.location, as_json=as_json)
+        served = Proxy(hf, upstream, opened_by)
         run = partial(process.run, served, served.conversations, listener, stop)
         # The upstream sends its own date.
         aside(partial(run, lifespan="on", date_header=False))
         print("Stopped.", file=sys.stderr)
+
+
+def _tell(url: str, upstream: str, location: str, *, as_json: bool) -> None:
+    """Print where the proxy is; it accepts requests already."""
+    if as_json:
+        output.emit({"url": url, "upstream": upstream, "store": location})
+        # A script reads it while the proxy runs.
+        sys.stdout.flush()
+    print(
+        f"OPENAI_BASE_URL={url}  passes on to {upstream}, remembers in {location}. Ctrl-C ends it.",
+        file=sys.stderr,
+        flush=True,
+    )
