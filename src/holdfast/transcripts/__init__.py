@@ -18,7 +18,6 @@ from .copilot import Copilot
 from .cursor import CursorEditor
 from .gemini import Gemini
 from .generic import Generic
-from .goose import Goose
 from .kimi import Kimi
 from .opencode import OpenCode
 from .pi import Pi
@@ -36,7 +35,6 @@ READERS: tuple[Reader, ...] = (
     Kimi(),
     VSCodeChat(),
     OpenCode(),
-    Goose(),
     CursorEditor(),
     Aider(),
     SpecStory(),
