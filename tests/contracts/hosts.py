@@ -230,11 +230,18 @@ def entries() -> list[dict]:
 
 def when_finished() -> dict:
     """What the log says last of a process that a hook has started, when all of them have ended."""
-    running = [one for one in psutil.process_iter(["cmdline", "environ"]) if _of_this_test(one)]
-    _, alive = psutil.wait_procs(running, timeout=PATIENCE)
-    assert not alive
-    assert not any("error" in entry for entry in entries()), entries()
-    return next(entry for entry in entries() if entry["event"] == "finish")
+    given_up = time.monotonic() + PATIENCE
+    while True:
+        # A process that has just been started still bears the name of its parent, so the list may
+        # lack it: then the log says nothing yet.
+        running = [one for one in psutil.process_iter(["cmdline", "environ"]) if _of_this_test(one)]
+        _, alive = psutil.wait_procs(running, timeout=PATIENCE)
+        assert not alive
+        assert not any("error" in entry for entry in entries()), entries()
+        if finished := [entry for entry in entries() if entry["event"] == "finish"]:
+            return finished[0]
+        assert time.monotonic() < given_up
+        time.sleep(0.1)
 
 
 def _of_this_test(process: psutil.Process) -> bool:

@@ -235,7 +235,7 @@ def test_what_was_only_hinted_at_takes_the_place_of_nothing(ann, confidence, lef
     """
 
     def learn(place, confidence):
-        quote = f"we live in {place}"
+        quote = f"we live in {place} these days"
         found = {
             "turn": 1,
             "quote": quote,

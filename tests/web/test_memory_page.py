@@ -58,7 +58,8 @@ def test_what_fits_best_stands_first_with_its_score(ann):
     rows = ann.page.get_by_role("list", name=VIEWS["#/"]).get_by_role("listitem")
     expect(rows).to_have_count(3)
     scores = [float(text.split()[-1]) for text in rows.locator(".score").all_inner_texts()]
-    assert scores == sorted(scores, reverse=True)
+    # What only tells the same again comes last, whatever its score.
+    assert scores[0] == max(scores)
     expect(rows.first).to_contain_text(PEANUTS)
 
 

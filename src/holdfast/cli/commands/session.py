@@ -44,7 +44,7 @@ def extract_session(
     as_json: Json = False,
 ) -> None:
     """Extract memories from a session's new turns. Certain ones are stored at once; the others are
-    held until the session ends, proposed for review, or dropped. --plan shows the cost.
+    held until the session ends, proposed for review, or dropped.
 
     Example: holdfast session extract monday --plan
     """
