@@ -378,7 +378,8 @@ def export(model: Reranker, path: Path) -> None:
     floats.unlink()
 
 
-def main() -> None:
+def asked() -> argparse.Namespace:
+    """What the command line asks for."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -394,7 +395,11 @@ def main() -> None:
     options.add_argument("--test-changes", type=Path, nargs="+", default=TEST_CHANGES)
     options.add_argument("--read-changes", type=Path, help="only write what unseen pairs read as")
     options.add_argument("--without-half", type=int, choices=(0, 1), help="test on it")
-    chosen = options.parse_args()
+    return options.parse_args()
+
+
+def main() -> None:
+    chosen = asked()
     torch.manual_seed(0)
     np.random.seed(0)
     pools = read_pools(chosen.pools)

@@ -39,26 +39,6 @@ class Told:
 
 
 @pytest.fixture
-def open_with(tmp_path, clock):
-    every = []
-
-    def open_one(**settings):
-        hf = Holdfast.open(
-            tmp_path / "memory.db",
-            scope="user:ann",
-            settings=Settings(embedding_models="none", **settings),
-            clock=clock,
-            background=False,
-        )
-        every.append(hf)
-        return hf
-
-    yield open_one
-    for hf in every:
-        hf.close()
-
-
-@pytest.fixture
 def hf(open_with):
     return open_with()
 

@@ -10,7 +10,6 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel
 
-from holdfast import Holdfast, Settings
 from holdfast.errors import CapReached, ModelFailed
 from holdfast.extraction.job_types import Worker
 from holdfast.maintenance.job_runner import drain
@@ -48,26 +47,6 @@ class Script:
             raise answer
         text = answer if isinstance(answer, str) else json.dumps(answer)
         return ModelResponse(parts=[TextPart(text)])
-
-
-@pytest.fixture
-def open_with(tmp_path, clock):
-    every = []
-
-    def open_one(**settings):
-        hf = Holdfast.open(
-            tmp_path / "memory.db",
-            scope="user:ann",
-            settings=Settings(embedding_models="none", **settings),
-            clock=clock,
-            background=False,
-        )
-        every.append(hf)
-        return hf
-
-    yield open_one
-    for hf in every:
-        hf.close()
 
 
 @pytest.fixture

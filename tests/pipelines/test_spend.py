@@ -8,7 +8,6 @@ import json
 
 import pytest
 
-from holdfast import Holdfast, Settings
 from holdfast.errors import CapReached
 from holdfast.extraction.job_types import Worker
 from holdfast.maintenance.job_runner import drain
@@ -30,26 +29,6 @@ class Model:
     def __call__(self, prompt):
         self.prompts.append(prompt)
         return self.answer
-
-
-@pytest.fixture
-def open_with(tmp_path, clock):
-    every = []
-
-    def open_one(scope="user:ann", **settings):
-        hf = Holdfast.open(
-            tmp_path / "memory.db",
-            scope=scope,
-            settings=Settings(embedding_models="none", **settings),
-            clock=clock,
-            background=False,
-        )
-        every.append(hf)
-        return hf
-
-    yield open_one
-    for hf in every:
-        hf.close()
 
 
 def talk(hf, session="s1"):

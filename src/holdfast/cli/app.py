@@ -106,6 +106,14 @@ Scopes = Annotated[
         autocompletion=complete_scopes,
     ),
 ]
+MemoryMode = Annotated[
+    str | None,
+    typer.Option(
+        "--memory-mode",
+        metavar="MODE",
+        help="Memory mode: incognito (or guest), local, synced.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Id = Annotated[

@@ -15,7 +15,7 @@ from ... import config
 from ...errors import InvalidInput, MissingExtra
 from ...text.terminal import counted, plain
 from .. import output as show
-from ..app import Json, app
+from ..app import Json, MemoryMode, app
 
 if TYPE_CHECKING:
     from ...agents.agent_runner import RoleAgent
@@ -59,14 +59,6 @@ def role_of(file: Path) -> Role:
     return load_role(file)
 
 
-MemoryMode = Annotated[
-    str | None,
-    typer.Option(
-        "--memory-mode",
-        metavar="MODE",
-        help="Memory mode: incognito (or guest), local, synced.",
-    ),
-]
 UserId = Annotated[
     str | None,
     typer.Option(

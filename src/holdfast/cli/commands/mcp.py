@@ -18,7 +18,7 @@ from ..fast_mcp import mcp as serve_by_pipe
 from ..fast_mcp import tools_for
 from ..open_store import project_folder_here
 from ..signals import aside, ended_by_signals
-from .serve import KeysFile, key_file, log_to_stderr
+from .serve import Host, KeysFile, Port, key_file, log_to_stderr
 
 PORT = 8766
 INSTALL = (
@@ -44,12 +44,8 @@ def mcp(
     http: Annotated[
         bool, typer.Option("--http", help="Serve over HTTP instead of standard input and output.")
     ] = False,
-    host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; other addresses need keys.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")
-    ] = PORT,
+    host: Host = "127.0.0.1",
+    port: Port = PORT,
     keys: KeysFile = None,
     graph: Graph = False,
     store: Store = None,

@@ -11,9 +11,9 @@ import typer
 
 from ...errors import MissingExtra
 from .. import output
-from ..app import START, Json, Scope, Store, app, open_memory
+from ..app import START, Json, MemoryMode, Scope, Store, app, open_memory
 from ..signals import aside, ended_by_signals
-from .serve import KeysFile, key_file, log_to_stderr
+from .serve import Host, KeysFile, Port, key_file, log_to_stderr
 
 PORT = 8766
 INSTALL = "`holdfast proxy` needs {missing}. Install it with: pip install 'holdfast[server]'"
@@ -27,21 +27,10 @@ def proxy(
             "--upstream", metavar="URL", help="Base URL of the API, e.g. https://api.openai.com/v1."
         ),
     ],
-    host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; other addresses need keys.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")
-    ] = PORT,
+    host: Host = "127.0.0.1",
+    port: Port = PORT,
     keys: KeysFile = None,
-    memory_mode: Annotated[
-        str | None,
-        typer.Option(
-            "--memory-mode",
-            metavar="MODE",
-            help="Memory mode: incognito (or guest), local, synced.",
-        ),
-    ] = None,
+    memory_mode: MemoryMode = None,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,

@@ -16,7 +16,7 @@ from ... import config
 from ...errors import InvalidInput, MissingExtra
 from ...types import SCOPE_KINDS, system_clock
 from .. import output
-from ..app import START, Json, Scope, Store, app, json_time, open_memory, when
+from ..app import START, Json, MemoryMode, Scope, Store, app, json_time, open_memory, when
 from ..signals import aside, ended_by_signals
 from .audit_feedback import place_of
 
@@ -42,26 +42,19 @@ KeysFile = Annotated[
         "--keys", metavar="FILE", help="File with the keys. Default: keys.jsonl beside config.toml."
     ),
 ]
+Host = Annotated[
+    str, typer.Option("--host", help="Address to listen on; other addresses need keys.")
+]
+Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")]
 
 
 @serve_app.callback()
 def serve(
     context: typer.Context,
-    host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; other addresses need keys.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")
-    ] = PORT,
+    host: Host = "127.0.0.1",
+    port: Port = PORT,
     keys: KeysFile = None,
-    memory_mode: Annotated[
-        str | None,
-        typer.Option(
-            "--memory-mode",
-            metavar="MODE",
-            help="Memory mode: incognito (or guest), local, synced.",
-        ),
-    ] = None,
+    memory_mode: MemoryMode = None,
     open_: Annotated[
         bool, typer.Option("--open", help="Show the Memory page in the browser.")
     ] = False,
