@@ -301,6 +301,12 @@ class FileBackedStore:
         self.refresh()
         return self.bare.edges(scope, memory)
 
+    def sources(
+        self, scopes: Sequence[Scope], memories: Sequence[str]
+    ) -> dict[str, frozenset[str]]:
+        self.refresh()
+        return self.bare.sources(scopes, memories)
+
     def events(
         self,
         scopes: Sequence[Scope],

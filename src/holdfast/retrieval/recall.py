@@ -107,8 +107,9 @@ def recall(
     # Whoever asks for a kind wants it, whatever else tells the same.
     if not question.where.kinds:
         scopes = question.where.scopes
-        summaries = summaries_beside_turns(engine.store, scopes, ranking.memories)
-        retold = facts_beside_turns(engine.store, scopes, ranking.memories, wanted)
+        sources = sources_of(engine.store, scopes, ranking.memories)
+        summaries = summaries_beside_turns(ranking.memories, sources)
+        retold = facts_beside_turns(ranking.memories, sources, wanted)
     order, copies = demote_near_duplicates(ranking.memories, wanted, retold | summaries)
     shown = [place for place in order if place not in summaries]
     return Recall(
@@ -348,8 +349,21 @@ def _found_by(gathered: Gathered, memory: Candidate) -> dict[str, int]:
     }
 
 
-def summaries_beside_turns(
+def sources_of(
     store: Store, scopes: Sequence[Scope], memories: Sequence[Candidate]
+) -> dict[str, frozenset[str]]:
+    """What each reflection and each extracted fact among the candidates was made from."""
+    made = [one.id for one in memories if one.kind == "reflection" or _is_extracted(one)]
+    return store.sources(scopes, made)
+
+
+def _is_extracted(memory: Candidate) -> bool:
+    """Whether a memory is a fact that was extracted from a session."""
+    return memory.kind == "fact" and bool(memory.metadata_json) and "session" in memory.metadata
+
+
+def summaries_beside_turns(
+    memories: Sequence[Candidate], sources: Mapping[str, frozenset[str]]
 ) -> dict[int, int]:
     """Return the positions of summaries and reflections whose own sources are candidates too, each
     with the position of such a source. They only retell it.
@@ -364,7 +378,7 @@ def summaries_beside_turns(
         if memory.kind == "episode" and memory.metadata_json and "turn_count" in memory.metadata:
             source = sessions.get((memory.scope, memory.metadata.get("session")))
         elif memory.kind == "reflection":
-            made_from = _sources(store, scopes, memory)
+            made_from = sources.get(memory.id, frozenset())
             source = next((at for at, one in enumerate(memories) if one.id in made_from), None)
         if source is not None:
             retold[place] = source
@@ -372,7 +386,7 @@ def summaries_beside_turns(
 
 
 def facts_beside_turns(
-    store: Store, scopes: Sequence[Scope], memories: Sequence[Candidate], wanted: int
+    memories: Sequence[Candidate], sources: Mapping[str, frozenset[str]], wanted: int
 ) -> dict[int, int]:
     """Return the positions of extracted facts below their source turn, and of turns below a fact
     that rests on them, each with the position of the other, among the first `wanted` others.
@@ -383,23 +397,16 @@ def facts_beside_turns(
     for place, memory in enumerate(memories):
         if len(above) >= wanted:
             break
-        extracted = memory.kind == "fact" and memory.metadata_json and "session" in memory.metadata
-        sources = _sources(store, scopes, memory) if extracted else frozenset[str]()
-        other = told_by.get(memory.id, next((above[one] for one in sources if one in above), None))
+        made_from = sources.get(memory.id, frozenset()) if memory.kind == "fact" else frozenset()
+        other = told_by.get(memory.id)
+        if other is None:
+            other = next((above[one] for one in made_from if one in above), None)
         if other is not None:
             retold[place] = other
             continue
         above[memory.id] = place
-        told_by |= dict.fromkeys(sources, place)
+        told_by |= dict.fromkeys(made_from, place)
     return retold
-
-
-def _sources(store: Store, scopes: Sequence[Scope], memory: Candidate) -> frozenset[str]:
-    """Ids of the memories that this one was made from."""
-    links = (edge for scope in scopes for edge in store.edges(scope, memory.id))
-    return frozenset(
-        edge.target for edge in links if (edge.source, edge.relation) == (memory.id, "derived_from")
-    )
 
 
 def demote_near_duplicates(

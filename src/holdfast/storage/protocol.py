@@ -954,6 +954,11 @@ class Store(Protocol):
     def edges(self, scope: Scope, memory: str) -> Edges:
         """Edges from or to a memory, oldest first."""
 
+    def sources(
+        self, scopes: Sequence[Scope], memories: Sequence[str]
+    ) -> dict[str, frozenset[str]]:
+        """Ids of what each of these memories was derived from, of those that were derived."""
+
     def events(
         self,
         scopes: Sequence[Scope],

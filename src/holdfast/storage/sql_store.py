@@ -452,6 +452,23 @@ class SQLStore(ABC):
         )
         return self.damages.sound(rows, lambda row: edge_from(row, self.scope_of))
 
+    def sources(
+        self, scopes: Sequence[Scope], memories: Sequence[str]
+    ) -> dict[str, frozenset[str]]:
+        if not memories:
+            return {}
+        numbers = self.numbers(scopes)
+        rows = self.read(
+            numbers,
+            f"SELECT source, target FROM edges WHERE scope IN ({marks(numbers)}) "
+            f"AND source IN ({marks(memories)}) AND relation = 'derived_from'",
+            (*numbers, *memories),
+        )
+        found: dict[str, set[str]] = {}
+        for source, target in rows:
+            found.setdefault(source, set()).add(target)
+        return {source: frozenset(targets) for source, targets in found.items()}
+
     def events(
         self,
         scopes: Sequence[Scope],

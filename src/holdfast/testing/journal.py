@@ -175,6 +175,21 @@ class GraphContract:
         together(store, *(methodcaller("link", edge) for edge in edges))
         assert store.edges(ANN, one.id) == [edges[1], edges[0]]
 
+    def test_sources_are_what_memories_were_derived_from(self, store: Store) -> None:
+        one, two, three, theirs = put(
+            store, fact("one"), fact("two"), fact("three"), fact("theirs", scope=BOB)
+        )
+        edges = [
+            link(one, two, "derived_from"),
+            link(one, three, "derived_from"),
+            link(two, three, "supersedes"),
+        ]
+        together(store, *(methodcaller("link", edge) for edge in edges))
+        every = [memory.id for memory in (one, two, three, theirs)]
+        assert store.sources([ANN, BOB], every) == {one.id: {two.id, three.id}}
+        assert store.sources([ANN], [two.id]) == store.sources([BOB], every) == {}
+        assert store.sources([ANN], []) == {}
+
     def test_entities_are_found_by_every_folded_name(self, store: Store) -> None:
         one = put_one(store, fact("met her"))
         write(
