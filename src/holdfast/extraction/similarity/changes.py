@@ -31,6 +31,7 @@ SURE = 0.7
 SURE_READ = 0.8
 SURE_DONE = 0.7
 PERHAPS = 0.5
+PERHAPS_READ = 0.4
 # Logarithm below which a reader's doubts are all the same.
 _DOUBT = -6.0
 # Share of the words in common, for another value to be the only difference.
@@ -63,7 +64,7 @@ class Change:
     @property
     def is_possible(self) -> bool:
         """Whether the two may be an earlier and a later state of one thing."""
-        return self.replaces >= PERHAPS
+        return self.replaces >= (PERHAPS_READ if self.was_read else PERHAPS)
 
 
 def change(earlier: str, later: str, read: Reader | None = None) -> Change:
