@@ -29,9 +29,9 @@ DATA = Path(__file__).parent / "data"
 HALVED = ("control_phrases.jsonl", "control_phrases_own.jsonl")
 LOOKED_AT = tuple(
     f"control_phrases_{number}.jsonl"
-    for number in ("third", "fourth", "fifth", "sixth", "seventh", "eighth")
+    for number in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 )
-UNSEEN = ("control_phrases_ninth.jsonl",)
+UNSEEN: tuple[str, ...] = ()
 FILES = tuple(DATA / name for name in (*HALVED, *LOOKED_AT, *UNSEEN))
 ENOUGH = 0.6  # of the labelled topic's words or characters
 

@@ -5,7 +5,8 @@ splits a message into sentences and clauses, skips what is not the speaker's own
 code, text to be translated), strips courtesies from the start of each clause, and matches the rest
 against a grammar (`request_grammar.py`): a verb of keeping or forgetting, a negation, the subject
 (this conversation, the last message, a topic), and the time from which it applies. Requests to
-forget are also read in any order (`request_slots.py`).
+forget are also read in any order (`request_slots.py`). A learned reader (`request_model.py`)
+decides where it is certain, and where the grammar finds nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
+from . import request_model
 from .removal_requests import read_removal, removal_cues
 from .request_grammar import KINDS, Kind, RequestGrammar, folded, grammars, respelled
 from .request_slots import read_slots
@@ -26,6 +28,11 @@ LONGEST = 4_000
 LONGEST_SENTENCE = 600
 # Characters of something to remember; a topic to forget is much shorter.
 LONGEST_TOPIC = 300
+
+# Chances from which the learned reader is believed against the grammar, and where the grammar finds
+# no request.
+CERTAIN = 0.9
+SURE = 0.7
 
 _PLAIN = str.maketrans(
     {
@@ -85,6 +92,7 @@ class _Found:
     """Whether it is certain enough to replace another reading."""
 
 
+@lru_cache(maxsize=256)  # several rules read the same message
 def read_request(text: str) -> MemoryRequest | None:
     """Return the memory request in a message, in any language; None if there is none.
 
@@ -94,7 +102,24 @@ def read_request(text: str) -> MemoryRequest | None:
     """
     if len(text) > LONGEST:
         return None
-    said, quotes = _own_words(text)
+    said, quotes = own_words(text)
+    known = _by_grammar(said, quotes)
+    if len(said) > request_model.READ:
+        return known
+    chances = request_model.kinds_of(said)
+    kind = max(KINDS, key=lambda each: chances[each])
+    if chances[request_model.NONE] >= CERTAIN:
+        return None
+    if known is None:
+        may_ask = chances[kind] >= SURE and is_about_memory(said)
+        return _learned(kind, said, quotes) if may_ask else None
+    if known.kind != kind and chances[kind] >= CERTAIN:
+        return _learned(kind, said, quotes) or known
+    return known
+
+
+def _by_grammar(said: str, quotes: Sequence[str]) -> MemoryRequest | None:
+    """Return the request that the grammar of a language reads."""
     for grammar in grammars():
         if grammar.reads(said) and (found := _read(grammar, said, quotes)):
             return found
@@ -102,24 +127,28 @@ def read_request(text: str) -> MemoryRequest | None:
 
 
 def is_about_memory(text: str) -> bool:
-    """Whether a message with the words of a request may be one: no sentence is small talk, or about
-    a file, a table, a text or the like.
+    """Whether a message with the words of a request may be one: it is no text to work on, and no
+    sentence is small talk, or about a file, a table, a text or the like.
 
     >>> is_about_memory("Delete everything about Bob.")
     True
     >>> is_about_memory("Delete everything about Bob from the users table.")
     False
     """
-    said, _ = _own_words(text)
+    said, _ = own_words(text)
     for grammar in grammars():
-        for sentence in _sentences(said) if grammar.reads(said) else ():
+        if not grammar.reads(said):
+            continue
+        if _is_to_be_worked_on(grammar, said):
+            return False
+        for sentence in _sentences(said):
             spelled = respelled(grammar, sentence.strip())
             if grammar.idle.search(spelled) or _is_elsewhere(grammar, spelled):
                 return False
     return True
 
 
-def _own_words(text: str) -> tuple[str, list[str]]:
+def own_words(text: str) -> tuple[str, list[str]]:
     """Normalise a message: plain characters, no code, and a placeholder for each quotation."""
     plain = unicodedata.normalize("NFKC", text).translate(_PLAIN)
     plain = _CODE_LINE.sub("", _CODE.sub(" ", plain))
@@ -132,12 +161,26 @@ def _own_words(text: str) -> tuple[str, list[str]]:
     return re.sub(r"[^\S\n]+", " ", _QUOTED.sub(mark, plain)).strip(), quotes
 
 
+def _learned(kind: Kind, said: str, quotes: Sequence[str]) -> MemoryRequest | None:
+    """Return the request of a kind with the topic that the learned reader finds; None without the
+    topic it needs.
+    """
+    topic = ""
+    if kind in ("forget_topic", "remember"):
+        topic = _put_back(request_model.topic_of(said, kind).strip(_ENDS), said, said, quotes)
+        if not topic:
+            return None
+    sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
+    asking = max(sentences, key=lambda one: request_model.kinds_of(one)[kind])
+    return MemoryRequest(kind, topic, " ".join(one for one in sentences if one != asking))
+
+
 def _read(
     grammar: RequestGrammar,
     said: str,
     quotes: Sequence[str],
 ) -> MemoryRequest | None:
-    if grammar.nothing.search(folded(said) if grammar.fold else said):
+    if _is_to_be_worked_on(grammar, said):
         return None
     sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
     withdrawn = _withdrawal(grammar, sentences)
@@ -172,6 +215,11 @@ def _read(
         if first is None or (unnamed and first.topic == sentences[0].strip(_ENDS)):
             first = unnamed
     return first
+
+
+def _is_to_be_worked_on(grammar: RequestGrammar, said: str) -> bool:
+    """Whether a message hands over a text, to be translated for example."""
+    return bool(grammar.nothing.search(folded(said) if grammar.fold else said))
 
 
 def _is_upcoming(grammar: RequestGrammar, sentences: Sequence[str]) -> bool:

@@ -1,0 +1,75 @@
+"""The learned reader of memory requests, beside the grammar."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.text import request_model
+from holdfast.text.memory_requests import CERTAIN, SURE, read_request
+from holdfast.text.request_grammar import KINDS
+
+
+def test_the_chances_of_all_kinds_and_of_none_are_a_whole():
+    chances = request_model.kinds_of("Could you forget my old address?")
+    assert set(chances) == {request_model.NONE, *KINDS}
+    assert sum(chances.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "topic"),
+    [
+        ("I'd rather you had no record of my weight anywhere.", "forget_topic", "my weight"),
+        ("Wipe whatever you hold on my landlord, will you", "forget_topic", "my landlord"),
+        (
+            "Je préfère que tu n'aies plus rien sur mon ancien patron",
+            "forget_topic",
+            "mon ancien patron",
+        ),
+        ("ok you may go back to writing things down", "resume", ""),
+        ("please quit logging what I tell you for a bit", "pause", ""),
+        ("Give me the full rundown of what you have stored on me", "list", ""),
+    ],
+)
+def test_a_wording_that_nobody_foresaw_is_understood(text, kind, topic):
+    request = read_request(text)
+    assert request is not None
+    assert (request.kind, request.topic) == (kind, topic)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My grandmother is slowly losing her memory and it breaks my heart.",
+        "How do I clear the memory of a TI-84 calculator?",
+        "Wie lösche ich den Verlauf in Firefox?",
+        "¿Cómo borro la caché del navegador?",
+        "from now on be brief",
+    ],
+)
+def test_talk_of_memory_that_asks_it_for_nothing_has_no_effect(text):
+    assert read_request(text) is None
+
+
+def test_other_sentences_are_the_rest_of_the_message():
+    request = read_request("Wipe whatever you hold on my landlord. What is the capital of Peru?")
+    assert request is not None
+    assert (request.kind, request.rest) == ("forget_topic", "What is the capital of Peru?")
+
+
+def test_a_text_that_is_handed_over_is_not_read_as_a_request():
+    said = "please quit logging what I tell you for a bit"
+    assert read_request(f"Translate into French: {said}") is None
+
+
+def test_what_is_longer_than_the_model_learned_from_is_read_by_the_grammar_alone():
+    said = "ok you may go back to writing things down. "
+    assert read_request(said) is not None
+    assert read_request(said + "The garden is large and green. " * 20) is None
+
+
+def test_a_message_without_words_has_no_topic():
+    assert request_model.topic_of("", "forget_topic") == ""
+
+
+def test_less_certainty_is_asked_for_where_the_grammar_has_nothing_to_say():
+    assert 0.5 < SURE < CERTAIN < 1

@@ -1,0 +1,208 @@
+"""Learn the reader of memory requests, `text/request_model.bin`, from labelled messages.
+
+    python training/train_requests.py --longmemeval FILE --friendsqa FOLDER           # measure
+    python training/train_requests.py --longmemeval FILE --friendsqa FOLDER --write   # and write
+
+Learned from are the phrases in `control_phrases/` and the lists of `bench/data` that have been
+looked at, and as messages without a request the statements and questions that other programs here
+learn from, what users say in LongMemEval's development sessions and what people say in FriendsQA's
+scenes. To measure, each list is read by a model that has not
+seen it, alone and after the grammar. Needs scikit-learn and a few minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
+from control_phrases import DATA, HALVED, LOOKED_AT, Phrase, judged, read
+from holdfast.text import request_model
+from holdfast.text.memory_requests import own_words
+from holdfast.text.request_grammar import KINDS
+
+HERE = Path(__file__).parent
+LISTS = tuple(DATA / name for name in (*HALVED, *LOOKED_AT))
+WRITTEN = tuple(sorted((HERE / "control_phrases").glob("*.jsonl")))
+WITH_TOPIC = ("forget_topic", "remember")
+LABELS = (request_model.NONE, *KINDS)
+LONGEST = 600
+MOST_OTHERS = 8_000
+
+
+def users_say(path: Path) -> list[str]:
+    """What users say in LongMemEval's sessions."""
+    return [
+        turn["content"]
+        for question in json.loads(path.read_text("utf-8"))
+        for session in question["haystack_sessions"]
+        for turn in session
+        if turn["role"] == "user"
+    ]
+
+
+def people_say(folder: Path) -> list[str]:
+    """What people say in FriendsQA's scenes."""
+    return [
+        said["utterance"]
+        for path in sorted(folder.rglob("friendsqa_*.json"))
+        for scene in json.loads(path.read_text("utf-8"))["data"]
+        for part in scene["paragraphs"]
+        for said in part["utterances:"]
+    ]
+
+
+def written_elsewhere() -> list[str]:
+    """Statements and questions in seven languages that were written to learn other things from."""
+    said = [
+        row[name]
+        for path in sorted(HERE.glob("change_pairs_*.jsonl"))
+        for row in map(json.loads, path.open(encoding="utf-8"))
+        for name in ("a", "b")
+    ]
+    asked = [
+        question["q"]
+        for path in sorted((HERE / "questions").glob("*.jsonl"))
+        for row in map(json.loads, path.open(encoding="utf-8"))
+        for question in row["qs"]
+    ]
+    return [*said, *asked]
+
+
+def without_request(texts: Iterable[str]) -> list[Phrase]:
+    """Texts of real conversations, each once, as messages that ask nothing of a memory."""
+    every = sorted({text for text in texts if text.strip() and len(text) < LONGEST})
+    random.Random(0).shuffle(every)
+    return [{"text": text, "label": request_model.NONE} for text in every]
+
+
+def of_messages(phrases: Sequence[Phrase]) -> csr_matrix:
+    """The features of messages, a row each."""
+    rows = [request_model.message_features(own_words(phrase["text"])[0]) for phrase in phrases]
+    ends = np.cumsum([0, *map(len, rows)])
+    features = [feature for row in rows for feature in row]
+    values = [value for row in rows for value in row.values()]
+    return csr_matrix((values, features, ends), shape=(len(rows), 1 << request_model.BITS))
+
+
+def learn_kinds(phrases: Sequence[Phrase], strength: float) -> LogisticRegression:
+    """Learn to tell the kinds apart."""
+    learned = LogisticRegression(C=strength, max_iter=300)
+    return learned.fit(of_messages(phrases), [LABELS.index(one["label"]) for one in phrases])
+
+
+def learn_topics(phrases: Sequence[Phrase]) -> list[LogisticRegression]:
+    """Learn which words are in a topic, begin one and end one."""
+    features: list[int] = []
+    ends = [0]
+    wanted: list[tuple[bool, bool, bool]] = []
+    for phrase in phrases:
+        places = places_of(phrase)
+        if not places:
+            continue
+        words = request_model.TOKEN.findall(own_words(phrase["text"])[0])
+        for found in request_model.word_features(
+            [request_model.plain(word) for word in words], phrase["label"]
+        ):
+            features += sorted(found)
+            ends.append(len(features))
+        for place, inside in enumerate(places):
+            before = place > 0 and places[place - 1]
+            after = place + 1 < len(places) and places[place + 1]
+            wanted.append((inside, inside and not before, inside and not after))
+    shape = (len(ends) - 1, 1 << request_model.BITS)
+    rows = csr_matrix((np.ones(len(features)), features, ends), shape=shape)
+    return [
+        LogisticRegression(C=0.3, max_iter=200, solver="liblinear").fit(rows, column)
+        for column in np.array(wanted).T
+    ]
+
+
+def places_of(phrase: Phrase) -> list[bool]:
+    """Whether each word of a message is in its labelled topic; nothing if that is not in it."""
+    said = own_words(phrase["text"])[0]
+    text = request_model.plain(said)
+    topic = request_model.plain(phrase.get("topic", ""))
+    start = text.find(topic)
+    known = phrase["label"] in WITH_TOPIC and topic and start >= 0
+    # Folding that changes the length would shift the places.
+    if not known or len(text) != len(said):
+        return []
+    return [
+        start <= word.start() and word.end() <= start + len(topic)
+        for word in request_model.TOKEN.finditer(said)
+    ]
+
+
+def as_integers(weights: np.ndarray) -> tuple[bytes, float]:
+    """Weights by feature as bytes, and what one step is."""
+    scale = float(np.quantile(np.abs(weights), 0.9999)) / 127
+    return np.clip(np.round(weights / scale), -127, 127).astype(np.int8).tobytes(), scale
+
+
+def learned_from(phrases: Sequence[Phrase], strength: float) -> tuple[bytes, Mapping[str, object]]:
+    """The model as `request_model.py` reads it: its weights, and what belongs to them."""
+    kinds = learn_kinds(phrases, strength)
+    places = learn_topics(phrases)
+    kind_bytes, kind_scale = as_integers(kinds.coef_.T)
+    place_bytes, place_scale = as_integers(np.hstack([one.coef_.T for one in places]))
+    return zlib.compress(kind_bytes + place_bytes, 9), {
+        "kinds": [LABELS[label] for label in kinds.classes_],
+        "kind_scale": round(kind_scale, 6),
+        "kind_bias": [round(float(one), 4) for one in kinds.intercept_],
+        "place_scale": round(place_scale, 6),
+        "place_bias": [round(float(one.intercept_[0]), 4) for one in places],
+    }
+
+
+def use(weights: bytes, told: Mapping[str, object], folder: Path) -> None:
+    """Write a model where the package reads it."""
+    (folder / "request_model.bin").write_bytes(weights)
+    (folder / "request_model.json").write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    request_model.model.cache_clear()
+
+
+def figures(phrases: Sequence[Phrase]) -> str:
+    """The share of each kind that is read right, topics included."""
+    every = Counter(phrase["label"] for phrase in phrases)
+    right = Counter(phrase["label"] for phrase in phrases if judged(phrase)[1])
+    return ", ".join(f"{kind} {right[kind]} of {every[kind]}" for kind in LABELS if every[kind])
+
+
+def main() -> None:
+    """Measure each list by a model that has not seen it; write the model of all if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--longmemeval", type=Path, required=True)
+    parser.add_argument("--friendsqa", type=Path, required=True)
+    parser.add_argument("--strength", type=float, default=30.0)
+    parser.add_argument("--measure", type=Path, nargs="*", default=LISTS)
+    parser.add_argument("--write", action="store_true")
+    asked = parser.parse_args()
+    folder = Path(request_model.__file__).parent
+    real = without_request([*users_say(asked.longmemeval), *people_say(asked.friendsqa)])
+    others = without_request(written_elsewhere())[:MOST_OTHERS]
+    for path in asked.measure:
+        tested = read([path])
+        unseen = {phrase["text"] for phrase in tested}
+        seen = [one for one in read((*WRITTEN, *LISTS)) if one["text"] not in unseen]
+        use(*learned_from([*seen, *others, *real[::2]], asked.strength), folder)
+        false = [one["text"] for one in real[1::2] if not judged(one)[1]]
+        print(f"{path.name}: {figures(tested)}; real messages {len(false)} of {len(real[1::2])}")
+        for text in false[:5]:
+            print("   ", text[:150].replace("\n", " "))
+    if asked.write:
+        use(*learned_from([*read((*WRITTEN, *LISTS)), *others, *real], asked.strength), folder)
+
+
+if __name__ == "__main__":
+    main()
