@@ -57,6 +57,40 @@ def test_the_base_works_without_any_extra(tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
 
 
+WITHOUT_ONNXRUNTIME = """
+import sys
+from importlib.machinery import PathFinder
+
+class WithoutIt(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name == "onnxruntime" else super().find_spec(name, path, target)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = WithoutIt
+from holdfast import Holdfast
+from holdfast.cli.app import run
+
+with Holdfast.open("memory.db", scope="user:ann") as hf:
+    hf.remember("Prefers dark mode in every editor")
+    hf.capture("monday", "user", "My sister Ines lives in Lisbon and I moved to Porto.")
+    hf.sessions.end("monday")
+    for deep in (False, True):
+        found = hf.recall("which theme does she like?", deep=deep)
+        assert found[0].memory.content == "Prefers dark mode in every editor"
+run(["doctor", "--store", "memory.db"])
+"""
+
+
+def test_the_fast_model_works_on_platforms_without_onnxruntime(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_ONNXRUNTIME], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "embedding model encoder: The better embedding model" in done.stdout
+    assert "Not reranked" in done.stderr and "pip install onnxruntime" in done.stderr
+
+
 NEEDED = """
 import sys
 from importlib import import_module

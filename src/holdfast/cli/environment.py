@@ -128,7 +128,7 @@ def _embedders(settings: config.Settings) -> Iterator[Note]:
         except HoldfastError as error:
             meanwhile = (
                 " Until it answers, recall goes by words."
-                if isinstance(error, EmbedderError)
+                if isinstance(error, EmbedderError) and ":" in spec
                 else ""
             )
             yield Note(

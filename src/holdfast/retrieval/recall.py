@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from .. import text
+from ..errors import EmbedderError
 from ..models.embeddings.base import LOCAL
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store
@@ -21,6 +23,7 @@ from .candidates import Gathered, gather
 from .features import Passage, features
 from .query import Query, analyse
 
+_LOG = logging.getLogger(__name__)
 # Share of common words from which two texts count as the same statement.
 NEAR_COPY = 0.9
 # Candidates from which it can be told that none is an answer: features compare them.
@@ -199,7 +202,12 @@ def _reread(gathered: Gathered, ranking: Ranking) -> Ranking:
     # Deferred import: most recalls do without the reranker.
     from .reranking import rerank  # noqa: PLC0415
 
-    best = rerank(gathered, ranking.memories, ranking.scores)
+    try:
+        best = rerank(gathered, ranking.memories, ranking.scores)
+    except EmbedderError as error:
+        # An answer by the usual ranking is better than none.
+        _LOG.warning("Not reranked: %s", error)
+        return ranking
     count = len(best.order)
     lowest = best.scores[-1]
 

@@ -84,8 +84,9 @@ def embedder_for(
 
             return StaticEmbedder(packs.STATIC if name == "static" else packs.EARLIER_STATIC)
         case "encoder" | "arctic" as name:
-            from .onnx import OnnxEmbedder  # noqa: PLC0415
+            from .onnx import OnnxEmbedder, check_installed  # noqa: PLC0415
 
+            check_installed()
             return OnnxEmbedder(packs.ENCODER if name == "encoder" else packs.EARLIER_ENCODER)
         case "fake" | "fake:bag-of-words":
             from ..fake import FakeEmbedder  # noqa: PLC0415

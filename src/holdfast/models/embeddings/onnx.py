@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,16 @@ MAX_CHARACTERS = 10_000
 THREADS = 2
 # `cache` alone would load the model twice if two threads start together.
 _LOADING = Lock()
+
+
+@cache
+def check_installed() -> None:
+    """Raise EmbedderError where there is no onnxruntime, as on platforms without a wheel of it."""
+    if find_spec("onnxruntime") is None:
+        raise EmbedderError(
+            "The better embedding model and deep recall need the package onnxruntime, which is not "
+            "installed. Without it recall uses the fast model. Try: pip install onnxruntime"
+        )
 
 
 class OnnxEmbedder:
@@ -94,6 +105,7 @@ def load(pack: str) -> tuple[Tokenizer, InferenceSession]:
 
 @cache
 def _load_once(pack: str) -> tuple[Tokenizer, InferenceSession]:
+    check_installed()
     # Before the import, which reads it.
     disable_vendor_telemetry()
     # Deferred imports: slow, and not needed before the first text.
