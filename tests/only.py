@@ -26,7 +26,7 @@ def wanted(extras: Sequence[str]) -> set[str]:
     their usual names.
     """
     found: set[tuple[str, str]] = set()
-    left = [("holdfast", extra) for extra in ("", *extras)]
+    left = [("holdfast-memory", extra) for extra in ("", *extras)]
     while left:
         one = left.pop()
         if one in found:

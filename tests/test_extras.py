@@ -164,7 +164,9 @@ def test_what_needs_an_extra_says_which_one(tmp_path, monkeypatch):
     done = _only("", "-c", NEEDED, OPENAI_API_KEY="none")
     assert done.returncode == 0, done.stdout + done.stderr
     told = re.split(rf"^({'|'.join(map(re.escape, SAYS))})$", done.stdout, flags=re.MULTILINE)[1:]
-    named = [set(re.findall(r"pip install 'holdfast\[([\w,-]+)\]'", text)) for text in told[1::2]]
+    named = [
+        set(re.findall(r"pip install 'holdfast-memory\[([\w,-]+)\]'", text)) for text in told[1::2]
+    ]
     found = dict(zip(told[::2], named, strict=True))
     assert found == {name: {extra} for name, extra in SAYS.items()}
 

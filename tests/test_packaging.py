@@ -121,7 +121,7 @@ def test_the_version_is_the_same_everywhere(wheel):
 def test_all_has_every_extra_but_the_one_that_is_large(wheel):
     assert set(_metadata(wheel).get_all("Provides-Extra")) == set(EXTRAS)
     (every,) = EXTRAS["all"]
-    assert set(re.findall(r"[\w-]+", every)) - {"holdfast"} == set(EXTRAS) - {"all", "spacy"}
+    assert set(re.findall(r"[\w-]+", every)) - {"holdfast-memory"} == set(EXTRAS) - {"all", "spacy"}
 
 
 def test_every_extra_that_is_named_exists_and_every_extra_is_named():
@@ -130,7 +130,7 @@ def test_every_extra_that_is_named_exists_and_every_extra_is_named():
     named = {
         extra.strip()
         for file in [*pages, *code]
-        for several in re.findall(r"holdfast\[([\w,\s-]+)\]", file.read_text("utf-8"))
+        for several in re.findall(r"holdfast-memory\[([\w,\s-]+)\]", file.read_text("utf-8"))
         for extra in several.split(",")
     }
     assert named == set(EXTRAS)

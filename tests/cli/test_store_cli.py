@@ -402,7 +402,7 @@ def test_without_the_driver_it_says_how_to_install_it(command):
         text=True,
         check=False,
     )
-    assert (done.returncode, "pip install 'holdfast[postgres]'" in done.stderr) == (2, True)
+    assert (done.returncode, "pip install 'holdfast-memory[postgres]'" in done.stderr) == (2, True)
 
 
 def test_every_command_explains_itself(cli):

@@ -262,7 +262,7 @@ def test_the_agent_commands_say_what_to_install_where_the_extra_is_missing(write
         )
 
     done = hidden("run", str(write_role()), "-p", "hello")
-    assert (done.returncode, "pip install 'holdfast[agent]'" in done.stderr) == (1, True), (
+    assert (done.returncode, "pip install 'holdfast-memory[agent]'" in done.stderr) == (1, True), (
         done.stderr
     )
     assert hidden("settings").returncode == 0

@@ -146,7 +146,7 @@ def test_doctor_names_every_extra_and_what_it_gives(cli):
     assert {f"extra {extra}" for extra in extras} <= set(notes)
     for extra in extras:
         note = notes[f"extra {extra}"]
-        assert note["state"] == "fine" or note["do"] == f"pip install 'holdfast[{extra}]'"
+        assert note["state"] == "fine" or note["do"] == f"pip install 'holdfast-memory[{extra}]'"
 
 
 def test_doctor_says_on_a_new_machine_what_could_come_next(cli):

@@ -354,4 +354,4 @@ def test_without_the_extra_it_says_what_to_install():
         "sys.exit(run(['mcp', '--http']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "pip install 'holdfast[mcp,server]'" in done.stderr
+    assert done.returncode == 1 and "pip install 'holdfast-memory[mcp,server]'" in done.stderr

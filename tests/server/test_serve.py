@@ -245,7 +245,7 @@ def test_without_the_extra_it_says_what_to_install():
         "sys.exit(run(['serve']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "pip install 'holdfast[server]'" in done.stderr
+    assert done.returncode == 1 and "pip install 'holdfast-memory[server]'" in done.stderr
 
 
 def test_keys_are_made_without_the_extra(tmp_path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+import holdfast
+
 
 def main() -> None:
     """The `holdfast` command."""
@@ -14,6 +16,12 @@ def main() -> None:
             f"Holdfast needs Python 3.11 or newer; this is {sys.version.split()[0]}. Nothing "
             "was "
             "changed."
+        )
+    if not hasattr(holdfast, "_HOMES"):
+        sys.exit(
+            "Another package that is also called holdfast has overwritten files of Holdfast. "
+            "Nothing was changed. Run: "
+            "pip uninstall holdfast; pip install --force-reinstall holdfast-memory"
         )
     if sys.argv[1:] in (["--version"], ["-V"]):
         # Answered before anything is loaded, because scripts and editors ask this often.

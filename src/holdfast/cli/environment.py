@@ -61,6 +61,9 @@ NETWORKED = frozenset(
         "davfs",
     }
 )
+# What this package is called on a package index, where its first name belongs to somebody else.
+DISTRIBUTION = "holdfast-memory"
+NAMESAKE = "holdfast"
 # Bytes of free space below which the disk counts as nearly full.
 ROOM = 100_000_000
 
@@ -82,6 +85,14 @@ def notes(store: str | None) -> Iterator[Note]:
 def _versions() -> Iterator[Note]:
     import apsw
 
+    if _installed(NAMESAKE):
+        yield Note(
+            "package",
+            "wrong",
+            f"a package named {NAMESAKE} is installed beside {DISTRIBUTION}, an earlier version of "
+            "Holdfast or somebody else's; each overwrites files of the other",
+            f"pip uninstall {NAMESAKE}; pip install --force-reinstall {DISTRIBUTION}",
+        )
     yield Note("python", "fine", f"{platform.python_version()} on {platform.system()}")
     yield Note("sqlite", "fine", f"{apsw.sqlitelibversion()}, with apsw {apsw.apswversion()}")
 
@@ -90,7 +101,9 @@ def _extras() -> Iterator[Note]:
     for extra, gives in EXTRAS.items():
         missing = [name for name in _packages(extra) if not _installed(name)]
         if missing:
-            yield Note(f"extra {extra}", "missing", gives, f"pip install 'holdfast[{extra}]'")
+            yield Note(
+                f"extra {extra}", "missing", gives, f"pip install 'holdfast-memory[{extra}]'"
+            )
         else:
             yield Note(f"extra {extra}", "fine", gives)
 
@@ -101,7 +114,7 @@ def _packages(extra: str) -> list[str]:
     from importlib.metadata import PackageNotFoundError, requires
 
     try:
-        every = requires("holdfast") or []
+        every = requires(DISTRIBUTION) or []
     except PackageNotFoundError:
         # Run from a checkout, without package metadata.
         return [extra]

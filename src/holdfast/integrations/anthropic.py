@@ -450,6 +450,7 @@ def _sdk() -> tuple[Any, Any, type[Exception]]:
         )
     except ImportError as error:
         raise MissingExtra(
-            "The memory tool needs an optional package. Try: pip install 'holdfast[anthropic]'"
+            "The memory tool needs an optional package. Try: "
+            "pip install 'holdfast-memory[anthropic]'"
         ) from error
     return BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError

@@ -44,7 +44,7 @@ try:
     )
 except ImportError as error:
     raise MissingExtra(
-        "LangGraph's store needs an optional package. Try: pip install 'holdfast[langgraph]'"
+        "LangGraph's store needs an optional package. Try: pip install 'holdfast-memory[langgraph]'"
     ) from error
 
 # End of a lifetime too long to compute; it still fits a 64-bit column.

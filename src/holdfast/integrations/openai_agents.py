@@ -40,7 +40,7 @@ try:
 except ImportError as error:
     raise MissingExtra(
         "Memory for the OpenAI Agents SDK needs an optional package. Try: pip install "
-        "'holdfast[openai-agents]'"
+        "'holdfast-memory[openai-agents]'"
     ) from error
 
 log = logging.getLogger(__name__)

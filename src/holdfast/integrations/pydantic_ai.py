@@ -34,7 +34,7 @@ try:
     from pydantic_ai.models import ModelRequestContext
 except ImportError as error:
     raise MissingExtra(
-        "Memory for pydantic-ai needs an optional package. Try: pip install 'holdfast[llm]'"
+        "Memory for pydantic-ai needs an optional package. Try: pip install 'holdfast-memory[llm]'"
     ) from error
 
 

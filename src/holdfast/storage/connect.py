@@ -68,7 +68,7 @@ def open_store(
         except ImportError as error:
             raise InvalidInput(
                 f"A Postgres store needs its driver ({error}). Install it with: pip install "
-                "'holdfast[postgres]'"
+                "'holdfast-memory[postgres]'"
             ) from error
         return PostgresStore(str(place), replica=replica, clock=clock)
     check_place(place)

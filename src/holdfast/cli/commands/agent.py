@@ -49,7 +49,9 @@ def agent_packages() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise MissingExtra(f"Agents need {error.name}: pip install 'holdfast[agent]'") from error
+        raise MissingExtra(
+            f"Agents need {error.name}: pip install 'holdfast-memory[agent]'"
+        ) from error
 
 
 def role_of(file: Path) -> Role:

@@ -22,7 +22,8 @@ from .serve import Host, KeysFile, Port, key_file, log_to_stderr
 
 PORT = 8766
 INSTALL = (
-    "`holdfast mcp --http` needs {missing}. Install it with: pip install 'holdfast[mcp,server]'"
+    "`holdfast mcp --http` needs {missing}. Install it with: "
+    "pip install 'holdfast-memory[mcp,server]'"
 )
 ClientName = Annotated[
     str,

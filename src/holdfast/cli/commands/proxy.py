@@ -16,7 +16,7 @@ from ..signals import aside, ended_by_signals
 from .serve import Host, KeysFile, Port, key_file, log_to_stderr
 
 PORT = 8766
-INSTALL = "`holdfast proxy` needs {missing}. Install it with: pip install 'holdfast[server]'"
+INSTALL = "`holdfast proxy` needs {missing}. Install it with: pip install 'holdfast-memory[server]'"
 
 
 @app.command(rich_help_panel=START)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...server.api_keys import KeyFile
 
 PORT = 8765
-INSTALL = "`holdfast serve` needs {missing}. Install it with: pip install 'holdfast[server]'"
+INSTALL = "`holdfast serve` needs {missing}. Install it with: pip install 'holdfast-memory[server]'"
 serve_app = typer.Typer(invoke_without_command=True)
 keys_app = typer.Typer(
     no_args_is_help=True,

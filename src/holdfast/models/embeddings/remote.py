@@ -174,7 +174,7 @@ def _need_package(name: str) -> None:
     except ModuleNotFoundError:
         found = None
     if found is None:
-        raise MissingExtra(f"Remote embedders need {name}: pip install 'holdfast[llm]'")
+        raise MissingExtra(f"Remote embedders need {name}: pip install 'holdfast-memory[llm]'")
 
 
 def _known(provider: str) -> Provider:

@@ -52,7 +52,8 @@ def chat_model(
         if isinstance(error, MissingExtra):
             raise
         raise MissingExtra(
-            f"Models of {provider} need another package: {error}. Try: pip install 'holdfast[llm]'"
+            f"Models of {provider} need another package: {error}. Try: "
+            "pip install 'holdfast-memory[llm]'"
         ) from error
 
 
