@@ -560,7 +560,14 @@ def test_the_demo_tells_its_story_and_keeps_to_its_own_file(cli, js, tmp_path):
     told = cli("demo", "--store", tmp_path / "demo.db").out
     assert "Lisbon" in told
     assert str(tmp_path / "demo.db") in told
+    assert "Nothing relevant is known." in told and "http://127.0.0.1:" in told
     again = js("demo", "--store", tmp_path / "demo2.db")
+    assert "encoder" in again["answers"][0]["hits"][0]["why"]["summary"]
+    assert again["unknown"] == []
+    assert again["change"] == {
+        "The user lives in Hamburg, near the harbour": "superseded",
+        "The user lives in Lisbon now, with a view of the river": "active",
+    }
     assert again["correction"]["same_memory"] is True
     assert again["restart"]["findings"] == 0
     assert not (tmp_path / "memory.db").exists()

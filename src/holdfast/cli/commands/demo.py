@@ -26,6 +26,11 @@ QUESTIONS = (
     "What did we learn from the billing job that ran out of memory?",
     "How much deposit does the old landlord owe me?",
 )
+UNKNOWN = "What is the capital of Mongolia?"
+CHANGE = {
+    "small-talk": ("2026-01-10T20:05", "I live in Hamburg, near the harbour."),
+    "new-home": ("2026-05-03T08:30", "I live in Lisbon now, with a view of the river."),
+}
 SCOPE = "user:demo"
 STORE_OPTION = typer.Option("--store", metavar="PATH", help="File for the demo's store.")
 
@@ -35,8 +40,8 @@ def demo(
     store: Annotated[str | None, STORE_OPTION] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
 ) -> None:
-    """Show Holdfast at work on a sample conversation: recall with reasons, a correction, an undo.
-    It uses a temporary store unless --store names one.
+    """Show Holdfast at work on sample conversations: recall with reasons, a question without an
+    answer, a change over time, an undo. It uses a temporary store unless --store names one.
 
     Example: holdfast demo
     """
@@ -47,6 +52,8 @@ def demo(
     with _open(path) as hf:
         steps["captured"] = _take_in(hf, told)
         steps["answers"] = _ask(hf, told)
+        steps["unknown"] = _ask_what_nobody_said(hf, told)
+        steps["change"] = _change(hf, told)
         steps["correction"] = _correct_and_undo(hf, told)
     # A second client on the same file shows what survives a restart.
     with _open(path) as hf:
@@ -95,6 +102,8 @@ def _take_in(hf: Holdfast, told: _Teller) -> int:
         f"   {counted(captured, 'turn')} of {counted(len(conversations), 'conversation')} in "
         f"{hf.store.location}"
     )
+    # In daily use this happens in the background, after the reply.
+    hf.admin.reembed()
     return captured
 
 
@@ -110,6 +119,30 @@ def _ask(hf: Holdfast, told: _Teller) -> list[dict[str, Any]]:
     return answers
 
 
+def _ask_what_nobody_said(hf: Holdfast, told: _Teller) -> list[dict[str, Any]]:
+    told.head("3. A question that has nothing to do with what is remembered finds nothing")
+    hits = hf.recall(UNKNOWN)
+    told.say(f"   {UNKNOWN}")
+    for hit in hits:
+        told.say(_line(hit))
+    if not hits:
+        told.say("   Nothing relevant is known.")
+    return [output.hit_json(hit) for hit in hits]
+
+
+def _change(hf: Holdfast, told: _Teller) -> dict[str, Any]:
+    told.head("4. What changes replaces what was: facts learned from two conversations, offline")
+    for session, (date, said) in CHANGE.items():
+        hf.capture(session, "user", said, event_time=from_iso(date))
+        hf.sessions.end(session)
+        hf.sessions.learn(session)
+        told.say(f'   {date[:10]}  "{said}"')
+    facts = hf.list(kinds=["fact"], statuses=["active", "superseded"])
+    for fact in reversed(facts):
+        told.say(f"   {fact.status:>10}  {fact.content}")
+    return {fact.content: fact.status for fact in facts}
+
+
 def _line(hit: Hit) -> str:
     memory = hit.memory
     return (
@@ -121,7 +154,7 @@ def _line(hit: Hit) -> str:
 
 
 def _correct_and_undo(hf: Holdfast, told: _Teller) -> dict[str, Any]:
-    told.head("3. A fact is remembered, corrected, and the correction undone")
+    told.head("5. A fact is remembered, corrected, and the correction undone")
     fact = hf.remember(
         "The landlord's deadline for the deposit is the end of June", category="deadlines"
     )
@@ -143,7 +176,7 @@ def _correct_and_undo(hf: Holdfast, told: _Teller) -> dict[str, Any]:
 
 
 def _after_restart(hf: Holdfast, told: _Teller) -> dict[str, Any]:
-    told.head("4. The store is closed and opened again: everything is there")
+    told.head("6. The store is closed and opened again: everything is there")
     found = hf.stats()
     problems = hf.admin.check()
     memories = counted(found["active"], "memory")
@@ -154,10 +187,13 @@ def _after_restart(hf: Holdfast, told: _Teller) -> dict[str, Any]:
 
 
 def _what_next(path: Path) -> str:
+    from .serve import PORT
+
     option = f"--store {path} --scope {SCOPE}"
     return f"""
 The file is {path}. Try:
    holdfast recall "what should I cook for Priya?" --why {option}
    holdfast history {option}
+   holdfast serve --open {option}          (the Memory page, http://127.0.0.1:{PORT})
    holdfast remember "I take my coffee black"          (your own memory, in your own file)
    holdfast --help"""
