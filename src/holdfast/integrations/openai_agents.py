@@ -17,7 +17,6 @@ from asyncio import CancelledError, get_running_loop, to_thread, wait
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from functools import wraps
 from itertools import dropwhile, takewhile
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar, cast
@@ -204,7 +203,7 @@ class HoldfastMemory(RunHooks[Any]):
         check_session(session)
         self._memory = Hosted(hf, "openai-agents")
         self._session = session
-        self.tools: list[Tool] = [function_tool(_in_json(tool)) for tool in self._memory.tools()]
+        self.tools: list[Tool] = [function_tool(tool) for tool in self._memory.json_tools()]
         """Tools that search, store, correct, confirm, count and describe an entity."""
         self._asked: str | None = None
         """The prompt being answered, once it is captured."""
@@ -274,16 +273,6 @@ async def _finished(
         working.exception()
         raise cancelled
     return working.result()
-
-
-def _in_json(tool: Callable[P, dict[str, Any]]) -> Callable[P, str]:
-    """Return a tool whose result is JSON; the SDK would use Python's repr."""
-
-    @wraps(tool)
-    def call(*args: P.args, **kwargs: P.kwargs) -> str:
-        return json.dumps(tool(*args, **kwargs), ensure_ascii=False)
-
-    return call
 
 
 def standing(history: Sequence[Item]) -> list[Item]:
