@@ -11,7 +11,6 @@ Either works without the other; the history is for one conversation, the memory 
 
 from __future__ import annotations
 
-import json
 import logging
 from asyncio import CancelledError, get_running_loop, to_thread, wait
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,12 +23,12 @@ from typing import Any, ParamSpec, TypeVar, cast
 from ..client import Holdfast, check_open
 from ..context.blocks import join_blocks
 from ..context.session_context import Context
-from ..errors import InvalidInput, MissingExtra, NotFound, StoreClosed, StoreError
+from ..errors import MissingExtra, NotFound, StoreClosed, StoreError
 from ..ingest import session_log
 from ..ingest.commit import check_session
-from ..ingest.sanitize import guard_data, without_secrets
 from ..storage import Transaction
 from .framework_memory import Hosted, spoken
+from .history_redaction import redact
 
 try:
     from agents import Agent, RunHooks, SessionSettings, Tool, TResponseInputItem, function_tool
@@ -95,7 +94,7 @@ class HoldfastSession:
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Append items."""
-        await _finished(self._add, [_guarded(cast("Item", item)) for item in items])
+        await _finished(self._add, [redact(cast("Item", item), _SAID, _DONE) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove and return the last item, or None. Its text stays until the session is erased."""
@@ -327,40 +326,6 @@ def _is_models(item: Item) -> bool:
 
 def _last(history: Sequence[Item]) -> Item | None:
     return next(iter(standing(history)[-1:]), None)
-
-
-def _guarded(item: Item) -> Item:
-    return {key: _guarded_value(key, value) for key, value in item.items()}
-
-
-def _guarded_value(key: str, value: Any) -> Any:
-    if key in _DONE:
-        return guard_data(value, name=key)
-    return _guarded_said(value, key) if key in _SAID else value
-
-
-def _guarded_said(value: Any, key: str) -> Any:
-    match value:
-        case str():
-            return (
-                _guarded_json(value) if key in ("arguments", "output") else without_secrets(value)
-            )
-        case list():
-            return [_guarded_said(one, key) for one in value]
-        case Mapping():
-            return _guarded(value)
-    return value
-
-
-def _guarded_json(text: str) -> str:
-    """Redact a text that may be JSON; in JSON each value is judged with its name."""
-    try:
-        value = json.loads(text)
-        guarded = guard_data(value, name="arguments")
-    except (ValueError, InvalidInput, RecursionError):
-        return without_secrets(text)
-    # Unchanged JSON keeps its original formatting.
-    return without_secrets(text) if guarded == value else json.dumps(guarded, ensure_ascii=False)
 
 
 def _prompt_at(items: Sequence[TResponseInputItem]) -> int | None:
