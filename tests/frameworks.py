@@ -5,8 +5,8 @@ python tests/frameworks.py crewai strands  these
 python tests/frameworks.py --json          the table as JSON
 
 Frameworks pin packages that contradict each other, so they cannot share an environment. NAME stands
-for tests/frameworks/test_NAME.py, the dependency group of that name, and docs/integrations/NAME.md,
-which is followed too. Environments stay in .frameworks, so that the next run starts sooner.
+for tests/frameworks/test_NAME.py, the dependency group of that name (with dashes), and its page in
+docs/integrations, which is followed too. Environments stay in .frameworks, so that the next run starts sooner.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PAGE_TEST = (
     "tests/test_docs.py::test_all_that_a_page_says_can_be_done_and_shows_what_the_page_shows"
 )
 # Warnings of a framework are its own business.
-PYTEST = ("-q", "-p", "no:cacheprovider", "-W", "default")
+PYTEST = ("-q", "-p", "no:cacheprovider", "-W", "default", "--disable-warnings")
 
 
 @dataclass
@@ -127,8 +127,9 @@ def _test(name: str, python: Path, result: Result) -> None:
     report = ENVIRONMENTS / f"{name}.xml"
     report.unlink(missing_ok=True)
     tests = [f"tests/frameworks/test_{name}.py"]
-    if (ROOT / "docs" / "integrations" / f"{name}.md").exists():
-        tests.append(f"{PAGE_TEST}[docs/integrations/{name}.md]")
+    page = f"docs/integrations/{name.replace('_', '-')}.md"
+    if (ROOT / page).exists():
+        tests.append(f"{PAGE_TEST}[{page}]")
     try:
         _run([python, "-m", "pytest", *PYTEST, f"--junitxml={report}", *tests])
     finally:

@@ -14,9 +14,10 @@ from frameworks import ROOT, Result, main, names, requirement, table
 @pytest.mark.parametrize("name", names())
 def test_a_framework_has_a_group_a_module_and_a_page(name):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    assert name.replace("_", "-") in project["dependency-groups"]
+    dashed = name.replace("_", "-")
+    assert dashed in project["dependency-groups"]
     assert (ROOT / "src" / "holdfast" / "integrations" / f"{name}.py").exists()
-    assert (ROOT / "docs" / "integrations" / f"{name}.md").exists()
+    assert (ROOT / "docs" / "integrations" / f"{dashed}.md").exists()
 
 
 @pytest.fixture
