@@ -6,7 +6,8 @@ python tests/frameworks.py --json          the table as JSON
 
 Frameworks pin packages that contradict each other, so they cannot share an environment. NAME stands
 for tests/frameworks/test_NAME.py, the dependency group of that name (with dashes), and its page in
-docs/integrations, which is followed too. Environments stay in .frameworks, so that the next run starts sooner.
+docs/integrations, which is followed too. Environments stay in .frameworks, so that the next run
+starts sooner.
 """
 
 from __future__ import annotations
