@@ -295,7 +295,7 @@ def test_an_agent_goes_on_with_its_session(hf):
 
 
 def test_an_agent_writes_and_searches_with_tools(hf):
-    say = agent(hf, "monday", ("add_memory", '{"content": "The boat is called Heron"}'), "Kept.")
+    say = agent(hf, "monday", ("add_memory", '{"entries": ["The boat is called Heron"]}'), "Kept.")
     say("Remember my boat")
     assert [one.content for one in hf.list(kinds=("fact",))] == ["The boat is called Heron"]
     ask = agent(hf, "tuesday", ("search_memory", '{"query": "boat"}'), "Heron!")
@@ -305,7 +305,7 @@ def test_an_agent_writes_and_searches_with_tools(hf):
 
 def test_an_agent_goes_on_when_the_store_is_busy(busy, open_memory):
     hf = open_memory("user:ann")
-    helper = agent(hf, "monday", "One.", ("add_memory", '{"content": "x"}'), "Two.")
+    helper = agent(hf, "monday", "One.", ("add_memory", '{"entries": ["x"]}'), "Two.")
     helper("First")
     with busy():
         assert str(helper("Second")).strip() == "Two."

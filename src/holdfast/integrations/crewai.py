@@ -8,7 +8,6 @@ CrewAI decides what to remember and ranks what it recalls; the storage keeps rec
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from asyncio import to_thread
 from collections import Counter
@@ -19,10 +18,11 @@ from typing import Any
 from ..client import Holdfast, check_open
 from ..errors import InvalidInput, MissingExtra, Nothing
 from ..floats import unit
-from ..ingest import commit, entity_linking
+from ..ingest import commit
 from ..ingest.commit import Draft
 from ..storage import Filter, Transaction
 from ..types import Memory, Micros, from_datetime, to_datetime
+from .framework_memory import id_of, put
 
 try:
     from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
@@ -64,7 +64,7 @@ class HoldfastStorage:
     def save(self, records: list[MemoryRecord]) -> None:
         """Store records in one transaction; one without text is logged and left out."""
         built = [pair for record in records if (pair := self._built(record))]
-        stored = self._hf.admin.write("save", lambda tx: [_put(tx, one) for _, one in built])
+        stored = self._hf.admin.write("save", lambda tx: [put(tx, one) for _, one in built])
         self._save_vectors([record for record, _ in built], stored)
 
     def search(
@@ -126,7 +126,7 @@ class HoldfastStorage:
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
         """Return a record with its vector, or None."""
-        found = self._hf.store.get(self._hf.scopes, [_id(record_id)])
+        found = self._hf.store.get(self._hf.scopes, [id_of(SOURCE, record_id)])
         return next(iter(self._records([one for one in found if one.status == "active"])), None)
 
     def list_records(
@@ -173,7 +173,7 @@ class HoldfastStorage:
 
     def touch_records(self, record_ids: list[str]) -> None:
         """Note that records were recalled."""
-        found = self._hf.store.get(self._hf.scopes, [_id(one) for one in record_ids])
+        found = self._hf.store.get(self._hf.scopes, [id_of(SOURCE, one) for one in record_ids])
         self._hf.store.touch(self._hf.scopes, {one.seq: 1 for one in found}, self._hf.clock())
 
     async def asave(self, records: list[MemoryRecord]) -> None:
@@ -249,7 +249,7 @@ class HoldfastStorage:
             log.warning("record %s was not stored: %s", record.id, empty)
             return None
         used = from_datetime(record.last_accessed)
-        return record, built.with_(id=_id(record.id), last_accessed=used)
+        return record, built.with_(id=id_of(SOURCE, record.id), last_accessed=used)
 
     def _save_vectors(self, records: Sequence[MemoryRecord], stored: Sequence[Memory]) -> None:
         by_length: dict[int, dict[int, Any]] = {}
@@ -301,13 +301,6 @@ class _Wanted:
         )
 
 
-def _put(tx: Transaction, memory: Memory) -> Memory:
-    old = tx.memory(memory.scope, memory.id)
-    stored = tx.add(memory) if old is None else commit.rewrite(tx, old, memory)
-    entity_linking.note(tx, [stored], at=memory.updated_at)
-    return stored
-
-
 def _record(memory: Memory, vector: Iterable[float] | None) -> MemoryRecord:
     return MemoryRecord(
         **_fields(memory),
@@ -329,11 +322,6 @@ def _children(parent: str, below: Sequence[Memory]) -> list[str]:
 def _fields(memory: Memory) -> Mapping[str, Any]:
     fields: Mapping[str, Any] = memory.metadata[SOURCE]
     return fields
-
-
-def _id(record: str) -> str:
-    """Return the id of the memory that holds a record."""
-    return f"fact_{hashlib.sha256(f'{SOURCE}:{record}'.encode()).hexdigest()[:24]}"
 
 
 def _model(length: int) -> str:

@@ -5,6 +5,7 @@ Every error is logged, and the agent's run continues: memory never fails a run.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from asyncio import to_thread
@@ -16,7 +17,9 @@ from typing import Any, ParamSpec
 from ..client import Holdfast, check_open
 from ..context.session_context import Context
 from ..errors import HoldfastError, InvalidInput
-from ..types import Hits
+from ..ingest import commit, entity_linking
+from ..storage import Transaction
+from ..types import Hits, Memory
 from .agent_tools import talking
 
 log = logging.getLogger(__name__)
@@ -87,6 +90,19 @@ class Hosted:
         """Store a memory; an invalid one raises InvalidInput."""
         with unharmed("a memory was not stored", but=InvalidInput):
             self.hf.remember(content, **fields)
+
+
+def put(tx: Transaction, memory: Memory) -> Memory:
+    """Store a memory under an id that its framework chose, in place of one that has it."""
+    old = tx.memory(memory.scope, memory.id)
+    stored = tx.add(memory) if old is None else commit.rewrite(tx, old, memory)
+    entity_linking.note(tx, [stored], at=memory.updated_at)
+    return stored
+
+
+def id_of(framework: str, key: str) -> str:
+    """Return the id of the memory that holds an item of a framework."""
+    return f"fact_{hashlib.sha256(f'{framework}:{key}'.encode()).hexdigest()[:24]}"
 
 
 def spoken(output: object) -> str:
