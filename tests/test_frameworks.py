@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tomllib
 
@@ -18,6 +19,27 @@ def test_a_framework_has_a_group_a_module_and_a_page(name):
     assert dashed in project["dependency-groups"]
     assert (ROOT / "src" / "holdfast" / "integrations" / f"{name}.py").exists()
     assert (ROOT / "docs" / "integrations" / f"{dashed}.md").exists()
+
+
+WITHOUT = """
+import sys
+from importlib import import_module
+from holdfast.errors import MissingExtra
+for name in sys.argv[1:]:
+    try:
+        import_module(f"holdfast.integrations.{name}")
+    except MissingExtra as error:
+        print(name, error)
+"""
+
+
+def test_without_its_package_an_adapter_says_what_to_install():
+    command = [sys.executable, ROOT / "tests" / "only.py", "", "-c", WITHOUT, *names()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    assert list(told) == names()
+    for name, message in told.items():
+        assert message.endswith(f"pip install {requirement(name)}"), message
 
 
 @pytest.fixture

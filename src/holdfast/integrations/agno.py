@@ -39,8 +39,8 @@ class HoldfastDb(InMemoryDb):
     """Agno database whose user memories are in Holdfast.
 
     Sessions, metrics and whatever else Agno stores stay in this process, as in `InMemoryDb`: give
-    the agent a database of its own for them. Listing and storing never fail a run, they log;
-    deleting raises, because what was not deleted must not go unnoticed.
+    the agent a database of its own for them. Listing never fails a run: an agent whose memory
+    cannot be read goes on without it.
     """
 
     def __init__(self, hf: Holdfast) -> None:
@@ -125,8 +125,10 @@ class HoldfastDb(InMemoryDb):
     def upsert_user_memory(
         self, memory: UserMemory, deserialize: bool | None = True
     ) -> UserMemory | Document | None:
-        """Store a memory, in place of one with the same id; None if it could not be stored."""
-        return next(iter(self.upsert_memories([memory], deserialize)), None)
+        """Store a memory, in place of one with the same id. Errors are raised: Agno's tools tell
+        the model.
+        """
+        return _returned(self._upsert(memory), deserialize)
 
     def upsert_memories(
         self,
@@ -138,13 +140,13 @@ class HoldfastDb(InMemoryDb):
         stored = []
         for memory in memories:
             with unharmed("a memory was not stored"):
-                if not memory.memory_id:
-                    memory.memory_id = str(uuid4())
                 document = self._upsert(memory, preserve_updated_at=preserve_updated_at)
                 stored.append(_returned(document, deserialize))
         return stored
 
-    def _upsert(self, memory: UserMemory, *, preserve_updated_at: bool) -> Document:
+    def _upsert(self, memory: UserMemory, *, preserve_updated_at: bool = False) -> Document:
+        if not memory.memory_id:
+            memory.memory_id = str(uuid4())
         hf = self._hf.scoped(self._scope(memory.user_id))
         at = hf.clock()
         document = to_jsonable_python(memory.to_dict(), fallback=str)
