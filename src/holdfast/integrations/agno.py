@@ -157,7 +157,7 @@ class HoldfastDb(InMemoryDb):
             content=memory.memory,
             category=SOURCE,
             source=SOURCE,
-            event_time=int(memory.created_at) * 1_000_000,
+            event_time=(memory.created_at or 0) * 1_000_000,
             metadata={SOURCE: {key: one for key, one in document.items() if key != "memory"}},
         )
         limit = hf.settings.max_content_bytes

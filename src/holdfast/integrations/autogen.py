@@ -254,7 +254,7 @@ def _stands_in(messages: Sequence[LLMMessage], block: str) -> bool:
 
 def _mime_type(content: MemoryContent) -> str:
     given = content.mime_type
-    return given.value if isinstance(given, MemoryMimeType) else given
+    return str(given.value if isinstance(given, MemoryMimeType) else given)
 
 
 def _text(content: MemoryContent) -> str:
