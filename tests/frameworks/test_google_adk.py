@@ -241,7 +241,8 @@ def test_unknown_sessions_and_those_of_others_are_not_found(any_sessions):
         assert await any_sessions.get_session(**other, session_id="monday") is None
         await any_sessions.delete_session(**ANN, session_id="monday")
         with pytest.raises(SessionNotFoundError):
-            await any_sessions.append_event(mine, said("too late"))
+            await any_sessions.append_event(mine, said("too late", actions=delta(**{"app:x": 1})))
+        assert (await any_sessions.create_session(**ANN)).state == {}
 
     run(go())
 

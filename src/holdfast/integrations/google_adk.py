@@ -330,9 +330,7 @@ class HoldfastSessionService(_Users, BaseSessionService):
 
         def work(tx: Transaction) -> bool:
             scope = hf.scopes[0]
-            row = tx.sessions.get(scope, session.id)
-            if row is None:
-                raise SessionNotFoundError(f"Session {session.id} not found.")
+            row = _existing(tx.sessions.get(scope, session.id), session.id)
             recent = tx.sessions.messages(scope, session.id, last=RECENT)
             bodies = [
                 body
@@ -346,6 +344,8 @@ class HoldfastSessionService(_Users, BaseSessionService):
             tx.sessions.put(replace(row, last_activity=max(hf.clock(), row.last_activity)))
             return _body(events[-1]) in bodies
 
+        _existing(hf.store.sessions.get(hf.scopes[0], session.id), session.id)
+        # First: if the transaction below fails, all events wait, and merging twice does no harm.
         for event in events:
             self._merge_app(session.app_name, _parts(_changes(event))[0])
         return hf.admin.write("append", work)
@@ -432,6 +432,12 @@ def _parts(state: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], di
         elif not key.startswith(State.TEMP_PREFIX):
             own[key] = value
     return app, user, own
+
+
+def _existing(row: StoredSession | None, id_: str) -> StoredSession:
+    if row is None:
+        raise SessionNotFoundError(f"Session {id_} not found.")
+    return row
 
 
 def _kept(row: StoredSession) -> Mapping[str, Any]:
