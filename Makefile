@@ -10,7 +10,7 @@ UV     := $(shell command -v uv 2>/dev/null)
 # What Python compiles it keeps: tests start hundreds of processes, and without it each one takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test walk lint mutants fix docs bench report clean
+.PHONY: demo test walk integrations lint mutants fix docs bench report clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.base
@@ -21,6 +21,10 @@ test: $(VENV)/.dev
 
 walk:
 	$(PYTHON) tests/walk.py $(PYTHONS)
+
+# Each agent framework in an environment of its own, or those named: make integrations NAMES="crewai agno"
+integrations:
+	$(PYTHON) tests/frameworks.py $(NAMES)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -59,7 +63,7 @@ report: $(VENV)/.dev
 	$(BIN)/python bench/report.py $(if $(DATA),--data $(DATA))
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .frameworks dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Holdfast needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'

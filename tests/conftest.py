@@ -9,12 +9,14 @@ import os
 import sys
 from collections import namedtuple
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+import apsw
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -227,6 +229,27 @@ def hf(open_memory: Opener) -> Holdfast:
 def words(open_memory: Opener) -> Holdfast:
     """Ann's memory without any embedder: words must do."""
     return open_memory("user:ann", embedders=())
+
+
+@pytest.fixture
+def busy(tmp_path, monkeypatch):
+    """`with busy():` somebody else writes, and does not finish in time. To be asked for before the
+    memory is opened.
+    """
+    for module in ("sqlite.store", "sqlite.connection"):  # both say how long a connection waits
+        monkeypatch.setattr(f"holdfast.storage.{module}.BUSY_MILLISECONDS", 1)
+
+    @contextmanager
+    def held():
+        other = apsw.Connection(str(tmp_path / "memory.db"))
+        other.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            other.execute("ROLLBACK")
+            other.close()
+
+    return held
 
 
 @pytest.fixture(scope="session")

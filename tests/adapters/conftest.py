@@ -4,33 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import contextmanager
 
-import apsw
 import pytest
 
 from patience import PATIENCE
-
-
-@pytest.fixture
-def busy(tmp_path, monkeypatch):
-    """`with busy():` somebody else writes, and does not finish in time. To be asked for before the
-    memory is opened.
-    """
-    for module in ("sqlite.store", "sqlite.connection"):  # both say how long a connection waits
-        monkeypatch.setattr(f"holdfast.storage.{module}.BUSY_MILLISECONDS", 1)
-
-    @contextmanager
-    def held():
-        other = apsw.Connection(str(tmp_path / "memory.db"))
-        other.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        finally:
-            other.execute("ROLLBACK")
-            other.close()
-
-    return held
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ Every error is logged, and the agent's run continues: memory never fails a run.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 from asyncio import to_thread
 from collections.abc import Callable, Iterator
@@ -14,7 +16,10 @@ from typing import Any, ParamSpec
 
 from ..client import Holdfast, check_open
 from ..context.session_context import Context
-from ..errors import HoldfastError
+from ..errors import HoldfastError, InvalidInput
+from ..ingest import commit, entity_linking
+from ..storage import Transaction
+from ..types import Hits, Memory
 from .agent_tools import talking
 
 log = logging.getLogger(__name__)
@@ -35,35 +40,69 @@ class Hosted:
         session: str,
         role: str,
         text: str,
+        author: str = "",
     ) -> None:
         """Capture a turn of the conversation."""
-        await to_thread(self._listen, session, role, text)
+        await to_thread(self.capture, session, role, text, author)
 
-    async def blocks(self, session: str, prompt: str) -> Context:
+    async def blocks(self, session: str | None, prompt: str) -> Context:
         """Return the blocks for the prompt; empty ones if memory cannot answer.
 
         The stable block reflects the time of the session's first captured turn: call `listen`
         first, and it stays the same for the whole session.
         """
-        return await to_thread(self._blocks, session, prompt)
+        return await to_thread(self.context, session, prompt)
 
     def tools(self) -> list[Callable[..., dict[str, Any]]]:
         """Return the agent's memory tools. A tool that fails tells the model why."""
         return [_telling(tool) for tool in talking(self.hf)]
 
-    def _listen(
+    def json_tools(self) -> list[Callable[..., str]]:
+        """Return the same tools with results as JSON, for a host that would use Python's repr."""
+        return [_in_json(tool) for tool in self.tools()]
+
+    def capture(
         self,
         session: str,
         role: str,
         text: str,
+        author: str = "",
     ) -> None:
-        with _unharmed("a turn was not captured"):
-            self.hf.capture(session, role, text)
+        """Capture a turn of the conversation, from code that cannot await."""
+        with unharmed("a turn was not captured"):
+            self.hf.capture(session, role, text, author=author)
 
-    def _blocks(self, session: str, prompt: str) -> Context:
-        with _unharmed("recall failed for this prompt"):
+    def context(self, session: str | None, prompt: str) -> Context:
+        """Return the blocks for the prompt, to code that cannot await."""
+        with unharmed("recall failed for this prompt"):
             return self.hf.context(prompt, session=session)
         return NOTHING
+
+    def recall(self, question: str, **options: Any) -> Hits:
+        """Return memories for a question, none if memory cannot answer; bad options raise
+        InvalidInput.
+        """
+        with unharmed("recall failed for this question", but=InvalidInput):
+            return self.hf.recall(question, **options)
+        return []
+
+    def remember(self, content: str, **fields: Any) -> None:
+        """Store a memory; an invalid one raises InvalidInput."""
+        with unharmed("a memory was not stored", but=InvalidInput):
+            self.hf.remember(content, **fields)
+
+
+def put(tx: Transaction, memory: Memory) -> Memory:
+    """Store a memory under an id that its framework chose, in place of one that has it."""
+    old = tx.memory(memory.scope, memory.id)
+    stored = tx.add(memory) if old is None else commit.rewrite(tx, old, memory)
+    entity_linking.note(tx, [stored], at=memory.updated_at)
+    return stored
+
+
+def id_of(framework: str, key: str) -> str:
+    """Return the id of the memory that holds an item of a framework."""
+    return f"fact_{hashlib.sha256(f'{framework}:{key}'.encode()).hexdigest()[:24]}"
 
 
 def spoken(output: object) -> str:
@@ -77,10 +116,12 @@ def spoken(output: object) -> str:
 
 
 @contextmanager
-def _unharmed(otherwise: str) -> Iterator[None]:
-    """Log errors instead of raising them to the host."""
+def unharmed(otherwise: str, *, but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+    """Log errors instead of raising them to the host, except those of the type `but`."""
     try:
         yield
+    except but:
+        raise
     except HoldfastError as error:
         log.warning("%s: %s", otherwise, error)
     except Exception:  # the host must not see errors of memory
@@ -97,3 +138,11 @@ def _telling(tool: Callable[P, dict[str, Any]]) -> Callable[P, dict[str, Any]]:
             return {"success": False, "message": str(error)}
 
     return safe
+
+
+def _in_json(tool: Callable[P, dict[str, Any]]) -> Callable[P, str]:
+    @wraps(tool)
+    def call(*args: P.args, **kwargs: P.kwargs) -> str:
+        return json.dumps(tool(*args, **kwargs), ensure_ascii=False)
+
+    return call

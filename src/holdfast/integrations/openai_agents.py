@@ -11,26 +11,21 @@ Either works without the other; the history is for one conversation, the memory 
 
 from __future__ import annotations
 
-import json
-import logging
 from asyncio import CancelledError, get_running_loop, to_thread, wait
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from contextvars import copy_context
-from functools import wraps
 from itertools import dropwhile, takewhile
-from threading import Lock
 from typing import Any, ParamSpec, TypeVar, cast
 
 from ..client import Holdfast, check_open
 from ..context.blocks import join_blocks
 from ..context.session_context import Context
-from ..errors import InvalidInput, MissingExtra, NotFound, StoreClosed, StoreError
-from ..ingest import session_log
+from ..errors import MissingExtra
 from ..ingest.commit import check_session
-from ..ingest.sanitize import guard_data, without_secrets
 from ..storage import Transaction
 from .framework_memory import Hosted, spoken
+from .history_redaction import redact
+from .session_messages import Item, SessionMessages
 
 try:
     from agents import Agent, RunHooks, SessionSettings, Tool, TResponseInputItem, function_tool
@@ -43,14 +38,11 @@ except ImportError as error:
         "'holdfast-memory[openai-agents]'"
     ) from error
 
-log = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
-Item = Mapping[str, Any]
-# The messages of a session are append-only, in every store that it is synced with: an entry marks
-# an item as removed. `clear_session` erases.
+# Messages are append-only: an entry marks an item as removed. `clear_session` erases.
 POPPED: Item = {"type": "holdfast.popped"}
-# Keys with conversation text. Ids, signatures and pictures look like secrets but are not.
+# Keys with conversation text.
 _SAID = frozenset({"content", "text", "refusal", "summary", "arguments", "input", "output"})
 # Keys of actions on a machine: all of their values are text.
 _DONE = frozenset({"action", "operation"})
@@ -77,7 +69,8 @@ class HoldfastSession:
         session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
         """`session_settings` are the SDK's, validated by it; no limit by default."""
-        check_session(session_id)
+        self._hf = check_open(hf)
+        self._messages = SessionMessages(hf, session_id)
         self.session_id = session_id
         given = (
             SessionSettings()
@@ -85,9 +78,6 @@ class HoldfastSession:
             else coerce_session_settings(session_settings)
         )
         self.session_settings: SessionSettings | None = given
-        self._hf = check_open(hf)
-        self._held = list[Item]()
-        self._lock = Lock()
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return at most `limit` latest items, oldest first, no tool result without its call."""
@@ -96,7 +86,8 @@ class HoldfastSession:
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Append items."""
-        await _finished(self._add, [_guarded(cast("Item", item)) for item in items])
+        said = [redact(cast("Item", item), _SAID, _DONE) for item in items]
+        await _finished(self._messages.add, said)
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove and return the last item, or None. Its text stays until the session is erased."""
@@ -104,91 +95,42 @@ class HoldfastSession:
 
     async def clear_session(self) -> None:
         """Erase every item permanently. Long-term memory of the conversation stays."""
-        await _finished(self._clear)
+        await _finished(self._messages.clear)
 
     def _latest(self, most: int | None) -> list[Item]:
-        with self._lock:
+        log = self._messages
+        with log.lock:
             if most is None:
-                return standing([*self._stored(None), *self._held])
+                return standing(log.all())
             # Items may be marked as removed, so read more than asked for, and double until enough.
             window = 2 * max(most, 0) + MARGIN
             while True:
-                stored = self._stored(window)
-                found = standing([*stored, *self._held])
+                stored = log.stored(window)
+                found = standing([*stored, *log.held])
                 if len(found) >= most + MARGIN:
                     return cut(found, most)
                 # These are all items, unless damaged messages were skipped.
                 if len(stored) < window:
-                    return cut(standing([*self._stored(None), *self._held]), most)
+                    return cut(standing(log.all()), most)
                 window *= 2
 
-    def _stored(self, last: int | None) -> list[Item]:
-        return [message.body for message in self._hf.sessions.messages(self.session_id, last=last)]
-
-    def _add(self, items: Sequence[Item]) -> None:
-        with self._lock:
-            if items:
-                self._write(lambda tx: self._append(tx, items), lambda: self._hold(items))
-
-    def _hold(self, items: Sequence[Item]) -> None:
-        # An item that cannot be written would block all later ones.
-        session_log.check_messages(items)
-        self._held.extend(items)
-
     def _pop(self) -> Item | None:
-        with self._lock:
-            return self._write(self._take, self._take_later)
-
-    def _clear(self) -> None:
-        with self._lock:
-            # The session was never stored.
-            with suppress(NotFound):
-                self._hf.sessions.purge(self.session_id)
-            self._held.clear()
-
-    def _write(self, work: Callable[[Transaction], T], otherwise: Callable[[], T]) -> T:
-        """Run `work` in a transaction after writing the buffer; if the store fails, `otherwise`."""
-        try:
-            done = self._hf.admin.write("append", work)
-        except StoreClosed:
-            # A closed store will never accept the buffer.
-            raise
-        except StoreError as error:
-            kept = otherwise()
-            log.warning(
-                "session %s: buffered, not stored: %s",
-                self.session_id,
-                error,
-            )
-            return kept
-        # Only after the commit: `_append` wrote the buffer in the same transaction.
-        self._held.clear()
-        return done
-
-    def _append(self, tx: Transaction, items: Sequence[Item]) -> None:
-        scope = self._hf.scopes[0]
-        at = self._hf.clock()
-        session_log.append(
-            tx,
-            scope,
-            self.session_id,
-            [*self._held, *items],
-            at=at,
-        )
+        with self._messages.lock:
+            return self._messages.write(self._take, self._take_later)
 
     def _take(self, tx: Transaction) -> Item | None:
         """Pop inside a transaction, so that concurrent pops return different items."""
         stored = tx.sessions.messages(self._hf.scopes[0], self.session_id)
-        last = _last([*(message.body for message in stored), *self._held])
+        last = _last([*(message.body for message in stored), *self._messages.held])
         news = [] if last is None else [POPPED]
-        if news or self._held:
-            self._append(tx, news)
+        if news or self._messages.held:
+            self._messages.append(tx, news)
         return last
 
     def _take_later(self) -> Item | None:
-        last = _last([*self._stored(None), *self._held])
+        last = _last(self._messages.all())
         if last is not None:
-            self._held.append(POPPED)
+            self._messages.held.append(POPPED)
         return last
 
 
@@ -204,7 +146,7 @@ class HoldfastMemory(RunHooks[Any]):
         check_session(session)
         self._memory = Hosted(hf, "openai-agents")
         self._session = session
-        self.tools: list[Tool] = [function_tool(_in_json(tool)) for tool in self._memory.tools()]
+        self.tools: list[Tool] = [function_tool(tool) for tool in self._memory.json_tools()]
         """Tools that search, store, correct, confirm, count and describe an entity."""
         self._asked: str | None = None
         """The prompt being answered, once it is captured."""
@@ -276,16 +218,6 @@ async def _finished(
     return working.result()
 
 
-def _in_json(tool: Callable[P, dict[str, Any]]) -> Callable[P, str]:
-    """Return a tool whose result is JSON; the SDK would use Python's repr."""
-
-    @wraps(tool)
-    def call(*args: P.args, **kwargs: P.kwargs) -> str:
-        return json.dumps(tool(*args, **kwargs), ensure_ascii=False)
-
-    return call
-
-
 def standing(history: Sequence[Item]) -> list[Item]:
     """Return the items of a history that were not popped."""
     kept = list[Item]()
@@ -338,40 +270,6 @@ def _is_models(item: Item) -> bool:
 
 def _last(history: Sequence[Item]) -> Item | None:
     return next(iter(standing(history)[-1:]), None)
-
-
-def _guarded(item: Item) -> Item:
-    return {key: _guarded_value(key, value) for key, value in item.items()}
-
-
-def _guarded_value(key: str, value: Any) -> Any:
-    if key in _DONE:
-        return guard_data(value, name=key)
-    return _guarded_said(value, key) if key in _SAID else value
-
-
-def _guarded_said(value: Any, key: str) -> Any:
-    match value:
-        case str():
-            return (
-                _guarded_json(value) if key in ("arguments", "output") else without_secrets(value)
-            )
-        case list():
-            return [_guarded_said(one, key) for one in value]
-        case Mapping():
-            return _guarded(value)
-    return value
-
-
-def _guarded_json(text: str) -> str:
-    """Redact a text that may be JSON; in JSON each value is judged with its name."""
-    try:
-        value = json.loads(text)
-        guarded = guard_data(value, name="arguments")
-    except (ValueError, InvalidInput, RecursionError):
-        return without_secrets(text)
-    # Unchanged JSON keeps its original formatting.
-    return without_secrets(text) if guarded == value else json.dumps(guarded, ensure_ascii=False)
 
 
 def _prompt_at(items: Sequence[TResponseInputItem]) -> int | None:
