@@ -9,18 +9,16 @@ Either works without the other; the history is for one conversation, the memory 
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
 from ..client import Holdfast, check_open
-from ..errors import MissingExtra, NotFound, StoreClosed, StoreError
-from ..ingest import session_log
+from ..errors import MissingExtra
 from ..ingest.commit import check_session
-from ..storage import Transaction
-from .framework_memory import Hosted, log, unharmed
+from .framework_memory import Hosted, unharmed
 from .history_redaction import redact
+from .session_messages import Item, SessionMessages
 
 try:
     from agent_framework import (
@@ -40,7 +38,6 @@ except ImportError as error:
         "agent-framework-core"
     ) from error
 
-Item = Mapping[str, Any]
 # Keys of a message with conversation text.
 _TEXTS = frozenset(
     {"contents", "text", "arguments", "result", "items", "exception", "inputs", "outputs"}
@@ -147,7 +144,7 @@ class HoldfastHistory(HistoryProvider):
             store_outputs=store_outputs,
         )
         self._hf = check_open(hf)
-        self._held = dict[str, list[Item]]()
+        self._waiting = dict[str, SessionMessages]()
         self._lock = Lock()
 
     async def get_messages(
@@ -185,41 +182,28 @@ class HoldfastHistory(HistoryProvider):
         await to_thread(self._clear, session_id or DEFAULT_SESSION)
 
     def _load(self, session: str) -> list[Item]:
-        with self._lock:
-            stored: list[Item] = []
-            with unharmed("the history was not loaded"):
-                stored = [message.body for message in self._hf.sessions.messages(session)]
-            return [*stored, *self._held.get(session, ())]
+        with unharmed("the history was not loaded"):
+            return self._of(session).all()
+        return []
 
     def _save(self, session: str, items: Sequence[Item]) -> None:
         with self._lock, unharmed("messages were not stored"):
-            # One that cannot be written would block all later ones.
-            session_log.check_messages(items)
-            wanted = [*self._held.get(session, ()), *items]
-            try:
-                self._hf.admin.write("append", lambda tx: self._append(tx, session, wanted))
-            except StoreClosed:
-                # A closed store will never accept the buffer.
-                raise
-            except StoreError as error:
-                self._held[session] = wanted
-                log.warning("session %s: buffered, not stored: %s", session, error)
+            messages = self._of(session)
+            stored = [*messages.stored(len(items)), *messages.held]
+            messages.add(_new(stored, items))
+            # One agent may lead many conversations: only those that wait are kept.
+            if messages.held:
+                self._waiting[session] = messages
             else:
-                self._held.pop(session, None)
-
-    def _append(self, tx: Transaction, session: str, items: Sequence[Item]) -> None:
-        scope = self._hf.scopes[0]
-        ends = tx.sessions.messages(scope, session, last=len(items))
-        news = _new([message.body for message in ends], items)
-        if news:
-            session_log.append(tx, scope, session, news, at=self._hf.clock())
+                self._waiting.pop(session, None)
 
     def _clear(self, session: str) -> None:
         with self._lock:
-            # The session was never stored.
-            with suppress(NotFound):
-                self._hf.sessions.purge(session)
-            self._held.pop(session, None)
+            self._of(session).clear()
+            self._waiting.pop(session, None)
+
+    def _of(self, session: str) -> SessionMessages:
+        return self._waiting.get(session) or SessionMessages(self._hf, session)
 
 
 def _prompt(messages: Sequence[Message]) -> str:
