@@ -313,3 +313,10 @@ def test_it_stands_in_for_the_frameworks_own_history(hf):
         say(prompt, HoldfastHistory(hf), client=ours)
         say(prompt, InMemoryHistoryProvider(), client=theirs, session=session)
     assert ours.shown == theirs.shown
+
+
+def test_a_path_is_no_open_memory():
+    with pytest.raises(InvalidInput, match="takes an open memory"):
+        HoldfastMemory("memory.db")
+    with pytest.raises(InvalidInput, match="takes an open memory"):
+        HoldfastHistory("memory.db")

@@ -297,3 +297,8 @@ def test_a_memory_without_a_file_is_in_no_configuration(open_memory):
     memory = HoldfastMemory(open_memory(path=":memory:"))
     with pytest.raises(InvalidInput, match="Open a file"):
         memory.dump_component()
+
+
+def test_a_path_is_no_open_memory():
+    with pytest.raises(InvalidInput, match="takes an open memory"):
+        HoldfastMemory("memory.db")

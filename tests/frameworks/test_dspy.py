@@ -188,3 +188,12 @@ def test_a_retriever_is_saved_with_its_number(hf):
     again = HoldfastRetriever(hf)
     again.load_state(retriever.dump_state())
     assert again.k == 7
+
+
+def test_a_path_is_no_open_memory():
+    with pytest.raises(InvalidInput, match="takes an open memory"):
+        HoldfastMemory(dspy.Predict(SIGNATURE), "memory.db")
+    with pytest.raises(InvalidInput, match="takes an open memory"):
+        HoldfastRetriever("memory.db")
+    with pytest.raises(InvalidInput, match="takes an open memory"):
+        memory_tools("memory.db")

@@ -297,3 +297,8 @@ def test_a_pipeline_is_saved_and_loaded_with_its_memory(hf, allowed):
 def test_a_memory_without_a_file_is_in_no_file(open_memory):
     with pytest.raises(InvalidInput, match="Open a file"):
         HoldfastMemory(open_memory(path=":memory:")).to_dict()
+
+
+def test_a_path_is_no_open_memory():
+    with pytest.raises(InvalidInput, match="takes an open memory"):
+        HoldfastMemory("memory.db")

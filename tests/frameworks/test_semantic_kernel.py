@@ -293,3 +293,10 @@ def test_while_the_store_is_busy_messages_are_buffered(busy, hf, caplog):
     assert "buffered, not stored" in caplog.text
     add(thread, ChatMessageContent(role=AuthorRole.ASSISTANT, content="three"))
     assert texts(HoldfastThread(hf, thread_id="monday")) == ["one", "two", "three"]
+
+
+def test_a_path_is_no_open_memory():
+    with pytest.raises(InvalidInput, match="takes an open memory"):
+        HoldfastThread("memory.db")
+    with pytest.raises(InvalidInput, match="takes an open memory"):
+        memory_plugin("memory.db")

@@ -182,3 +182,8 @@ def test_an_agent_answers_when_the_store_is_gone(hf, caplog):
 def test_a_session_needs_a_name(hf):
     with pytest.raises(InvalidInput, match="session id"):
         HoldfastMemory(hf, session="")
+
+
+def test_a_path_is_no_open_memory():
+    with pytest.raises(InvalidInput, match="takes an open memory"):
+        HoldfastMemory("memory.db", session="s1")
