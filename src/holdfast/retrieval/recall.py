@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,7 +22,6 @@ from .candidates import Gathered, gather
 from .features import Passage, features
 from .query import Query, analyse
 
-_LOG = logging.getLogger(__name__)
 # Share of common words from which two texts count as the same statement.
 NEAR_COPY = 0.9
 # Candidates from which it can be told that none is an answer: features compare them.
@@ -205,8 +203,11 @@ def _reread(gathered: Gathered, ranking: Ranking) -> Ranking:
     try:
         best = rerank(gathered, ranking.memories, ranking.scores)
     except EmbedderError as error:
+        # Deferred import, as above.
+        import logging  # noqa: PLC0415
+
         # An answer by the usual ranking is better than none.
-        _LOG.warning("Not reranked: %s", error)
+        logging.getLogger(__name__).warning("Not reranked: %s", error)
         return ranking
     count = len(best.order)
     lowest = best.scores[-1]
