@@ -640,5 +640,5 @@ def test_what_is_forgotten_before_another_try_is_gone_from_it(hf):
 def test_a_missing_framework_names_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "holdfast.integrations.openai_agents")
     monkeypatch.setitem(sys.modules, "agents", None)
-    with pytest.raises(MissingExtra, match=r"holdfast\[openai-agents\]"):
+    with pytest.raises(MissingExtra, match=r"holdfast-memory\[openai-agents\]"):
         importlib.import_module("holdfast.integrations.openai_agents")

@@ -320,5 +320,5 @@ def test_a_session_needs_a_name(hf):
 def test_a_missing_framework_names_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "holdfast.integrations.pydantic_ai")
     monkeypatch.setitem(sys.modules, "pydantic_ai", None)
-    with pytest.raises(MissingExtra, match=r"holdfast\[llm\]"):
+    with pytest.raises(MissingExtra, match=r"holdfast-memory\[llm\]"):
         importlib.import_module("holdfast.integrations.pydantic_ai")

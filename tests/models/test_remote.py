@@ -262,5 +262,5 @@ def test_an_unknown_provider_needs_a_url() -> None:
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'holdfast\[llm\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install 'holdfast-memory\[llm\]'"):
         embedder("http://127.0.0.1:9/v1")
