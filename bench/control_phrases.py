@@ -29,7 +29,7 @@ DATA = Path(__file__).parent / "data"
 HALVED = ("control_phrases.jsonl", "control_phrases_own.jsonl")
 LOOKED_AT = tuple(
     f"control_phrases_{number}.jsonl"
-    for number in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+    for number in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 )
 UNSEEN: tuple[str, ...] = ()
 FILES = tuple(DATA / name for name in (*HALVED, *LOOKED_AT, *UNSEEN))

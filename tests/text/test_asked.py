@@ -89,15 +89,12 @@ def test_what_is_quoted_translated_coded_or_talk_asks_for_nothing(text):
 
 def test_a_pronoun_stands_for_what_was_said_before():
     asked = read_request("My cat Tom died. Please forget what you know about him.")
-    assert (asked.kind, asked.topic) == ("forget_topic", "My cat Tom died")
+    assert (asked.kind, asked.topic) == ("forget_topic", "My cat Tom")
 
 
 def test_deleting_it_is_about_memory_only_where_memory_was_spoken_of():
     asked = read_request("It bothers me that you still know my weight. Delete it, please.")
-    assert (asked.kind, asked.topic) == (
-        "forget_topic",
-        "It bothers me that you still know my weight",
-    )
+    assert (asked.kind, asked.topic) == ("forget_topic", "my weight")
     assert read_request("The last line of my poem is weak. Delete it, please.") is None
 
 
@@ -130,7 +127,7 @@ def test_a_topic_keeps_its_accents_and_quotations():
         ("Quisiera que olvidaras mi talla", "forget_topic", "mi talla"),
         ("Je ne veux plus que tu retiennes mon adresse", "forget_topic", "mon adresse"),
         ("всё что касается моей ипотеки удали из памяти", "forget_topic", "моей ипотеки"),
-        ("引っ越したって話、もう覚えておかなくていいです", "forget_topic", "引っ越した"),
+        ("引っ越したって話、もう覚えておかなくていいです", "forget_topic", "引っ越したって話"),
         ("Graag mijn leeftijd uit je geheugen halen", "forget_topic", "mijn leeftijd"),
         ("That bit just now stays out of your memory", "forget_last", ""),
         ("Die Info von eben brauchst du nicht zu behalten", "forget_last", ""),
@@ -162,7 +159,7 @@ def test_what_names_a_topic_forgets_neither_the_session_nor_what_follows(text, t
 
 def test_what_is_announced_is_not_the_session():
     announced = "Es folgen erfundene Angaben. Nichts davon übernehmen."
-    assert read_request(announced) is None
+    assert read_request(announced).kind == "pause"
     assert read_request("Nichts davon übernehmen.").kind == "forget_session"
 
 

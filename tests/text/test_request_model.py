@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.text import request_model
-from holdfast.text.memory_requests import CERTAIN, SURE, read_request
+from holdfast.text.memory_requests import read_request
 from holdfast.text.request_grammar import KINDS
 
 
@@ -18,7 +18,7 @@ def test_the_chances_of_all_kinds_and_of_none_are_a_whole():
 @pytest.mark.parametrize(
     ("text", "kind", "topic"),
     [
-        ("I'd rather you had no record of my weight anywhere.", "forget_topic", "my weight"),
+        ("I'd rather you had no record of my weight.", "forget_topic", "my weight"),
         ("Wipe whatever you hold on my landlord, will you", "forget_topic", "my landlord"),
         (
             "Je préfère que tu n'aies plus rien sur mon ancien patron",
@@ -69,7 +69,3 @@ def test_what_is_longer_than_the_model_learned_from_is_read_by_the_grammar_alone
 
 def test_a_message_without_words_has_no_topic():
     assert request_model.topic_of("", "forget_topic") == ""
-
-
-def test_less_certainty_is_asked_for_where_the_grammar_has_nothing_to_say():
-    assert 0.5 < SURE < CERTAIN < 1

@@ -37,14 +37,15 @@ def understood(text: str, words: str = "general") -> Command | None:
     found = command(text)
     policy = vocabulary(words)
     read = policy.asked(text)
-    if read is not None and (found is None or read.kind in READ):
+    exact = found is not None and found.name.startswith("recall")
+    if read is not None and not exact and (found is None or read.kind in READ):
         # "Forget everything I told you today" means this conversation, not everything that is
         # known.
         found = Command(_READ_AS.get(read.kind) or "list", read.topic)
     if (
         found is not None
         and found.name.startswith("remember")
-        and policy.says("turn_scoped", found.about)
+        and policy.says("turn_scoped", text)
     ):
         return None
     if found is not None and found.name == "forget_about" and read is None:

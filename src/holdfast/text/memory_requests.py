@@ -6,7 +6,7 @@ code, text to be translated), strips courtesies from the start of each clause, a
 against a grammar (`request_grammar.py`): a verb of keeping or forgetting, a negation, the subject
 (this conversation, the last message, a topic), and the time from which it applies. Requests to
 forget are also read in any order (`request_slots.py`). A learned reader (`request_model.py`)
-decides where it is certain, and where the grammar finds nothing.
+decides unless it is in doubt.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ LONGEST_SENTENCE = 600
 # Characters of something to remember; a topic to forget is much shorter.
 LONGEST_TOPIC = 300
 
-# Chances from which the learned reader is believed against the grammar, and where the grammar finds
-# no request.
+# Chances from which the learned reader is believed: against signs of small talk, against the
+# grammar, and with it or where it finds no request.
 CERTAIN = 0.9
-SURE = 0.7
+SURE = 0.8
+LIKELY = 0.6
 
 _PLAIN = str.maketrans(
     {
@@ -108,14 +109,13 @@ def read_request(text: str) -> MemoryRequest | None:
         return known
     chances = request_model.kinds_of(said)
     kind = max(KINDS, key=lambda each: chances[each])
-    if chances[request_model.NONE] >= CERTAIN:
+    if chances[request_model.NONE] >= SURE:
         return None
-    if known is None:
-        may_ask = chances[kind] >= SURE and is_about_memory(said)
-        return _learned(kind, said, quotes) if may_ask else None
-    if known.kind != kind and chances[kind] >= CERTAIN:
+    if chances[kind] < (SURE if known and known.kind != kind else LIKELY):
+        return known
+    if known or is_about_memory(said, certain=chances[kind] >= CERTAIN):
         return _learned(kind, said, quotes) or known
-    return known
+    return None
 
 
 def _by_grammar(said: str, quotes: Sequence[str]) -> MemoryRequest | None:
@@ -126,9 +126,9 @@ def _by_grammar(said: str, quotes: Sequence[str]) -> MemoryRequest | None:
     return None
 
 
-def is_about_memory(text: str) -> bool:
-    """Whether a message with the words of a request may be one: it is no text to work on, and no
-    sentence is small talk, or about a file, a table, a text or the like.
+def is_about_memory(text: str, *, certain: bool = False) -> bool:
+    """Whether a message with the words of a request may be one: it is no text to work on, and,
+    unless that is certain, no sentence is small talk, or about a file, a table, a text or the like.
 
     >>> is_about_memory("Delete everything about Bob.")
     True
@@ -141,7 +141,7 @@ def is_about_memory(text: str) -> bool:
             continue
         if _is_to_be_worked_on(grammar, said):
             return False
-        for sentence in _sentences(said):
+        for sentence in () if certain else _sentences(said):
             spelled = respelled(grammar, sentence.strip())
             if grammar.idle.search(spelled) or _is_elsewhere(grammar, spelled):
                 return False
