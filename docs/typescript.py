@@ -22,7 +22,13 @@ PREFIX = "/api/memory/"
 # mem0 has a client of its own for these routes.
 LEFT_OUT = f"{PREFIX}mem0/"
 EVERYWHERE = ("user_id", "thread_id", "memory_mode")
-SCALARS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
+SCALARS = {
+    "string": "string",
+    "integer": "number",
+    "number": "number",
+    "boolean": "boolean",
+    "null": "null",
+}
 Route = tuple[str, str, dict[str, Any]]
 
 
@@ -140,17 +146,19 @@ def _type(shape: dict[str, Any]) -> str:
     if "enum" in shape or "const" in shape:
         return " | ".join(map(json.dumps, shape.get("enum", [shape.get("const")])))
     match shape.get("type"):
-        case "array" if "prefixItems" in shape:
-            return f"[{', '.join(map(_type, shape['prefixItems']))}]"
         case "array":
-            return f"Array<{_type(shape.get('items', {}))}>"
+            return _array(shape)
         case "object":
             more = shape.get("additionalProperties", True)
             return f"{{ [key: string]: {_type(more) if isinstance(more, dict) else 'unknown'} }}"
-        case "null":
-            return "null"
         case other:
             return SCALARS.get(str(other), "unknown")
+
+
+def _array(shape: dict[str, Any]) -> str:
+    if "prefixItems" in shape:
+        return f"[{', '.join(map(_type, shape['prefixItems']))}]"
+    return f"Array<{_type(shape.get('items', {}))}>"
 
 
 def _camel(name: str) -> str:
