@@ -42,6 +42,7 @@ fix: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/typescript.py
 	$(BIN)/python docs/example.py
 
 bench: $(VENV)/.dev

@@ -279,7 +279,7 @@ def settings_page() -> str:
 
 def http_page() -> str:
     """Every route with what it takes and gives, then every shape, from the OpenAPI schema."""
-    schema = _openapi()
+    schema = openapi()
     parts = [
         "# HTTP\n",
         "What `holdfast serve` answers, all of it under `/api/memory`; the same for programs is "
@@ -306,7 +306,8 @@ def http_page() -> str:
     return MADE + "\n".join(parts)
 
 
-def _openapi() -> dict[str, Any]:
+def openapi() -> dict[str, Any]:
+    """The OpenAPI document of a server."""
     from contextlib import closing
 
     from holdfast.audit import open_audit

@@ -9,16 +9,19 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+import warnings
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from httpx2 import AsyncClient
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import Implementation
 
 from holdfast.cli.fast_mcp import tools_for
@@ -40,10 +43,27 @@ class Connected:
 
     def __init__(self, client: Client, portal: BlockingPortal) -> None:
         self.client, self._portal = client, portal
+        self.notified: Queue[Any] = Queue()
+        """Notifications of the server, as they came."""
 
     def ask(self, verb: str, *args: Any, **options: Any) -> Any:
         """Any method of the client."""
         return self._portal.call(partial(getattr(self.client, verb), *args, **options))
+
+    @contextmanager
+    def listening(self, uri: str) -> Iterator[Callable[[], str]]:
+        """Changes of a resource, in the way of the client's era; gives the next one's URL."""
+        if self.client.protocol_version >= "2026":
+            stream = self.client.listen(resource_subscriptions=[uri])
+            with self._portal.wrap_async_context_manager(stream) as events:
+                yield lambda: str(self._portal.call(events.__anext__).uri)
+        else:
+            with warnings.catch_warnings():
+                # For clients up to 2025 these methods are the way.
+                warnings.simplefilter("ignore", MCPDeprecationWarning)
+                self.ask("subscribe_resource", uri)
+                yield lambda: str(self.notified.get(timeout=PATIENCE).params.uri)
+                self.ask("unsubscribe_resource", uri)
 
     def call(self, tool: str, **arguments: Any) -> Any:
         """The result of a tool."""
@@ -63,14 +83,22 @@ class Connected:
 @contextmanager
 def connected(server: Any, *, mode: str = "auto", name: str = "tests") -> Iterator[Connected]:
     """A client of a server: parameters of a process, or a URL."""
+    notified: Queue[Any] = Queue()
+
+    async def note(message: Any) -> None:
+        notified.put(message)
+
     known = Client(
         server,
         mode=mode,
+        message_handler=note,
         client_info=Implementation(name=name, version="1"),
         read_timeout_seconds=PATIENCE,
     )
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(known) as client:
-        yield Connected(client, portal)
+        held = Connected(client, portal)
+        held.notified = notified
+        yield held
 
 
 def by_pipe(

@@ -439,6 +439,9 @@ def test_what_zep_knows_keeps_when_it_held(hf):
         ("letta", {"id": "x"}, "no text or content"),
         ("zep", {"uuid": "x"}, "no content"),
         ("zep", "text", "no record"),
+        ("hindsight", {"facts": []}, "no text"),
+        ("claude-memory", {"account_uuid": "x"}, "no conversations_memory"),
+        ("chatgpt-memory", {"id": "x"}, "no content"),
     ],
 )
 def test_what_is_malformed_is_told_and_the_rest_is_taken_in(hf, name, bad, why):
@@ -448,6 +451,9 @@ def test_what_is_malformed_is_told_and_the_rest_is_taken_in(hf, name, bad, why):
         "mcp-memory": {"type": "entity", "name": "good", "entityType": "x", "observations": []},
         "letta": {"text": "good"},
         "zep": {"content": "good"},
+        "hindsight": {"text": "good"},
+        "claude-memory": {"conversations_memory": "good"},
+        "chatgpt-memory": {"content": "good"},
     }[name]
     done = take(hf, name, good, bad)
     assert [(one.line, why in one.reason) for one in done.problems] == [(2, True)]
@@ -493,7 +499,7 @@ def test_import_and_export_at_the_command_line(cli, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("import", "mem1", "x.json"), "There are: mem0, langgraph, mcp-memory, letta, zep."),
+        (("import", "mem1", "x.json"), "There are: mem0, langgraph, mcp-memory, letta, zep, "),
         (("import", "mem0"), "Name the file too"),
         (("import", "mem0", "absent.json"), "Cannot read absent.json"),
         (("import", "a", "b", "c"), "Name one file"),

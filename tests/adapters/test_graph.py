@@ -5,6 +5,7 @@ adds to it.
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from holdfast.client import Holdfast
 from holdfast.errors import NotFound
 from holdfast.importers import FORMATS, take_in, written
 from holdfast.integrations.knowledge_graph import Graph
-from mcp_clients import by_pipe, connected
+from mcp_clients import by_http, by_pipe, connected, served, shown
 
 ANN = {"name": "Ann", "entityType": "person", "observations": ["Likes tea", "Lives in Lisbon"]}
 SHOP = {"name": "Shop", "entityType": "project", "observations": []}
@@ -172,3 +173,41 @@ def test_a_client_of_the_reference_server_finds_its_nine_tools(tmp_path):
             "relations": [],
         }
         assert "Entity with name Ann not found" in client.said("create_relations", relations=[OWNS])
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+@pytest.mark.parametrize("transport", ["pipe", "http"])
+def test_a_client_is_told_when_the_graph_changes(transport, era, tmp_path):
+    store = tmp_path / "memory.db"
+    with ExitStack() as stack:
+        if transport == "http":
+            server = stack.enter_context(served(store, "user:ann", graph=True))
+        else:
+            server = by_pipe(store, "--scope", "user:ann", "--graph")
+        client = stack.enter_context(connected(server, mode=era))
+        (listed,) = client.ask("list_resources").resources
+        assert listed.uri == "memory://knowledge-graph" and listed.mime_type == "application/json"
+        with client.listening(listed.uri) as next_change:
+            client.data("create_entities", entities=[ANN])
+            assert next_change() == listed.uri
+            (content,) = client.ask("read_resource", listed.uri).contents
+            assert json.loads(content.text) == {"entities": [ANN], "relations": []}
+
+
+def test_another_owner_hears_nothing_of_it(tmp_path, cli):
+    keys = tmp_path / "keys.jsonl"
+    ann, bob = (
+        cli("serve", "keys", "add", name, "--keys", keys).out.strip() for name in ("ann", "bob")
+    )
+    with (
+        by_http(tmp_path / "memory.db", "--graph", "--keys", str(keys)) as url,
+        connected(shown(url, ann), mode="legacy") as hers,
+        connected(shown(url, bob), mode="legacy") as his,
+        his.listening("memory://knowledge-graph") as next_change,
+    ):
+        hers.data("create_entities", entities=[ANN])
+        for entity in (ANN, SHOP):
+            his.data("create_entities", entities=[entity])
+        assert next_change() == next_change() == "memory://knowledge-graph"
+        his.data("read_graph")
+        assert his.notified.empty()

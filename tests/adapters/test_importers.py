@@ -23,6 +23,21 @@ FILES = {
     },
     "letta": {"agents": [], "blocks": [{"label": "human", "value": "The human is Ann"}]},
     "zep": {"edges": [{"fact": "Ann bakes", "valid_at": "2020-01-01T00:00:00Z"}]},
+    "hindsight": {
+        "id": "doc",
+        "original_text": "Ann: I bake.",
+        "facts": [{"text": "Ann bakes", "fact_type": "world", "mentioned_at": None}],
+    },
+    "cognee": {
+        "nodes": [{"id": "1", "type": "Entity", "name": "Ann", "description": "Ann bakes"}],
+        "edges": [{"source": "1", "target": "1", "relationship_name": "is_a"}],
+    },
+    "mempalace": "# ann / kitchen\n\n## drawer_1\n\n> Ann bakes\n\n| Field | Value |\n",
+    "chatgpt-memory": {
+        "memories": [{"id": "1", "content": "Bakes", "updated_at": "2025-01-01T00:00:00Z"}],
+        "memory_max_tokens": 100,
+    },
+    "claude-memory": [{"conversations_memory": "**Kitchen**\n\nAnn bakes", "account_uuid": "a"}],
 }
 
 
@@ -30,7 +45,8 @@ FILES = {
 def foreign(request, tmp_path):
     """A file of another memory, and the name of its format."""
     file = tmp_path / "memories.json"
-    file.write_text(json.dumps(FILES[request.param]))
+    content = FILES[request.param]
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
     return file, request.param
 
 

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 import httpx
 import pytest
 from mcp import MCPError
+from mcp_types import PromptReference, ResourceTemplateReference
 
 from holdfast.client import Holdfast
 from holdfast.records.roots import init_project
@@ -181,6 +182,25 @@ def test_prompts_put_memory_before_a_model_or_have_it_remember(client):
         client.ask("get_prompt", "dream", {})
 
 
+def test_what_a_person_types_is_completed(client):
+    for name in ("Anna", "Andrew", "Bob"):
+        client.data("memory_remember", content=f"{name} Miller runs the shop in Berlin")
+
+    def complete(ref, name, value):
+        return client.ask("complete", ref, {"name": name, "value": value}).completion.values
+
+    recall = PromptReference(name="recall")
+    known = complete(recall, "topic", "an")
+    assert known and all(value.lower().startswith("an") for value in known)
+    assert complete(PromptReference(name="remember"), "what", "a") == []
+    memory = ResourceTemplateReference(uri="memory://{scope}/{kind}/{id}")
+    assert complete(memory, "scope", "") == ["user:ann"]
+    assert complete(memory, "kind", "f") == ["fact"]
+    assert len(complete(memory, "id", "fact_")) == 3
+    with pytest.raises(MCPError, match="no prompt"):
+        complete(PromptReference(name="dream"), "topic", "a")
+
+
 def test_every_memory_has_a_url(client):
     (tea,) = client.data("memory_remember", content="Prefers green tea")["memories"]
     templates = [
@@ -346,6 +366,26 @@ def test_other_web_pages_are_kept_out(tmp_path):
         ):
             answer = httpx.post(url, json={}, headers=headers, trust_env=False, timeout=PATIENCE)
             assert answer.status_code == code
+
+
+def test_an_empty_answer_is_empty_for_clients_up_to_2025(tmp_path):
+    """The official TypeScript client refuses any other key in it."""
+
+    def ask(url, method, params, **headers):
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        accepts = {"Accept": "application/json, text/event-stream", **headers}
+        return httpx.post(url, json=body, headers=accepts, trust_env=False, timeout=PATIENCE)
+
+    hello = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "x", "version": "1"},
+    }
+    with served(tmp_path / "memory.db", "user:ann") as url:
+        greeted = ask(url, "initialize", hello)
+        session = {"mcp-session-id": greeted.headers["mcp-session-id"]}
+        answer = ask(url, "logging/setLevel", {"level": "info"}, **session)
+        assert answer.json()["result"] == {}
 
 
 def test_without_the_extra_it_says_what_to_install():

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from holdfast.server.mcp.dispatch import Methods
-from holdfast.server.mcp.stdio import serve
+from holdfast.server.mcp.resources import url_of
+from holdfast.server.mcp.stdio import Conversation, serve
 
 META = "io.modelcontextprotocol/"
 MODERN = {f"{META}protocolVersion": "2026-07-28", f"{META}clientCapabilities": {}}
@@ -58,21 +59,75 @@ def test_a_version_to_come_is_refused_with_those_that_are_spoken(talk):
     }
 
 
-@pytest.mark.parametrize(
-    ("capability", "method"),
-    [
-        ("logging", "logging/setLevel"),
-        ("completions", "completion/complete"),
-        ("subscribe", "resources/subscribe"),
-        ("subscribe", "resources/unsubscribe"),
-    ],
-)
-def test_what_is_not_announced_is_no_method(talk, capability, method):
-    params = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "x"}, "capabilities": {}}
-    answers = talk({"id": 1, "method": "initialize", "params": params}, {"id": 2, "method": method})
+GREETING = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "x"}, "capabilities": {}}
+
+
+def test_what_is_announced_is_a_method_and_refuses_nonsense(talk):
+    answers = talk(
+        {"id": 1, "method": "initialize", "params": GREETING},
+        {"id": 2, "method": "logging/setLevel", "params": {"level": "debug"}},
+        {"id": 3, "method": "logging/setLevel", "params": {"level": "loud"}},
+        {"id": 4, "method": "resources/subscribe", "params": {"uri": "memory://no/such/thing"}},
+        {"id": 5, "method": "completion/complete", "params": {"ref": {"type": "ref/prompt"}}},
+        {"id": 6, "method": "server/discover", "params": {"_meta": MODERN}},
+    )
     announced = answers[1]["result"]["capabilities"]
-    assert capability not in {**announced, **announced["resources"]}
-    assert answers[2]["error"]["code"] == -32601
+    assert announced["resources"]["subscribe"] and {"logging", "completions"} <= announced.keys()
+    assert answers[2]["result"] == {}
+    assert [answers[number]["error"]["code"] for number in (3, 4, 5)] == [-32602] * 3
+    # Later versions of the protocol deprecate logging.
+    modern = answers[6]["result"]["capabilities"]
+    assert "completions" in modern and "logging" not in modern
+
+
+@pytest.fixture
+def conversation(hf):
+    """One client's conversation, with a list of what it was told without asking."""
+    told = []
+    held = Conversation(Methods(lambda: hf), lambda method, params: told.append((method, params)))
+
+    def ask(method, params, **id_):
+        return held.answer({"jsonrpc": "2.0", "method": method, "params": params, **id_})
+
+    return ask, told
+
+
+def test_warnings_are_log_messages_for_a_client_that_wants_them(conversation, monkeypatch):
+    ask, told = conversation
+    monkeypatch.setattr("holdfast.namespaces.admin.Admin.warnings", lambda self: ["1 is damaged."])
+    ask("initialize", GREETING, id=1)
+    ask("tools/call", {"name": "memory_status"}, id=2)
+    ask("logging/setLevel", {"level": "error"}, id=3)
+    ask("tools/call", {"name": "memory_status"}, id=4)
+    message = {"level": "warning", "logger": "holdfast", "data": "1 is damaged."}
+    assert told == [("notifications/message", message)]
+
+
+def test_a_stream_of_changes_tells_of_those_alone_until_it_is_cancelled(hf, conversation):
+    ask, told = conversation
+    calls = {"id": 1}
+
+    def call(tool, **arguments):
+        answer = ask("tools/call", {"name": tool, "arguments": arguments, "_meta": MODERN}, **calls)
+        return answer["result"]["structuredContent"]["memories"][0]["id"]
+
+    tea, milk = (call("memory_remember", content=f"Prefers {what}") for what in ("tea", "milk"))
+    uri = url_of(hf.get(tea))
+    wanted = {"notifications": {"resourceSubscriptions": [uri]}, "_meta": MODERN}
+    assert ask("subscriptions/listen", wanted, id="s") is None
+    call("memory_forget", ids=[milk])
+    call("memory_correct", id=tea, content="Prefers green tea")
+    mark = {f"{META}subscriptionId": "s"}
+    assert told == [
+        (
+            "notifications/subscriptions/acknowledged",
+            {"notifications": {"resourceSubscriptions": [uri]}, "_meta": mark},
+        ),
+        ("notifications/resources/updated", {"uri": uri, "_meta": mark}),
+    ]
+    ask("notifications/cancelled", {"requestId": "s"})
+    call("memory_forget", ids=[tea])
+    assert len(told) == 2
 
 
 def test_what_is_no_request_is_told_and_the_conversation_goes_on(talk):

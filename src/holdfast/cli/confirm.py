@@ -26,6 +26,7 @@ def install(
     *,
     after: str,
     yes: bool,
+    dry_run: bool = False,
 ) -> bool:
     """Install a feature into one file; return whether it was installed now."""
     from ..coding_agents import installer
@@ -34,7 +35,7 @@ def install(
     if change.after == change.before:
         print(f"Already installed in {change.file}.")
         return False
-    if not _agreed([change], question, yes=yes):
+    if not _agreed([change], question, yes=yes, dry_run=dry_run):
         return False
     installer.apply([change]).raise_problems()
     print(f"Installed in {change.file}. {after}")
@@ -48,6 +49,7 @@ def uninstall(
     *,
     missing: str,
     yes: bool,
+    dry_run: bool = False,
 ) -> None:
     """Remove a feature from several files; raises NotFound with `missing` if it is in none.
 
@@ -59,7 +61,7 @@ def uninstall(
     if not plan.changes:
         plan.raise_problems()
         raise NotFound(missing)
-    if _agreed(plan.changes, question, yes=yes):
+    if _agreed(plan.changes, question, yes=yes, dry_run=dry_run):
         done = installer.apply(plan.changes)
         for change in done.changes:
             print(f"Taken out of {change.file}.")
@@ -72,12 +74,13 @@ def _agreed(
     question: str,
     *,
     yes: bool,
+    dry_run: bool,
 ) -> bool:
-    """Show the changes and ask for confirmation; return the answer."""
+    """Show the changes and ask for confirmation; return the answer, which is no for a dry run."""
     for change in changes:
         print(_difference(change))
     sys.stdout.flush()
-    if confirmed(question, yes=yes):
+    if not dry_run and confirmed(question, yes=yes):
         return True
     print("Nothing was changed.")
     return False

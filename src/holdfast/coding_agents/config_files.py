@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ..errors import Conflict, InvalidInput
 from ..records.atomic_files import write_whole
+from ..text.full_yaml import NotYAML, load
 
 
 class Change(NamedTuple):
@@ -46,6 +47,17 @@ def parse_json(text: str, what: str) -> Any:
         raise InvalidInput(
             f"{what} is not valid JSON: line {error.lineno}, column {error.colno}: {error.msg}. "
             "Nothing was changed. Correct that line and try again."
+        ) from error
+
+
+def parse_yaml(text: str, what: str) -> Any:
+    """The value of a YAML text; InvalidInput with the line and the reason if it is broken."""
+    try:
+        return load(text)
+    except NotYAML as error:
+        raise InvalidInput(
+            f"{what} is not valid YAML: line {error.line}: {error}. Nothing was changed. Correct "
+            "that line and try again."
         ) from error
 
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ..errors import HoldfastError, InvalidInput
-from . import json_edit, toml_edit
-from .config_files import Change, parse_json, parse_toml, put, read
+from . import json_edit, toml_edit, yaml_edit
+from .config_files import Change, parse_json, parse_toml, parse_yaml, put, read
 from .programs import Target
 
 Item = TypeVar("Item")
@@ -41,11 +41,11 @@ class Feature(Protocol):
         ...
 
     def json_paths(self, settings: dict[str, Any], target: Target) -> list[json_edit.Path]:
-        """The paths of our entries in JSON settings."""
+        """The paths of our entries in JSON or YAML settings."""
         ...
 
     def json_insertions(self, target: Target) -> list[json_edit.Insertion]:
-        """How the wanted entries are added to JSON settings, in this order."""
+        """How the wanted entries are added to JSON or YAML settings, in this order."""
         ...
 
     def new_file(self, target: Target) -> str:
@@ -143,10 +143,12 @@ def _parse(
     feature: Feature,
 ) -> Any:
     file = str(target.file)
-    if target.is_toml:
+    if target.format == "toml":
         return parse_toml(text, file)
+    if target.format == "yaml":
+        return parse_yaml(text, file)
     try:
-        return parse_json(text, file)
+        return parse_json(json_edit.strict(text) if target.program.comments else text, file)
     except InvalidInput as error:
         raise InvalidInput(f"{error} {feature.json_advice(target)}".rstrip()) from error
 
@@ -161,12 +163,13 @@ def with_ours(
     if found(text, target, feature) == wanted:
         return text
     longer = without_ours(text, target, feature) or ""
-    if target.is_toml:
+    if target.format == "toml":
         return _with_tables(longer, target, feature)
-    if not longer.strip():
+    insert = yaml_edit.insert if target.format == "yaml" else json_edit.insert
+    if not longer.strip() and target.format == "json":
         longer = feature.new_file(target)
     for insertion in feature.json_insertions(target):
-        longer = json_edit.insert(longer, insertion)
+        longer = insert(longer, insertion)
     return longer
 
 
@@ -196,12 +199,16 @@ def without_ours(
     entries = found(text, target, feature)
     if text is None or not entries:
         return text
-    if target.is_toml:
+    if target.format == "toml":
         return _without_tables(text, entries, target, feature) or None
-    created_by_us = not json_edit.is_compact(text, text.index("{"))
+    if target.format == "yaml":
+        for path in feature.json_paths(parse_yaml(text, str(target.file)), target):
+            text = yaml_edit.remove(text, path)
+        return text or None
+    created_by_us = not json_edit.is_compact(text, json_edit.strict(text).index("{"))
     # The last one first, as the exact reverse of adding. A key that occurs twice in the text shows
     # its earlier value once the later one is gone, so the text is parsed again each time.
-    while paths := feature.json_paths(json.loads(text), target):
+    while paths := feature.json_paths(json.loads(json_edit.strict(text)), target):
         text = json_edit.remove(text, paths[-1])
     empty = feature.new_file(target) or "{}\n"
     return None if created_by_us and text == empty else text

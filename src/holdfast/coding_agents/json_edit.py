@@ -1,5 +1,5 @@
-"""Entries added to and removed from JSON text. Every other byte stays: what people and tools wrote
-is theirs.
+"""Entries added to and removed from JSON text, also with comments and trailing commas. Every other
+byte stays: what people and tools wrote is theirs.
 
 `remove` undoes `insert` to the byte. What is inserted into something empty is put between its
 brackets without white space, so that `remove` can tell these brackets from those we wrote.
@@ -13,6 +13,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_STRING = r'"(?:\\.|[^"\\])*"'
+_COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+# Not a comma with nothing before it.
+_TRAILING_COMMA = re.compile(rf"{_STRING}|[{{\[]\s*,|,(?=\s*[}}\]])", re.DOTALL)
+# A comment that ends on its line belongs to what stands before it on that line.
+_REMARK = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)(?=[ \t]*(?:\r?\n|$))")
+_NOT_SPACE = re.compile(r"[^\s]")
 _DECODER = json.JSONDecoder()
 # Where there is nothing to imitate.
 INDENT = "  "
@@ -40,6 +47,34 @@ class Entry(NamedTuple):
     end: int
 
 
+class _Layers(NamedTuple):
+    """A text, and the same text with blanks in place of what is not strict JSON.
+
+    Every place in one layer is the same place in the others.
+    """
+
+    text: str
+    # Without comments.
+    uncommented: str
+    # Without trailing commas either.
+    strict: str
+
+
+def _layers(text: str) -> _Layers:
+    uncommented = _COMMENT.sub(_blank, text)
+    return _Layers(text, uncommented, _TRAILING_COMMA.sub(_blank, uncommented))
+
+
+def _blank(match: re.Match[str]) -> str:
+    found = match[0]
+    return found if found[0] in '"{[' else _NOT_SPACE.sub(" ", found)
+
+
+def strict(text: str) -> str:
+    """The text with blanks in place of comments and trailing commas, as long as before."""
+    return _layers(text).strict
+
+
 def entries(text: str, at: int) -> list[Entry]:
     """The entries of the object or array that begins at `at` in valid JSON."""
     named = text[at] == "{"
@@ -64,13 +99,14 @@ def insert(text: str, insertion: Insertion) -> str:
     path, value = insertion
     if not text.strip():
         return json.dumps(nested(path, value), indent=INDENT, ensure_ascii=False) + "\n"
-    at = text.index("{")
+    layers = _layers(text)
+    at = layers.strict.index("{")
     for depth, key in enumerate(path[:-1], 1):
-        inner = _member(text, at, key)
+        inner = _member(layers.strict, at, key)
         if inner is None:
-            return _add(text, at, nested(path[depth:], value), key)
+            return _add(layers, at, nested(path[depth:], value), key)
         at = inner
-    return _add(text, at, value, path[-1])
+    return _add(layers, at, value, path[-1])
 
 
 def nested(path: Sequence[str], value: Any) -> Any:
@@ -84,22 +120,31 @@ def remove(text: str, path: Path) -> str:
     """`text` without the entry of a path, and without what was around it and held nothing else.
 
     Of the objects and arrays that become empty only those go that we wrote; brackets that were
-    somebody else's stay, which `is_compact` tells.
+    somebody else's stay, which `is_compact` or a comment between them tells.
     """
-    places = [text.index("{")]
+    layers = _layers(text)
+    places = [layers.strict.index("{")]
     for step in path[:-1]:
-        places.append(entries(text, places[-1])[_number(text, places[-1], step)].value)
+        number = _number(layers.strict, places[-1], step)
+        places.append(entries(layers.strict, places[-1])[number].value)
     depth = len(path) - 1
-    while depth > 0 and len(entries(text, places[depth])) == 1:
-        if is_compact(text, places[depth]):
+    while depth > 0 and len(entries(layers.strict, places[depth])) == 1:
+        if is_compact(text, places[depth]) or _has_comments(layers, places[depth]):
             break
         depth -= 1
-    return _take_out(text, places[depth], _number(text, places[depth], path[depth]))
+    return _take_out(layers, places[depth], _number(layers.strict, places[depth], path[depth]))
 
 
 def is_compact(text: str, at: int) -> bool:
     """Whether nothing stands between the opening bracket at `at` and what is in it."""
     return text[at + 1] not in " \t\r\n"
+
+
+def _has_comments(layers: _Layers, at: int) -> bool:
+    """Whether comments stand among the entries of the object or array at `at`."""
+    there = entries(layers.strict, at)
+    end = _skip(layers.strict, there[-1].end if there else at + 1)
+    return layers.text[at:end] != layers.uncommented[at:end]
 
 
 def _number(
@@ -126,47 +171,74 @@ def _member(
 
 
 def _add(
-    text: str,
+    layers: _Layers,
     at: int,
     value: Any,
     key: str,
 ) -> str:
-    """`text` with one more entry behind those of the object or array at `at`."""
-    there = entries(text, at)
-    around = _indent_of(text, at)
+    """The text with one more entry behind those of the object or array at `at`."""
+    text = layers.text
+    there = entries(layers.strict, at)
+    around = _indent_of(layers.strict, at)
     name = "" if key == APPEND else f"{json.dumps(key)}: "
     if not there:
-        place = at + 1
-        new = f"{name}{_shown(value, around, INDENT)}"
-    elif _begins_line(text, there[-1].start):
-        place = there[-1].end
-        indent = _indent_of(text, there[-1].start)
-        new = f",\n{indent}{name}{_shown(value, indent, indent.removeprefix(around) or INDENT)}"
-    else:
-        place = there[-1].end
-        new = f", {name}{_shown(value, around, INDENT)}"
+        return _put(text, at + 1, f"{name}{_shown(value, around, INDENT)}")
+    last = there[-1]
+    own_line = _begins_line(layers.strict, last.start)
+    indent = _indent_of(layers.strict, last.start) if own_line else around
+    step = indent.removeprefix(around) or INDENT
+    space = f"\n{indent}" if own_line else " "
+    new = f"{space}{name}{_shown(value, indent, step)}"
+    comma = _comma_after(layers, last.end)
+    behind = last.end if comma is None else comma + 1
+    # A comment on the line of the last entry is about that one, so ours comes behind it.
+    remark = _REMARK.match(text, behind) if own_line else None
+    place = remark.end() if remark else behind
+    if comma is not None:
+        return _put(text, place, f"{new},")
+    return _put(_put(text, place, new), last.end, ",")
+
+
+def _put(
+    text: str,
+    place: int,
+    new: str,
+) -> str:
     if "\r\n" in text:
         new = new.replace("\n", "\r\n")
     return text[:place] + new + text[place:]
 
 
+def _comma_after(layers: _Layers, place: int) -> int | None:
+    """Where the comma behind an entry that ends at `place` stands."""
+    comma = _skip(layers.uncommented, place)
+    return comma if layers.uncommented[comma] == "," else None
+
+
 def _take_out(
-    text: str,
+    layers: _Layers,
     at: int,
     number: int,
 ) -> str:
-    """`text` without one entry of the object or array at `at`."""
-    there = entries(text, at)
+    """The text without one entry of the object or array at `at`; every comment stays."""
+    text = layers.text
+    there = entries(layers.strict, at)
+    entry = there[number]
+    after = _comma_after(layers, entry.end)
+    end = entry.end if after is None else after + 1
     if number > 0:
-        start = there[number - 1].end
-        end = there[number].end
-    elif len(there) > 1:
-        start = there[0].start
-        end = there[1].start
-    else:
-        start = at + 1
-        end = there[0].end if is_compact(text, at) else _skip(text, there[0].end)
-    return text[:start] + text[end:]
+        before = there[number - 1].end
+        # Blanks in front of the entry go with it; a comment there does not.
+        start = before + len(text[before : entry.start].rstrip())
+        if after is not None:
+            return text[:start] + text[entry.end : after] + text[end:]
+        comma = _skip(layers.uncommented, before)
+        return text[:comma] + text[comma + 1 : start] + text[end:]
+    if len(there) > 1:
+        return text[: entry.start] + text[_skip(text, end) :]
+    if is_compact(text, at) or _has_comments(layers, at):
+        return text[: entry.start] + text[end:]
+    return text[: at + 1] + text[_skip(text, end) :]
 
 
 def _shown(

@@ -13,7 +13,7 @@ from ..errors import InvalidInput
 from . import installer
 from .installer import Entries
 from .json_edit import Insertion, Path, nested
-from .programs import PROGRAMS, Target, server_levels, server_target
+from .programs import PROGRAMS, Shape, Target, server_levels, server_target
 
 NAME = "holdfast"
 """The name of our server."""
@@ -33,30 +33,30 @@ class ServerEntry:
 
     def wanted(self, target: Target) -> Entries:
         """The command that starts it. A project file is shared, so it contains no path."""
-        command, *words = (NAME,) if target.level == "project" else config.program()
-        kind = {"type": "stdio"} if target.program.typed else {}
-        return {NAME: [{**kind, "command": command, "args": [*words, "mcp", *self.options]}]}
+        program = (NAME,) if target.level == "project" else config.program()
+        return {NAME: [_shaped((*program, "mcp", *self.options), target.program.shape)]}
 
     def found(self, settings: dict[str, Any], target: Target) -> Entries:
         """Our server, if there is one; InvalidInput if the servers are no object."""
-        section = target.program.section
-        servers = settings.get(section, {})
-        ours = servers.get(NAME, {}) if isinstance(servers, dict) else None
-        if not isinstance(ours, dict):
+        inner: Any = settings
+        for key in (*_section(target), NAME):
+            # A section without entries is null in YAML.
+            inner = (inner or {}).get(key, {}) if isinstance(inner, dict | None) else None
+        if not isinstance(inner, dict):
             raise InvalidInput(
-                f"{target.file} is not as {target.program.title} wants it: {section} is no object. "
-                "Nothing was changed."
+                f"{target.file} is not as {target.program.title} wants it: "
+                f"{target.program.section} is no object. Nothing was changed."
             )
-        return {NAME: [ours]} if ours else {}
+        return {NAME: [inner]} if inner else {}
 
     def json_paths(self, settings: dict[str, Any], target: Target) -> list[Path]:
         """The member of the servers that has our name."""
-        return [(target.program.section, NAME)] if self.found(settings, target) else []
+        return [(*_section(target), NAME)] if self.found(settings, target) else []
 
     def json_insertions(self, target: Target) -> list[Insertion]:
         """One more server."""
         (entry,) = self.wanted(target)[NAME]
-        return [Insertion((target.program.section, NAME), entry)]
+        return [Insertion((*_section(target), NAME), entry)]
 
     def new_file(self, target: Target) -> str:
         """Nothing but our entry."""
@@ -64,14 +64,47 @@ class ServerEntry:
         return ""
 
     def json_advice(self, target: Target) -> str:
-        """The entry to add by hand: VS Code and others allow comments, which JSON does not."""
+        """The entry to add by hand, for a program whose reader may forgive what ours does not."""
         (insertion,) = self.json_insertions(target)
-        ours = json.dumps(nested(*insertion))
-        return f"If it has comments, which are allowed there, add by hand: {ours}"
+        return f"Or add by hand: {json.dumps(nested(*insertion))}"
 
     def toml_headers(self, name: str, target: Target) -> str:
         """A table with our name."""
         return f"[{target.program.section}.{name}]\n"
+
+
+def _section(target: Target) -> tuple[str, ...]:
+    return tuple(target.program.section.split("."))
+
+
+def _shaped(words: Sequence[str], shape: Shape) -> dict[str, Any]:
+    """The entry that starts these words, as a program wants it."""
+    command, *args = words
+    match shape:
+        case "opencode":
+            return {"type": "local", "command": [*words]}
+        case "goose":
+            return {
+                "enabled": True,
+                "type": "stdio",
+                "name": NAME,
+                "description": "Long-term memory",
+                "cmd": command,
+                "args": args,
+                "envs": {},
+                # Seconds, as goose itself writes them.
+                "timeout": 300,
+            }
+        case "typed":
+            return {"type": "stdio", "command": command, "args": args}
+        case "plain":
+            return {"command": command, "args": args}
+
+
+def _command(entry: dict[str, Any]) -> str:
+    """The program that an entry starts, in any shape."""
+    command = entry.get("command") or entry.get("cmd") or ""
+    return str(command[0] if isinstance(command, list) else command)
 
 
 class EntryState(NamedTuple):
@@ -99,7 +132,7 @@ def entry_state(target: Target) -> EntryState:
     except InvalidInput as error:
         return EntryState(target.name, target.level, target.file, f"cannot be told: {error}")
     state = "installed" if ours else "not installed"
-    command = str(ours[NAME][0].get("command", "")) if ours else ""
+    command = _command(ours[NAME][0]) if ours else ""
     if ours and shutil.which(command) is None:
         state = f"installed, but {command or 'its command'} cannot be run from here"
     return EntryState(target.name, target.level, target.file, state)

@@ -14,19 +14,25 @@ from ..errors import InvalidInput
 
 Level = Literal["user", "project"]
 LEVELS: tuple[Level, ...] = ("user", "project")
-# Stands for the folder in which desktop programs keep their settings; it depends on the system.
+# Stand for the folder in which desktop programs keep their settings, which depends on the system,
+# and for the one that command line programs share.
 DESKTOP = "DESKTOP"
+CONFIG = "CONFIG"
+Shape = Literal["plain", "typed", "opencode", "goose"]
 
 
 class Files(NamedTuple):
     """Where a program looks for one kind of entry. Of several names the usual one comes first."""
 
     user_folder: str
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    """Relative to the user's folder; empty if the program has no user configuration."""
     project: tuple[str, ...] = ()
     """Relative to the project's folder; empty if the program has no project configuration."""
     variable: str = ""
     """The environment variable that moves the user's folder."""
+    windows: str = ""
+    """The user's folder on Windows, where it is another one."""
 
 
 class Program(NamedTuple):
@@ -35,9 +41,11 @@ class Program(NamedTuple):
     title: str
     servers: Files
     section: str = "mcpServers"
-    """The key of the MCP servers."""
-    typed: bool = False
-    """Whether the entry of an MCP server says that it is started, with `"type": "stdio"`."""
+    """The key of the MCP servers; a dot for a key inside a key."""
+    shape: Shape = "plain"
+    """How the entry of an MCP server is written."""
+    comments: bool = False
+    """Whether its JSON may have comments and trailing commas."""
     after_server: str = "Restart it, and the tools are there."
     """What a person does after the MCP server was installed."""
     hooks: Files | None = None
@@ -45,11 +53,12 @@ class Program(NamedTuple):
     """What a person does after the hooks were installed."""
 
 
+OPENCODE = ("opencode.json", "opencode.jsonc")
 PROGRAMS = {
     "claude-code": Program(
         "Claude Code",
         servers=Files("~", (".claude.json",), (".mcp.json",), "CLAUDE_CONFIG_DIR"),
-        typed=True,
+        shape="typed",
         after_server="/mcp in a new session shows it.",
         hooks=Files(
             "~/.claude", ("settings.json",), (".claude/settings.json",), "CLAUDE_CONFIG_DIR"
@@ -92,8 +101,68 @@ PROGRAMS = {
         "VS Code",
         servers=Files(f"{DESKTOP}/Code/User", ("mcp.json",), (".vscode/mcp.json",)),
         section="servers",
-        typed=True,
+        shape="typed",
+        comments=True,
         after_server="MCP: List Servers in VS Code starts it.",
+    ),
+    "windsurf": Program(
+        "Windsurf",
+        servers=Files("~/.codeium/windsurf", ("mcp_config.json",)),
+        after_server="Press the refresh button of the MCP servers in Cascade.",
+    ),
+    "zed": Program(
+        "Zed",
+        servers=Files(f"{CONFIG}/zed", ("settings.json",), windows=f"{DESKTOP}/Zed"),
+        section="context_servers",
+        comments=True,
+        after_server="The settings of the Agent Panel show it.",
+    ),
+    "opencode": Program(
+        "OpenCode",
+        servers=Files(f"{CONFIG}/opencode", OPENCODE, OPENCODE),
+        section="mcp.servers",
+        shape="opencode",
+        comments=True,
+        after_server="`opencode mcp list` shows it.",
+    ),
+    "goose": Program(
+        "goose",
+        servers=Files(f"{CONFIG}/goose", ("config.yaml",), windows=f"{DESKTOP}/Block/goose/config"),
+        section="extensions",
+        shape="goose",
+        after_server="Sessions that start from now on have it.",
+    ),
+    "continue": Program(
+        "Continue",
+        servers=Files(
+            "~/.continue",
+            ("mcpServers/mcp.json",),
+            (".continue/mcpServers/mcp.json",),
+            "CONTINUE_GLOBAL_DIR",
+        ),
+        comments=True,
+        after_server="Its agent mode has the tools.",
+    ),
+    "cline": Program(
+        "Cline",
+        servers=Files("~/.cline", ("data/settings/cline_mcp_settings.json",), (), "CLINE_DIR"),
+        after_server="Its MCP servers show it.",
+    ),
+    "lm-studio": Program(
+        "LM Studio",
+        servers=Files("~/.lmstudio", ("mcp.json",)),
+        after_server="Switch it on in a chat, under Integrations.",
+    ),
+    "antigravity": Program(
+        "Antigravity",
+        servers=Files("~/.gemini/config", ("mcp_config.json",), (".agents/mcp_config.json",)),
+        after_server="/mcp in a new session shows it.",
+    ),
+    "mcp-json": Program(
+        "the portable .mcp.json",
+        servers=Files("", (), (".mcp.json",)),
+        shape="typed",
+        after_server="Clients that read a project's .mcp.json have it from the next session on.",
     ),
 }
 
@@ -111,9 +180,9 @@ class Target(NamedTuple):
         return PROGRAMS[self.name]
 
     @property
-    def is_toml(self) -> bool:
-        """Whether the file is TOML; otherwise it is JSON."""
-        return self.file.suffix == ".toml"
+    def format(self) -> Literal["json", "toml", "yaml"]:
+        """The language of the file."""
+        return {".toml": "toml", ".yaml": "yaml"}.get(self.file.suffix, "json")  # type: ignore[return-value]
 
 
 def hook_target(
@@ -166,19 +235,22 @@ def server_target(
     project: Path,
 ) -> Target:
     """The file for MCP servers of a program: the user's, or that of the project in a folder."""
-    if name not in PROGRAMS:
-        raise InvalidInput(f"There is no client {name!r}. Use one of: {', '.join(PROGRAMS)}.")
     if level not in server_levels(name):
         raise InvalidInput(
-            f"{PROGRAMS[name].title} has no settings of a project. Leave --project out."
+            f"{PROGRAMS[name].title} has no settings of a {level}. "
+            f"{'Leave --project out.' if level == 'project' else 'Use --project.'}"
         )
-    (file,) = _paths(PROGRAMS[name].servers, level, project)
+    usual, *others = _paths(PROGRAMS[name].servers, level, project)
+    file = next((one for one in (usual, *others) if one.exists()), usual)
     return Target(name, level, file)
 
 
 def server_levels(name: str) -> tuple[Level, ...]:
-    """Where the MCP servers of a program can be configured."""
-    return LEVELS if PROGRAMS[name].servers.project else ("user",)
+    """Where the MCP servers of a program can be configured, the usual place first."""
+    if name not in PROGRAMS:
+        raise InvalidInput(f"There is no client {name!r}. Use one of: {', '.join(PROGRAMS)}.")
+    files = PROGRAMS[name].servers
+    return tuple(level for level in LEVELS if (files.names if level == "user" else files.project))
 
 
 def _paths(
@@ -189,12 +261,15 @@ def _paths(
     if level == "project":
         return [project / name for name in files.project]
     moved = config.environment().get(files.variable) if files.variable else ""
-    return [_user_folder(moved or files.user_folder) / name for name in files.names]
+    usual = files.windows if files.windows and sys.platform == "win32" else files.user_folder
+    return [_user_folder(moved or usual) / name for name in files.names]
 
 
 def _user_folder(folder: str) -> Path:
     if folder.startswith(DESKTOP):
         return _desktop_folder() / folder.removeprefix(f"{DESKTOP}/")
+    if folder.startswith(CONFIG):
+        return _config_folder() / folder.removeprefix(f"{CONFIG}/")
     return Path(folder).expanduser()
 
 
@@ -206,7 +281,12 @@ def _desktop_folder() -> Path:
         return home / "Library" / "Application Support"
     if sys.platform == "win32":
         return Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
-    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    return _config_folder()
+
+
+def _config_folder() -> Path:
+    """The folder in which command line programs keep their settings, on macOS too."""
+    return Path(config.environment().get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
 def _has_hooks(file: Path) -> bool:

@@ -15,11 +15,16 @@ from ..client import Holdfast
 from ..errors import InvalidInput, meant
 from ..transcripts import READERS, Importer
 from .bundle_file import BUNDLE
+from .chatgpt_memory import CHATGPT_MEMORY
+from .claude_memory import CLAUDE_MEMORY
+from .cognee import COGNEE
+from .hindsight import HINDSIGHT
 from .langgraph import LANGGRAPH
 from .letta import LETTA
 from .mcp_memory import MCP_MEMORY
 from .mem0 import MEM0
 from .memory_file import MemoryFile
+from .mempalace import MEMPALACE
 from .store_items import take_in
 from .zep import ZEP
 
@@ -35,7 +40,19 @@ __all__ = [
 ]
 
 FORMATS: Mapping[str, MemoryFile] = {
-    one.name: one for one in (MEM0, LANGGRAPH, MCP_MEMORY, LETTA, ZEP)
+    one.name: one
+    for one in (
+        MEM0,
+        LANGGRAPH,
+        MCP_MEMORY,
+        LETTA,
+        ZEP,
+        HINDSIGHT,
+        COGNEE,
+        MEMPALACE,
+        CHATGPT_MEMORY,
+        CLAUDE_MEMORY,
+    )
 }
 """Files of other memories, by their names."""
 IMPORTERS: tuple[Importer[Any], ...] = (BUNDLE, *READERS, *FORMATS.values())

@@ -2,6 +2,7 @@
 its `store` table.
 
 They become items of `HoldfastStore`, under the same keys, and are recalled like all other memories.
+LangMem keeps its memories in such a store.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _item(one: Value) -> Iterable[ImportedItem]:
         namespace,
         key,
         value,
-        texts=[text for text in leaves(value) if text.strip()],
+        texts=[text for text in leaves(_said(value)) if text.strip()],
         ttl=float(ttl) if isinstance(ttl, int | float) else None,
         until=micros(item.get("expires_at")),
     )
@@ -67,6 +68,14 @@ def _value(item: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput("its value is no object")
     return as_dict(value)
+
+
+def _said(value: dict[str, Any]) -> Any:
+    """What of a value is to be searched. LangMem names beside a memory the schema that it follows,
+    which says nothing about anybody.
+    """
+    is_memory = value.keys() == {"kind", "content"} and isinstance(value["content"], dict)
+    return value["content"] if is_memory else value
 
 
 LANGGRAPH = MemoryFile(

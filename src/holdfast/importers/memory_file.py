@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +19,7 @@ from .json_values import Problem
 
 # Bytes: enough for the first record of any of these files.
 _HEAD = 65_536
+_ZIP = b"PK\x03\x04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,14 @@ class MemoryFile:
     """What is in the text of a file. Nothing here raises: what is malformed is a Problem, and the
     rest is read.
     """
-    marks: tuple[tuple[str, ...], ...]
-    """Keys by which a file is recognised: all keys of one of these groups are in it, and together
-    in no other format.
+    marks: tuple[tuple[str, ...], ...] = ()
+    """Keys by which a JSON file is recognised: all keys of one of these groups are in it, and
+    together in no other format.
     """
+    beginning: re.Pattern[str] | None = None
+    """How a file begins that is no JSON."""
+    members: str = ""
+    """The names of the files to read in a zip archive, as a regular expression."""
     write: Callable[[Memories], Iterator[str]] | None = None
     """The lines of a file with these memories; None where we only read."""
     same: Callable[[Memory], str] | None = None
@@ -62,10 +70,27 @@ class MemoryFile:
 
     def recognises(self, path: Path) -> bool:
         """See `Importer.recognises`."""
-        head = beginning(path, _HEAD)
-        if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"{", b"["):
-            return False
+        head = beginning(path, _HEAD).removeprefix(b"\xef\xbb\xbf")
+        if head.startswith(_ZIP):
+            return bool(self._names(path))
+        if head.lstrip()[:1] not in (b"{", b"["):
+            return self._begins(head)
         return any(all(f'"{key}"'.encode() in head for key in group) for group in self.marks)
+
+    def _begins(self, head: bytes) -> bool:
+        text = head.decode("utf-8", "replace").replace("\r\n", "\n")
+        return self.beginning is not None and self.beginning.match(text) is not None
+
+    def _names(self, path: Path) -> list[str]:
+        """The files of an archive that this importer reads; none if it cannot be opened."""
+        if not self.members:
+            return []
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = archive.namelist()
+        except (zipfile.BadZipFile, OSError, NotImplementedError):
+            return []
+        return sorted(name for name in names if re.fullmatch(self.members, name))
 
     def read(
         self,
@@ -73,7 +98,18 @@ class MemoryFile:
         cursor: Cursor | None = None,  # noqa: ARG002
     ) -> Iterator[ImportedItem | Problem]:
         """See `Importer.read`. The whole file each time: what is known already is not added."""
-        return iter(self.parse(path.read_text("utf-8")))
+        names = self._names(path)
+        return self._unpacked(path, names) if names else iter(self.parse(path.read_text("utf-8")))
+
+    def _unpacked(self, path: Path, names: list[str]) -> Iterator[ImportedItem | Problem]:
+        with zipfile.ZipFile(path) as archive:
+            for name in names:
+                try:
+                    text = archive.read(name).decode("utf-8")
+                except (zipfile.BadZipFile, zlib.error, ValueError, OSError) as error:
+                    yield Problem(1, f"{name} cannot be read ({error})")
+                    continue
+                yield from self.parse(text)
 
 
 def text_in(value: dict[str, Any], *names: str) -> str:

@@ -1,5 +1,8 @@
-"""Zep: the edges of a graph with the times at which their facts held, summaries of its nodes, and
-its episodes.
+"""Zep and Graphiti: the edges of a graph with the times at which their facts held, summaries of its
+nodes, and its episodes.
+
+As its models are dumped, or as Neo4j exports the whole graph (`apoc.export.json.all`): a node or a
+relationship on each line, with its properties.
 """
 
 from __future__ import annotations
@@ -14,7 +17,9 @@ from .json_values import Problem, Value
 from .locate import each
 from .memory_file import ImportedItem, MemoryFile, object_in, text_in
 
-LISTS = ("edges", "facts", "nodes", "episodes")
+LISTS = ("edges", "facts", "nodes", "episodes", "communities")
+# Relationships of Graphiti's graph that say only which text named whom.
+WITHOUT_FACT = "relationship"
 
 
 def parse(text: str) -> Iterator[ImportedItem | Problem]:
@@ -26,8 +31,21 @@ def parse(text: str) -> Iterator[ImportedItem | Problem]:
     return each(text, lambda one: _record(one, names), lists=LISTS)
 
 
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of Neo4j's export as the record that it holds; any other record as it is."""
+    if row.get("type") not in ("node", WITHOUT_FACT) or "properties" not in row:
+        return row
+    ends = {
+        f"{side}_node_name": as_dict(as_dict(row.get(end)).get("properties")).get("name")
+        for side, end in (("source", "start"), ("target", "end"))
+    }
+    return {**ends, **as_dict(row["properties"]), "type": row["type"]}
+
+
 def _record(one: Value, names: dict[str, str]) -> Iterable[ImportedItem]:
-    record = object_in(one.value)
+    record = _plain(object_in(one.value))
+    if "fact" not in record and record.get("type") == WITHOUT_FACT:
+        return []
     if "fact" in record:
         draft = _edge(record, names)
     elif "summary" in record or one.list_name == "nodes":
@@ -74,12 +92,22 @@ def _node(node: dict[str, Any]) -> Draft:
 
 def _episode(episode: dict[str, Any]) -> Draft:
     role = as_text(episode.get("role_type") or episode.get("role"))
-    return Draft(content=text_in(episode, "content"), kind="episode", role=role, source="zep")
+    return Draft(
+        content=text_in(episode, "content"),
+        kind="episode",
+        role=role,
+        source="zep",
+        event_time=micros(episode.get("valid_at")),
+    )
 
 
 ZEP = MemoryFile(
     "zep",
-    "edges, nodes and episodes of a graph of Zep",
+    "edges, nodes and episodes of a graph of Zep or Graphiti",
     parse,
-    marks=(("fact", "valid_at"), ("source_node_uuid", "target_node_uuid")),
+    marks=(
+        ("fact", "valid_at"),
+        ("source_node_uuid", "target_node_uuid"),
+        ("uuid", "group_id", "created_at"),
+    ),
 )

@@ -52,7 +52,7 @@ def import_(
             metavar="[FORMAT] [FILE]",
             help="A bundle, a transcript, or an export of ChatGPT or Claude; '-' is a bundle "
             "piped in. With a FORMAT, a file of another memory: mem0, langgraph, mcp-memory, "
-            "letta, zep.",
+            "letta, zep, hindsight, cognee, mempalace, chatgpt-memory, claude-memory.",
             autocompletion=complete_formats,
         ),
     ] = None,

@@ -6,11 +6,11 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...errors import MissingExtra
+from ...errors import InvalidInput, MissingExtra
 from ...text.terminal import plain
 from .. import confirm, output
 from ..app import START, Json, Scopes, Store, Yes, app, open_memory
@@ -20,6 +20,9 @@ from ..open_store import project_folder_here
 from ..signals import aside, ended_by_signals
 from .serve import Host, KeysFile, Port, key_file, log_to_stderr
 
+if TYPE_CHECKING:
+    from ...coding_agents.programs import Level
+
 PORT = 8766
 INSTALL = (
     "`holdfast mcp --http` needs {missing}. Install it with: "
@@ -28,8 +31,12 @@ INSTALL = (
 ClientName = Annotated[
     str,
     typer.Argument(
-        metavar="CLIENT", help="claude-code, claude-desktop, codex, cursor, gemini-cli or vscode."
+        metavar="CLIENT",
+        help="claude-code, codex, cursor, zed and others; `holdfast mcp status` shows all.",
     ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show the change, make none and ask nothing.")
 ]
 Graph = Annotated[
     bool,
@@ -99,29 +106,60 @@ def _serve(
 
 @mcp_app.command()
 def install(
-    client: ClientName,
+    client: ClientName = "",
     project: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--project/--user", help="For this project and all who share it, or for you everywhere."
+            "--project/--user",
+            help="For this project and all who share it, or for you everywhere (default).",
         ),
-    ] = False,
+    ] = None,
     graph: Graph = False,
     store: Store = None,
     scope: Scopes = None,
     yes: Yes = False,
+    dry_run: DryRun = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Show all clients with their state, like `mcp status`.")
+    ] = False,
+    remove: Annotated[
+        bool, typer.Option("--uninstall", help="Take it out again, like `mcp uninstall`.")
+    ] = False,
 ) -> None:
     """Add Holdfast to an MCP client's configuration. It shows the change and asks first.
 
     Example: holdfast mcp install claude-code --yes
     """
+    if list_:
+        status()
+    elif not client:
+        raise InvalidInput("Name a client. `holdfast mcp install --list` shows all.")
+    elif remove:
+        uninstall(client, project, yes=yes, dry_run=dry_run)
+    else:
+        _install(client, project, _options(graph=graph, store=store, scope=scope), yes, dry_run)
+
+
+def _install(
+    client: str,
+    project: bool | None,
+    options: list[str],
+    yes: bool,
+    dry_run: bool,
+) -> None:
     from ...coding_agents.mcp_entry import ServerEntry
     from ...coding_agents.programs import server_target
 
-    target = server_target(client, "project" if project else "user", project_folder_here())
-    server = ServerEntry(_options(graph=graph, store=store, scope=scope))
-    question = f"Give {target.program.title} this memory?"
-    confirm.install(target, server, question, after=target.program.after_server, yes=yes)
+    (level, *_) = _levels(client, project)
+    target = server_target(client, level, project_folder_here())
+    confirm.install(
+        target,
+        ServerEntry(options),
+        f"Give {target.program.title} this memory?",
+        after=target.program.after_server,
+        yes=yes,
+        dry_run=dry_run,
+    )
 
 
 @mcp_app.command()
@@ -132,6 +170,7 @@ def uninstall(
         typer.Option("--project/--user", help="Only this project's, or only yours. Default: both."),
     ] = None,
     yes: Yes = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Remove Holdfast from an MCP client's configuration. Everything else in the file stays, byte
     for byte.
@@ -139,13 +178,27 @@ def uninstall(
     Example: holdfast mcp uninstall claude-code
     """
     from ...coding_agents.mcp_entry import ServerEntry
-    from ...coding_agents.programs import server_levels, server_target
+    from ...coding_agents.programs import server_target
 
-    user = server_target(client, "user", project_folder_here())
-    levels = server_levels(user.name) if project is None else ("project" if project else "user",)
-    targets = [server_target(client, level, project_folder_here()) for level in levels]
-    missing = f"Holdfast is not installed in {client}. Nothing was changed."
-    confirm.uninstall(targets, ServerEntry(), "Take this out?", missing=missing, yes=yes)
+    here = project_folder_here()
+    targets = [server_target(client, level, here) for level in _levels(client, project)]
+    confirm.uninstall(
+        targets,
+        ServerEntry(),
+        "Take this out?",
+        missing=f"Holdfast is not installed in {client}. Nothing was changed.",
+        yes=yes,
+        dry_run=dry_run,
+    )
+
+
+def _levels(client: str, project: bool | None) -> tuple[Level, ...]:
+    """Return the level that was asked for, or all that the client has, the usual one first."""
+    from ...coding_agents.programs import server_levels
+
+    if project is None:
+        return server_levels(client)
+    return ("project" if project else "user",)
 
 
 @mcp_app.command()

@@ -10,9 +10,10 @@ from ... import __version__
 from ...client import Holdfast
 from ...errors import HoldfastError, StoreError
 from ...text.terminal import plain
-from . import prompts, resources
+from . import completion, prompts, resources
 from .json_schema import check
 from .tools import TOOLS, Tool
+from .wishes import LEVELS
 
 SERVER = {"name": "holdfast", "title": "Holdfast", "version": __version__}
 INSTRUCTIONS = (
@@ -23,9 +24,12 @@ INSTRUCTIONS = (
 )
 CAPABILITIES = {
     "tools": {"listChanged": False},
-    "resources": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": True},
     "prompts": {"listChanged": False},
+    "completions": {},
 }
+LOGGING: dict[str, Any] = {"logging": {}}
+"""Announced to clients up to 2025 only: later versions of the protocol deprecate it."""
 WARNINGS = "holdfast/warnings"
 """Key under which an answer lists what it left out, for programs."""
 # Error codes of JSON-RPC 2.0.
@@ -66,6 +70,7 @@ class Methods:
     def __init__(self, opened: Callable[[], Holdfast], tools: Sequence[Tool] = TOOLS) -> None:
         self._opened = opened
         self._tools = {tool.name: tool for tool in tools}
+        self._has_graph = "read_graph" in self._tools
         # These instructions apply to these tools only.
         guided = tools is TOOLS
         self.instructions = INSTRUCTIONS if guided else ""
@@ -81,7 +86,11 @@ class Methods:
             },
             "resources/list": self._listed,
             "resources/read": self._read,
+            "resources/subscribe": self._subscribed,
+            "resources/unsubscribe": lambda hf, params, client: {},
             "prompts/get": self._prompt,
+            "completion/complete": self._completed,
+            "logging/setLevel": self._level_set,
             "tools/call": self._call,
         }
 
@@ -129,7 +138,8 @@ class Methods:
         params: Mapping[str, Any],  # noqa: ARG002
         client: str,
     ) -> dict[str, Any]:
-        return {"resources": self._refusing(lambda: resources.listed(self.view(hf, client)))}
+        files = self._refusing(lambda: resources.listed(self.view(hf, client)))
+        return {"resources": [*([resources.GRAPH_RESOURCE] if self._has_graph else []), *files]}
 
     def _read(
         self,
@@ -143,6 +153,58 @@ class Methods:
                 self._refusing(lambda: resources.read(self.view(hf, client), uri), uri=uri)
             ]
         }
+
+    def _subscribed(
+        self,
+        hf: Holdfast | None,
+        params: Mapping[str, Any],
+        client: str,
+    ) -> dict[str, Any]:
+        # Reading it refuses what does not exist.
+        self._read(hf, params, client)
+        return {}
+
+    def _completed(
+        self,
+        hf: Holdfast | None,
+        params: Mapping[str, Any],
+        client: str,
+    ) -> dict[str, Any]:
+        return {
+            "completion": self._refusing(lambda: completion.complete(self.view(hf, client), params))
+        }
+
+    def _level_set(
+        self,
+        hf: Holdfast | None,  # noqa: ARG002
+        params: Mapping[str, Any],
+        client: str,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        if params.get("level") not in LEVELS:
+            raise Rejected(
+                INVALID_PARAMS, f"Unknown level {params.get('level')!r}: one of {', '.join(LEVELS)}"
+            )
+        return {}
+
+    def changed(
+        self,
+        params: Mapping[str, Any],
+        result: Mapping[str, Any],
+        *,
+        hf: Holdfast | None = None,
+    ) -> list[str]:
+        """Return the URLs of the resources that a call of a tool changed."""
+        tool = self._tools.get(str(params.get("name", "")))
+        if tool is None or tool.reads or result.get("isError"):
+            return []
+        if self._has_graph:
+            return [resources.GRAPH]
+        arguments = params.get("arguments") or {}
+        named = [memory["id"] for memory in result["structuredContent"]["memories"]]
+        # A correction retires the memory that it names.
+        named += [arguments["id"]] if "id" in arguments else []
+        whole = hf or self._opened()
+        return [resources.url_of(memory) for memory in whole.store.get(whole.scopes, named)]
 
     def _prompt(
         self,

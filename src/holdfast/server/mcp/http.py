@@ -6,6 +6,7 @@ only its owner's memory.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,8 @@ import mcp_types as types
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 from starlette.datastructures import Headers
@@ -26,15 +29,55 @@ from ..auth import ASK_FOR_KEY
 from ..problem_json import problem
 from ..ratelimit import Buckets
 from ..response_headers import Envelope
-from .dispatch import CACHED, SERVER, Methods, Rejected
+from .dispatch import CACHED, SERVER, WARNINGS, Methods, Rejected
+from .stdio import MODERN
+from .wishes import Wishes
 
 PATH = "/mcp"
+SESSION = "mcp-session-id"
+# Clients that leave do not say so; the oldest wishes go first.
+MOST_SESSIONS = 1000
 Context = ServerRequestContext[Any, Any]
 PARAMS: dict[str, type[BaseModel]] = {
     "tools/call": types.CallToolRequestParams,
     "resources/read": types.ReadResourceRequestParams,
+    "resources/subscribe": types.SubscribeRequestParams,
+    "resources/unsubscribe": types.UnsubscribeRequestParams,
+    "completion/complete": types.CompleteRequestParams,
+    "logging/setLevel": types.SetLevelRequestParams,
     "prompts/get": types.GetPromptRequestParams,
 }
+
+
+class Listeners:
+    """The clients of one owner that want to be told of changes."""
+
+    def __init__(self) -> None:
+        self._bus = InMemorySubscriptionBus()
+        self.stream = ListenHandler(self._bus)
+        """Answers clients from 2026 on, which listen by a request that stays open."""
+        self._sessions: dict[str, tuple[ServerSession, Wishes]] = {}
+
+    async def tell(self, context: Context, result: dict[str, Any], changed: list[str]) -> None:
+        """Send what each client wants to be told after a request of one of them."""
+        params = context.params or {}
+        session = _session_of(context)
+        if session:
+            _, wishes = self._sessions.pop(session, (None, Wishes()))
+            wishes.note(context.method, params)
+            self._sessions[session] = (context.session, wishes)
+            for one in wishes.messages(result.get("_meta", {}).get(WARNINGS, ())):
+                message = types.LoggingMessageNotificationParams.model_validate(one)
+                await context.session.send_notification(
+                    types.LoggingMessageNotification(params=message)
+                )
+        while len(self._sessions) > MOST_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        for uri in changed:
+            await self._bus.publish(ResourceUpdated(uri=uri))
+        for channel, wishes in list(self._sessions.values()):
+            for one in wishes.updates(changed):
+                await channel.send_resource_updated(one["uri"])
 
 
 def create_app(
@@ -135,37 +178,62 @@ def _server(hf: Holdfast, methods: Methods) -> Server[Any]:
         instructions=methods.instructions,
         cache_hints=hints,
     )
+    listeners: defaultdict[object, Listeners] = defaultdict(Listeners)
     for method in methods:
         params = PARAMS.get(method, types.PaginatedRequestParams)
         server.add_request_handler(
             method,
             params,
-            partial(_answered, hf, methods),
+            partial(_answered, hf, methods, listeners),
         )
+
+    async def listen(
+        context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        return await listeners[_owner_of(context)].stream(context, params)
+
+    server.add_request_handler(
+        "subscriptions/listen", types.SubscriptionsListenRequestParams, listen
+    )
     return server
+
+
+def _owner_of(context: Context) -> Any:
+    return context.request.scope["state"].get("owner") if context.request is not None else None
+
+
+def _session_of(context: Context) -> str:
+    headers = context.request.headers if context.request is not None else {}
+    return str(headers.get(SESSION, ""))
 
 
 async def _answered(
     hf: Holdfast,
     methods: Methods,
+    listeners: defaultdict[object, Listeners],
     context: Context,
     params: object,  # noqa: ARG001
 ) -> dict[str, Any]:
     """Answer one request in a thread, so that others do not wait."""
-    owner = context.request.scope["state"].get("owner") if context.request is not None else None
+    owner = _owner_of(context)
     greeting = context.session.client_params
-    work = partial(
-        methods.answer,
-        context.method,
-        context.params or {},
-        client=greeting.client_info.name if greeting else "",
-        hf=hf if owner is None else hf.scoped(owner),
-    )
+    view = hf if owner is None else hf.scoped(owner)
+    asked = context.params or {}
+
+    def work() -> tuple[dict[str, Any], list[str]]:
+        client = greeting.client_info.name if greeting else ""
+        result = methods.answer(context.method, asked, client=client, hf=view)
+        calls = context.method == "tools/call"
+        return result, methods.changed(asked, result, hf=view) if calls else []
+
     try:
-        return {"resultType": "complete", **await anyio.to_thread.run_sync(work)}
+        result, changed = await anyio.to_thread.run_sync(work)
     except Rejected as error:
         raise MCPError(
             code=error.code,
             message=str(error),
             data=error.data,
         ) from error
+    await listeners[owner].tell(context, result, changed)
+    # Clients up to 2025 refuse an answer with a key that their version does not know.
+    return {"resultType": "complete", **result} if context.protocol_version in MODERN else result

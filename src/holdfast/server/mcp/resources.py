@@ -1,7 +1,8 @@
-"""Resources: the files of project memory, and every memory, by URL."""
+"""Resources: the files of project memory, every memory, and the knowledge graph, by URL."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
 ROOT = f"{SCHEME}{NAMESPACE}"
 MARKDOWN = "text/markdown"
+GRAPH = f"{SCHEME}knowledge-graph"
+GRAPH_RESOURCE = {
+    "uri": GRAPH,
+    "name": "knowledge-graph",
+    "title": "The whole knowledge graph",
+    "description": "Entities with their observations, and relations.",
+    "mimeType": "application/json",
+}
 TEMPLATES: list[dict[str, Any]] = [
     {
         "uriTemplate": f"{SCHEME}{{scope}}/{{kind}}/{{id}}",
@@ -39,13 +48,12 @@ def listed(hf: Holdfast) -> list[dict[str, Any]]:
     project = _project(hf)
     if project is None or not project.folder.is_dir():
         return []
-    skills = sorted(file.parent.name for file in project.folder.glob("skills/*/SKILL.md"))
     files = [
         (SUMMARY, ROOT, "What past sessions taught, in short"),
         ("MEMORY.md", f"{ROOT}/MEMORY.md", "What past sessions taught"),
         *(
             (f"skills/{name}/SKILL.md", f"{ROOT}/skills/{quote(name)}/SKILL.md", f"Skill: {name}")
-            for name in skills
+            for name in skills(hf)
         ),
     ]
     return [
@@ -55,8 +63,21 @@ def listed(hf: Holdfast) -> list[dict[str, Any]]:
     ]
 
 
+def skills(hf: Holdfast) -> list[str]:
+    """Return the names of the project's skills; none outside a project."""
+    project = _project(hf)
+    found = project.folder.glob("skills/*/SKILL.md") if project else ()
+    return sorted(file.parent.name for file in found)
+
+
 def read(hf: Holdfast, uri: str) -> dict[str, Any]:
     """Return what a URL names; NotFound if there is nothing."""
+    if uri == GRAPH:
+        # Imported here: only clients of the graph need it.
+        from ...integrations.knowledge_graph import Graph  # noqa: PLC0415
+
+        graph = json.dumps(Graph(hf).read(), indent=2, ensure_ascii=False)
+        return {"uri": uri, "mimeType": GRAPH_RESOURCE["mimeType"], "text": graph}
     if uri == ROOT or uri.startswith(f"{ROOT}/"):
         project = _project(hf)
         if project is None:
@@ -64,6 +85,11 @@ def read(hf: Holdfast, uri: str) -> dict[str, Any]:
         artifact = project.read(uri)
         return {"uri": uri, "mimeType": artifact.type, "text": artifact.text}
     return {"uri": uri, "mimeType": MARKDOWN, "text": memory_text(_named(hf, uri))}
+
+
+def url_of(memory: Memory) -> str:
+    """Return the URL of a memory."""
+    return f"{SCHEME}{quote(str(memory.scope), safe='')}/{memory.kind}/{quote(memory.id)}"
 
 
 def _project(hf: Holdfast) -> Project | None:

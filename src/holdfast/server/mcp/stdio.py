@@ -13,12 +13,22 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from .dispatch import CACHED, CAPABILITIES, INVALID_PARAMS, SERVER, Methods, Rejected
+from .dispatch import (
+    CACHED,
+    CAPABILITIES,
+    INVALID_PARAMS,
+    LOGGING,
+    SERVER,
+    WARNINGS,
+    Methods,
+    Rejected,
+)
+from .wishes import MESSAGE, UPDATED, Wishes
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +36,9 @@ log = logging.getLogger(__name__)
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = ("2026-07-28",)
 META = "io.modelcontextprotocol/"
+LISTEN = "subscriptions/listen"
+Notify = Callable[[str, dict[str, Any]], None]
+"""Sends a notification: its method and its parameters."""
 # Error codes of JSON-RPC 2.0; the last one is MCP's own.
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -39,9 +52,13 @@ UNREADABLE = object()
 class Conversation:
     """State of the client at the other end of the pipe, and the answer to each of its messages."""
 
-    def __init__(self, methods: Methods) -> None:
+    def __init__(self, methods: Methods, notify: Notify) -> None:
         self._methods = methods
+        self._notify = notify
         self._client = ""
+        self._wishes = Wishes()
+        # From 2026 on a client listens by a request that stays open, by its id.
+        self._streams: dict[object, Wishes] = {}
 
     def answer(self, message: object) -> dict[str, Any] | None:
         """Return the response to a message; None for a notification."""
@@ -55,17 +72,13 @@ class Conversation:
                 if wants
                 else None
             )
+        params = message.get("params") or {}
         if "id" not in message:
+            if message["method"] == "notifications/cancelled" and isinstance(params, dict):
+                self._streams.pop(params.get("requestId"), None)
             return None  # notifications need no answer
         try:
-            params = message.get("params") or {}
-            if not isinstance(params, dict):
-                raise Rejected(INVALID_PARAMS, "params must be an object.")
-            return {
-                "jsonrpc": "2.0",
-                "id": message["id"],
-                "result": self._result(message["method"], params),
-            }
+            return self._answered(message["id"], message["method"], params)
         except Rejected as error:
             return _failed(message["id"], error)
         except Exception:  # the boundary: the client gets an answer in any case
@@ -73,6 +86,55 @@ class Conversation:
             return _failed(
                 message["id"], Rejected(INTERNAL_ERROR, "Internal error; the server's log has it.")
             )
+
+    def _answered(
+        self,
+        id_: Any,
+        method: str,
+        params: object,
+    ) -> dict[str, Any] | None:
+        if not isinstance(params, dict):
+            raise Rejected(INVALID_PARAMS, "params must be an object.")
+        if method == LISTEN:
+            # Answered by notifications until the client cancels it.
+            self._listen(id_, params)
+            return None
+        result = self._result(method, params)
+        self._tell(method, params, result)
+        return {"jsonrpc": "2.0", "id": id_, "result": result}
+
+    def _listen(self, id_: Any, params: Mapping[str, Any]) -> None:
+        """Begin a stream of changes of the resources that a client from 2026 on names."""
+        wanted = params.get("notifications")
+        uris = wanted.get("resourceSubscriptions") if isinstance(wanted, dict) else None
+        self._streams[id_] = Wishes(set(map(str, uris or ())))
+        honoured = {"resourceSubscriptions": list(uris)} if uris else {}
+        self._notify(
+            "notifications/subscriptions/acknowledged",
+            {"notifications": honoured, "_meta": {f"{META}subscriptionId": id_}},
+        )
+
+    def _tell(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        result: Mapping[str, Any],
+    ) -> None:
+        """Send what the client wants to be told after this request."""
+        self._wishes.note(method, params)
+        if method != "tools/call":
+            return
+        for one in self._wishes.messages(result.get("_meta", {}).get(WARNINGS, ())):
+            self._notify(MESSAGE, one)
+        streams = list(self._streams.items())
+        if not self._wishes.uris and not streams:
+            return
+        changed = self._methods.changed(params, result)
+        for one in self._wishes.updates(changed):
+            self._notify(UPDATED, one)
+        for id_, wishes in streams:
+            for one in wishes.updates(changed):
+                self._notify(UPDATED, {**one, "_meta": {f"{META}subscriptionId": id_}})
 
     def _result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         meta = params.get("_meta")
@@ -89,7 +151,7 @@ class Conversation:
         return {
             # The protocol wants the server's latest version if it does not know the client's.
             "protocolVersion": wanted if wanted in HANDSHAKES else HANDSHAKES[-1],
-            "capabilities": CAPABILITIES,
+            "capabilities": CAPABILITIES | LOGGING,
             "serverInfo": SERVER,
             "instructions": self._methods.instructions,
         }
@@ -150,18 +212,24 @@ def serve(
     follows; and before the memory is opened, so that a client that only lists tools does not wait
     for it.
     """
-    conversation = Conversation(methods)
     # Answers come from several threads; one line must not break another.
     lock = threading.Lock()
+
+    def write(message: dict[str, Any]) -> None:
+        line = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        with lock:
+            sink.write(line)
+            sink.flush()
+
+    def notify(method: str, params: dict[str, Any]) -> None:
+        write({"jsonrpc": "2.0", "method": method, "params": params})
+
+    conversation = Conversation(methods, notify)
 
     def answer(line: bytes) -> None:
         response = conversation.answer(_read(line))
         if response is not None:
-            with lock:
-                sink.write(
-                    json.dumps(response, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-                )
-                sink.flush()
+            write(response)
 
     lines = (line for line in source if line.strip())
     with ThreadPoolExecutor(AT_ONCE, "holdfast-mcp") as pool:
