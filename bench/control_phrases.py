@@ -31,7 +31,7 @@ LOOKED_AT = tuple(
     f"control_phrases_{number}.jsonl"
     for number in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 )
-UNSEEN: tuple[str, ...] = ()
+UNSEEN = ("control_phrases_eleventh.jsonl",)
 FILES = tuple(DATA / name for name in (*HALVED, *LOOKED_AT, *UNSEEN))
 ENOUGH = 0.6  # of the labelled topic's words or characters
 

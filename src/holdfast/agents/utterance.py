@@ -42,11 +42,7 @@ def understood(text: str, words: str = "general") -> Command | None:
         # "Forget everything I told you today" means this conversation, not everything that is
         # known.
         found = Command(_READ_AS.get(read.kind) or "list", read.topic)
-    if (
-        found is not None
-        and found.name.startswith("remember")
-        and policy.says("turn_scoped", text)
-    ):
+    if found is not None and found.name.startswith("remember") and policy.says("turn_scoped", text):
         return None
     if found is not None and found.name == "forget_about" and read is None:
         return found if is_about_memory(text) else None
