@@ -197,9 +197,13 @@ def test_every_key_of_holdfast_yaml_is_shown_with_its_default():
     assert settings_from(keys, page) == ProjectSettings()
 
 
-def test_every_page_is_linked_from_the_readme():
-    readme = (ROOT / "README.md").read_text("utf-8")
-    linked = {(ROOT / target).resolve() for target in re.findall(r"\]\(([\w/.-]+\.md)\)", readme)}
+def test_every_page_is_linked_from_the_readme_or_from_the_index_of_its_folder():
+    indexes = [ROOT / "README.md", *(ROOT / "docs").rglob("index.md")]
+    linked = {
+        (index.parent / target).resolve()
+        for index in indexes
+        for target in re.findall(r"\]\(([\w/.-]+\.md)\)", index.read_text("utf-8"))
+    }
     assert set((ROOT / "docs").rglob("*.md")) <= linked
 
 
