@@ -168,8 +168,9 @@ def _options(command: Any) -> set[str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it needs a Unix terminal")
-def test_the_recorded_session_is_what_happens():
-    command = [sys.executable, str(ROOT / "docs" / "record.py"), "--check"]
+@pytest.mark.parametrize("script", ["record.py", "tour.py"])
+def test_the_recorded_sessions_are_what_happens(script):
+    command = [sys.executable, str(ROOT / "docs" / script), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
 
