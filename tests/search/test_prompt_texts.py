@@ -124,7 +124,7 @@ def contexts():
         yield f"context stable {tokens}", made.stable
         yield f"context turn {tokens}", made.turn
         yield f"project rules {tokens}", standing(store, where, tokens=tokens)[0]
-    yield "procedures", procedures(store, SHOP, NOON + 60)
+    yield "procedures", procedures(store, SHOP, NOON + 60)[0]
 
 
 def briefs():

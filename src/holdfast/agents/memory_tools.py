@@ -16,7 +16,7 @@ from ..context.blocks import Line, fill, render_line
 from ..errors import InvalidInput, Refused
 from ..types import Memory, iso
 from .record_tool import record_functions
-from .role_memory import RoleMemory, ScoredMemory
+from .role_memory import Given, RoleMemory, ScoredMemory
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,6 +57,10 @@ class MemoryTools:
         if not self._memory.exists:
             return NOTHING_STORED
         found = self._memory.recall(query, top_k=top_k, types=memory_types)
+        self._memory.give(
+            Given(one.memory, f"found for “{query}”: {one.found_by}, similarity {one.score:.2f}")
+            for one in found
+        )
         return "\n\n---\n\n".join(map(_found, found)) or NOTHING_RELEVANT
 
     def list_memories(
@@ -79,6 +83,7 @@ class MemoryTools:
             category=category,
             limit=limit,
         )
+        self._memory.give(Given(one, "listed by the agent") for one in listed)
         return "\n".join(map(_listed, listed)) or NOTHING_LISTED
 
     def learn_procedure(self, content: str, category: str = "general") -> str:

@@ -55,10 +55,18 @@ _FEW = 64
 
 
 class ScoredMemory(NamedTuple):
-    """A memory with its similarity to the query in [0, 1]."""
+    """A memory with its similarity to the query in [0, 1], and how it was found."""
 
     memory: Memory
     score: float
+    found_by: str = ""
+
+
+class Given(NamedTuple):
+    """A memory that the model got for an answer, and why."""
+
+    memory: Memory
+    why: str
 
 
 class RoleMemory:
@@ -99,6 +107,7 @@ class RoleMemory:
         # Tools called in parallel run in several threads.
         self._opening = threading.Lock()
         self._hf: Holdfast | None = None
+        self._given: dict[str, Given] = {}
 
     # Opening
 
@@ -302,7 +311,8 @@ class RoleMemory:
         for hit in self.hf.recall(clean(query), limit=top_k, kinds=kinds, min_score=0.0):
             # Without vectors there is no similarity; the score is the next best.
             similarity = hit.why.similarity
-            found.append(ScoredMemory(hit.memory, hit.score if similarity is None else similarity))
+            score = hit.score if similarity is None else similarity
+            found.append(ScoredMemory(hit.memory, score, ", ".join(hit.why.arms)))
         return sorted(found, key=lambda one: -one.score)
 
     def listed(
@@ -332,7 +342,11 @@ class RoleMemory:
         if not self.config.procedural.enabled:
             return ""
         try:
-            return procedures(self.hf.store, self.scope, self.clock()) if self.exists else ""
+            if not self.exists:
+                return ""
+            text, rules = procedures(self.hf.store, self.scope, self.clock())
+            self.give(Given(rule, "applies to every answer") for rule in rules)
+            return text
         except HoldfastError as error:
             log.warning(
                 "the procedures of %s could not be read: %s",
@@ -340,6 +354,21 @@ class RoleMemory:
                 error,
             )
             return ""
+
+    @property
+    def given(self) -> tuple[Given, ...]:
+        """What the model got for the current answer or the last one, each memory once."""
+        return tuple(self._given.values())
+
+    def give(self, memories: Iterable[Given]) -> None:
+        """Note memories that the model gets for the current answer."""
+        for one in memories:
+            self._given.setdefault(one.memory.id, one)
+
+    def begin_answer(self, reminders: Iterable[Given] = ()) -> None:
+        """Start to note what the model gets for an answer; it has the reminders already."""
+        self._given = {}
+        self.give(reminders)
 
     @property
     def recall_is_off(self) -> bool:
