@@ -7,6 +7,7 @@ import json
 import pytest
 
 from holdfast import Holdfast, Settings
+from holdfast.cli.plots import confidence, new_per_week, show_plots
 from holdfast.storage.store_types import Spent
 from holdfast.types import DAY, system_clock
 
@@ -132,6 +133,20 @@ def test_every_task_of_maintenance_can_be_told_in_words():
     from holdfast.maintenance.job_runner import TASKS
 
     assert {*WHAT_IS_DONE, "consolidate"} == {*TASKS}
+
+
+def test_plots_follow_the_weeks_and_the_confidence_that_is_left(hf, clock, capsys):
+    hf.remember("Too old for the plot")
+    clock.forward(days=200)
+    hf.remember("Likes tea", decay_rate=0.1)
+    clock.forward(days=8)
+    hf.remember("Likes cake")
+    memories, now = hf.list(), hf.clock()
+    assert new_per_week(memories, now) == [0] * 24 + [1, 1]
+    left = confidence(memories, now)
+    assert left["0.8 to 1.0"] == 2 and left["0.4 to 0.6"] == 1
+    show_plots(hf, hf.stats()["memories"])
+    assert "1 memory fades within 30 days" in capsys.readouterr().out
 
 
 def test_stats_say_what_the_model_was_asked_today(cli, hf):
