@@ -27,8 +27,8 @@ from . import chat_transcript, message_history
 from .about import mentioning
 from .agent_runner import RoleAgent, Turn
 from .conversation_project import ProjectMemory
+from .given import Given
 from .memory_commands import Control
-from .role_memory import Given
 from .settings_command import settings
 from .watcher import Watcher
 
@@ -109,7 +109,7 @@ class Conversation:
             answered()
             return reply
         if self.agent.memory is not None:
-            self.agent.memory.begin_answer(self._reminders)
+            self.agent.memory.given.begin(self._reminders)
         turn = self.agent.run(
             rest or prompt,
             history=self.history,

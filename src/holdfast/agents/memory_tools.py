@@ -15,8 +15,9 @@ from pydantic_ai import ModelRetry, Tool
 from ..context.blocks import Line, fill, render_line
 from ..errors import InvalidInput, Refused
 from ..types import Memory, iso
+from .given import Given
 from .record_tool import record_functions
-from .role_memory import Given, RoleMemory, ScoredMemory
+from .role_memory import RoleMemory, ScoredMemory
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,7 +58,7 @@ class MemoryTools:
         if not self._memory.exists:
             return NOTHING_STORED
         found = self._memory.recall(query, top_k=top_k, types=memory_types)
-        self._memory.give(
+        self._memory.given.add(
             Given(one.memory, f"found for “{query}”: {one.found_by}, similarity {one.score:.2f}")
             for one in found
         )
@@ -83,7 +84,7 @@ class MemoryTools:
             category=category,
             limit=limit,
         )
-        self._memory.give(Given(one, "listed by the agent") for one in listed)
+        self._memory.given.add(Given(one, "listed by the agent") for one in listed)
         return "\n".join(map(_listed, listed)) or NOTHING_LISTED
 
     def learn_procedure(self, content: str, category: str = "general") -> str:

@@ -40,6 +40,7 @@ from ..types import (
     system_clock,
 )
 from . import embeddings, initrunner, message_history
+from .given import Given, GivenMemories
 from .role import MemoryConfig, Role
 
 log = logging.getLogger(__name__)
@@ -60,13 +61,6 @@ class ScoredMemory(NamedTuple):
     memory: Memory
     score: float
     found_by: str = ""
-
-
-class Given(NamedTuple):
-    """A memory that the model got for an answer, and why."""
-
-    memory: Memory
-    why: str
 
 
 class RoleMemory:
@@ -107,7 +101,7 @@ class RoleMemory:
         # Tools called in parallel run in several threads.
         self._opening = threading.Lock()
         self._hf: Holdfast | None = None
-        self._given: dict[str, Given] = {}
+        self.given = GivenMemories()
 
     # Opening
 
@@ -345,7 +339,7 @@ class RoleMemory:
             if not self.exists:
                 return ""
             text, rules = procedures(self.hf.store, self.scope, self.clock())
-            self.give(Given(rule, "applies to every answer") for rule in rules)
+            self.given.add(Given(rule, "applies to every answer") for rule in rules)
             return text
         except HoldfastError as error:
             log.warning(
@@ -354,21 +348,6 @@ class RoleMemory:
                 error,
             )
             return ""
-
-    @property
-    def given(self) -> tuple[Given, ...]:
-        """What the model got for the current answer or the last one, each memory once."""
-        return tuple(self._given.values())
-
-    def give(self, memories: Iterable[Given]) -> None:
-        """Note memories that the model gets for the current answer."""
-        for one in memories:
-            self._given.setdefault(one.memory.id, one)
-
-    def begin_answer(self, reminders: Iterable[Given] = ()) -> None:
-        """Start to note what the model gets for an answer; it has the reminders already."""
-        self._given = {}
-        self.give(reminders)
 
     @property
     def recall_is_off(self) -> bool:

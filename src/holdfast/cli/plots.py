@@ -32,7 +32,7 @@ def show_plots(hf: Holdfast, counts: Mapping[str, Mapping[str, int]]) -> None:
     now = hf.clock()
     part = f", of the newest {READ:,}" if len(memories) == READ else ""
     weekly = new_per_week(memories, now)
-    print(f"\nnew per week, {WEEKS} weeks{part}")
+    print(f"\nnew per week, {counted(WEEKS, 'week')}{part}")
     print(f"  {columns(weekly)}  {weekly[-1]:,} this week")
     _bars(f"confidence{part}", confidence(memories, now))
     _say_fading(hf, memories, now)
@@ -82,4 +82,5 @@ def _say_fading(hf: Holdfast, memories: Sequence[Memory], now: Micros) -> None:
     soon = sum(1 for end in ends if end is not None and end < now + SOON * DAY)
     if soon:
         verb = "fades" if soon == 1 else "fade"
-        print(f"  {counted(soon, 'memory')} {verb} within {SOON} days unless used again.")
+        within = counted(SOON, "day")
+        print(f"  {counted(soon, 'memory')} {verb} within {within} unless used again.")

@@ -22,7 +22,8 @@ from ...types import MAIN_KINDS, Memory
 from .talk import shortened
 
 if TYPE_CHECKING:
-    from ..role_memory import Given, RoleMemory
+    from ..given import Given
+    from ..role_memory import RoleMemory
 
 # Memories in the panel, and in the answer to /memory.
 SHOWN = 200
@@ -105,7 +106,7 @@ class MemoryPanel(Vertical):
         try:
             # Looking must not create a store.
             memories = memory.listed(limit=None) if memory.exists else []
-            read = self.Read([Row.of(one) for one in memories], memory.given)
+            read = self.Read([Row.of(one) for one in memories], memory.given.all())
         except HoldfastError as error:
             read = self.Read([], failure=str(error))
         # A later load has started and has newer data.
