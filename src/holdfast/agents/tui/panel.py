@@ -165,4 +165,5 @@ def _given(given: Sequence[Given]) -> Content:
         parts.append(Content.assemble((f"#{memory.seq} ", "bold"), text, "\n", (plain(why), "dim")))
     if len(given) > LISTED:
         parts.append(Content(f"… and {len(given) - LISTED} more."))
-    return Content("\n").join(parts)
+    # An empty line before the memories.
+    return Content("\n").join([*parts, Content("")])
