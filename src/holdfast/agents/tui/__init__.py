@@ -7,9 +7,13 @@ hide a link behind other words.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ...errors import HoldfastError
 from .chat_app import ENDING, ChatApp, Opening
+
+if TYPE_CHECKING:
+    from ..conversation import Conversation
 
 
 def chat(
@@ -41,5 +45,10 @@ def chat(
                 "The screen failed, for the reason above. All messages until then are saved."
             )
         if following := app.following:
-            apps.append(ChatApp(lambda tell, following=following: following))
+            apps.append(ChatApp(_open_already(following)))
     return lines
+
+
+def _open_already(conversation: Conversation) -> Opening:
+    """Opening of a conversation that needs none."""
+    return lambda tell: conversation
