@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from holdfast.agents.conversation import Conversation
+from holdfast.agents.given import GivenMemories
 from holdfast.agents.memory_tools import MemoryTools
 from holdfast.agents.role_memory import ScoredMemory
 from holdfast.coding_agents.hooks import inject
@@ -147,6 +148,7 @@ def agents():
         recall_is_off=False,
         recall=lambda *args, **kwargs: found,
         listed=lambda **kwargs: MEMORIES,
+        given=GivenMemories(),
     )
     yield "role recall", MemoryTools(role).recall("tea")
     yield "role list", MemoryTools(role).list_memories()
