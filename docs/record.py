@@ -113,6 +113,8 @@ def _environment(folder: Path) -> dict[str, str]:
         name for name in os.environ if name.endswith("_API_KEY") or name.startswith("HOLDFAST_")
     ]:
         del os.environ[name]
+    # The terminal has a width of its own.
+    os.environ.pop("COLUMNS", None)
     return {
         "HOME": home,
         "XDG_DATA_HOME": f"{home}/data",

@@ -7,6 +7,7 @@ python docs/tour.py --check    run the commands again and fail if the tour shows
 from __future__ import annotations
 
 import base64
+import difflib
 import itertools
 import os
 import re
@@ -248,7 +249,7 @@ def check(place: Path) -> int:
     then = [_plain(line) for line in told(TOUR.read_text("utf-8"))]
     if now != then:
         print("The tour does not show what happens. Run: python docs/tour.py", file=sys.stderr)
-        print(*now, sep="\n", file=sys.stderr)
+        print(*difflib.unified_diff(then, now, lineterm="", n=0), sep="\n", file=sys.stderr)
     return int(now != then)
 
 
