@@ -29,8 +29,8 @@ def build(folder: Path) -> None:
 
 
 def stage(place: Path) -> None:
-    """Puts the pages where the generator expects them: README is the start, and pages from outside
-    of docs that are linked come along.
+    """Puts the pages where the generator expects them: README is the start, and what is
+    linked outside of docs comes along.
     """
     shutil.copy(DOCS / "zensical.toml", place)
     shutil.copytree(DOCS, place / "docs", ignore=shutil.ignore_patterns("*.py", "*.toml", "__py*"))
@@ -40,17 +40,20 @@ def stage(place: Path) -> None:
         if page in done:
             continue
         done.add(page)
-        text = page.read_text("utf-8")
         file = place / "docs" / _place(page)
         file.parent.mkdir(parents=True, exist_ok=True)
+        if page.suffix != ".md":
+            shutil.copy(page, file)
+            continue
+        text = page.read_text("utf-8")
         file.write_text(LINK.sub(lambda link, page=page: _moved(link, page), text), "utf-8")
-        waiting += [target for link in LINK.finditer(text) if (target := _page(link, page))]
+        waiting += [target for link in LINK.finditer(text) if (target := _target(link, page))]
 
 
-def _page(link: re.Match[str], page: Path) -> Path | None:
-    """The page of the repository that a link leads to, if it is one."""
+def _target(link: re.Match[str], page: Path) -> Path | None:
+    """The file of the repository that a link leads to, if it is one."""
     target = (page.parent / link[2]).resolve()
-    return target if target.suffix == ".md" and target.is_file() else None
+    return target if target.is_relative_to(ROOT) and target.is_file() else None
 
 
 def _place(page: Path) -> Path:

@@ -18,7 +18,13 @@ from playwright.sync_api import BrowserContext, expect
 
 ROOT = Path(__file__).parents[2]
 # Shown nowhere in the menu: reports that other pages link to, and the page for wrong addresses.
-APART = ("repository/bench", "repository/training", "repository/tests", "404.html")
+APART = (
+    "repository/bench",
+    "repository/training",
+    "repository/tests",
+    "repository/clients",
+    "404.html",
+)
 
 
 class Links(HTMLParser):
