@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 ROOT = Path(__file__).parents[2]
-# Need not be in the menu: what other pages link to outside of docs, and the page for wrong addresses.
+# Need not be in the menu: what pages link to outside of docs, and the page for wrong addresses.
 APART = ("repository/", "404.html")
 
 
