@@ -44,6 +44,7 @@ docs: $(VENV)/.dev
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/typescript.py
 	$(BIN)/python docs/example.py
+	$(BIN)/python docs/build_site.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python bench/recall.py
@@ -64,7 +65,7 @@ report: $(VENV)/.dev
 	$(BIN)/python bench/report.py $(if $(DATA),--data $(DATA))
 
 clean:
-	rm -rf $(VENV) .frameworks dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .frameworks dist build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Holdfast needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'

@@ -51,8 +51,8 @@ SESSION: tuple[tuple[str, tuple[str, ...]], ...] = (
 class Terminal:
     """A command on a terminal of its own, and what is on the screen."""
 
-    def __init__(self, command: str, folder: Path) -> None:
-        self.screen = pyte.Screen(COLUMNS, LINES)
+    def __init__(self, command: str, folder: Path, columns: int = COLUMNS) -> None:
+        self.screen = pyte.Screen(columns, LINES)
         self._stream = pyte.ByteStream(self.screen)
         self._pid, self._fd = pty.fork()
         if self._pid == 0:
@@ -60,7 +60,7 @@ class Terminal:
             os.chdir(folder)
             os.environ.update(_environment(folder))
             os.execv(sys.executable, [sys.executable, "-m", "holdfast", *arguments])
-        ioctl(self._fd, TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+        ioctl(self._fd, TIOCSWINSZ, struct.pack("HHHH", LINES, columns, 0, 0))
         # A program that asks where the cursor is gets its answer as a terminal would give it.
         self.screen.write_process_input = lambda data: os.write(self._fd, data.encode())  # type: ignore[method-assign]
 
@@ -113,6 +113,8 @@ def _environment(folder: Path) -> dict[str, str]:
         name for name in os.environ if name.endswith("_API_KEY") or name.startswith("HOLDFAST_")
     ]:
         del os.environ[name]
+    # The terminal has a width of its own.
+    os.environ.pop("COLUMNS", None)
     return {
         "HOME": home,
         "XDG_DATA_HOME": f"{home}/data",
@@ -126,28 +128,37 @@ def record() -> str:
     parts = []
     with tempfile.TemporaryDirectory() as place:
         for command, prompts in SESSION:
-            terminal = Terminal(command, Path(place))
-            for prompt in prompts:
-                if not terminal.watch(terminal.asks):
-                    raise RuntimeError(terminal.shown())
-                terminal.type(prompt if prompt == CTRL_D else f"{prompt}\r")
-                while not terminal.acted() and prompt == CTRL_D:
-                    # Between two prompts a terminal may swallow it; a person tries again.
-                    terminal.type(CTRL_D)
-            terminal.watch(lambda: False)
-            if terminal.end() != 0:
-                raise RuntimeError(f"{command} failed:\n{terminal.shown()}")
+            terminal = perform(command, prompts, Path(place))
             parts.append(f"$ {command}\n{terminal.shown()}")
-        return _settled("\n\n".join(parts), place)
+        return settled("\n\n".join(parts), place)
 
 
-def _settled(text: str, place: str) -> str:
+def perform(
+    command: str, prompts: tuple[str, ...], folder: Path, columns: int = COLUMNS
+) -> Terminal:
+    """Runs a command to its end and types the prompts into it; the terminal as it was left."""
+    terminal = Terminal(command, folder, columns)
+    for prompt in prompts:
+        if not terminal.watch(terminal.asks):
+            raise RuntimeError(terminal.shown())
+        terminal.type(prompt if prompt == CTRL_D else f"{prompt}\r")
+        while not terminal.acted() and prompt == CTRL_D:
+            # Between two prompts a terminal may swallow it; a person tries again.
+            terminal.type(CTRL_D)
+    terminal.watch(lambda: False)
+    if terminal.end() != 0:
+        raise RuntimeError(f"{command} failed:\n{terminal.shown()}")
+    return terminal
+
+
+def settled(text: str, place: str) -> str:
+    """A text with what differs from run to run replaced."""
     text = re.sub(rf"\S*{re.escape(place)}/home/data", "~/.local/share", text)
     text = re.sub(
         r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00", "2026-03-18T12:00:00+00:00", text
     )
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2026-03-18 12:00", text)
-    return re.sub(r"\b(fact|rule|ep)_[0-9a-z]{18}\b", r"\1_01m7gby27v99bdmgkq", text)
+    return re.sub(r"\b(fact|rule|ep|run)_[0-9a-z]{18}\b", r"\1_01m7gby27v99bdmgkq", text)
 
 
 def main() -> int:

@@ -168,8 +168,9 @@ def _options(command: Any) -> set[str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it needs a Unix terminal")
-def test_the_recorded_session_is_what_happens():
-    command = [sys.executable, str(ROOT / "docs" / "record.py"), "--check"]
+@pytest.mark.parametrize("script", ["record.py", "tour.py"])
+def test_the_recorded_sessions_are_what_happens(script):
+    command = [sys.executable, str(ROOT / "docs" / script), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -197,9 +198,13 @@ def test_every_key_of_holdfast_yaml_is_shown_with_its_default():
     assert settings_from(keys, page) == ProjectSettings()
 
 
-def test_every_page_is_linked_from_the_readme():
-    readme = (ROOT / "README.md").read_text("utf-8")
-    linked = {(ROOT / target).resolve() for target in re.findall(r"\]\(([\w/.-]+\.md)\)", readme)}
+def test_every_page_is_linked_from_the_readme_or_from_the_index_of_its_folder():
+    indexes = [ROOT / "README.md", *(ROOT / "docs").rglob("index.md")]
+    linked = {
+        (index.parent / target).resolve()
+        for index in indexes
+        for target in re.findall(r"\]\(([\w/.-]+\.md)\)", index.read_text("utf-8"))
+    }
     assert set((ROOT / "docs").rglob("*.md")) <= linked
 
 

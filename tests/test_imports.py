@@ -34,6 +34,14 @@ def test_the_version_is_printed_without_loading_anything_heavy():
     assert loaded(code, HEAVY) == []
 
 
+def test_the_chat_screen_loads_neither_agents_nor_stores_nor_models():
+    """The agent is opened behind the screen, which is there two seconds of processor time
+    earlier.
+    """
+    heavy = [name for name in HEAVY if name not in ("rich", "typer", "click")]
+    assert loaded("import holdfast.agents.tui", (*heavy, "pydantic")) == []
+
+
 @pytest.mark.parametrize("models", ["static", Settings().embedding_models])
 @pytest.mark.parametrize("options", [[], ["-n", "1"], ["-n1"], ["--limit=1"]], ids=" ".join)
 def test_a_recall_on_the_command_line_loads_neither_parser_nor_numbers_nor_what_only_writing_needs(

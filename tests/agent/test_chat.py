@@ -16,7 +16,7 @@ from textual import events
 from textual.app import App
 from textual.widgets import Input, Markdown, Static
 
-from holdfast.agents.agent_runner import RoleAgent, Watcher
+from holdfast.agents.agent_runner import RoleAgent
 from holdfast.agents.conversation import Conversation
 from holdfast.agents.role import load_role
 from holdfast.agents.tui import chat
@@ -25,7 +25,8 @@ from holdfast.agents.tui.chat_app import HELP, NOT_SAVED, ChatApp
 from holdfast.agents.tui.panel import MemoryPanel
 from holdfast.agents.tui.prompt import Prompt
 from holdfast.agents.tui.talk import Exchange, Line, call_line
-from holdfast.errors import HoldfastError, StoreBusy
+from holdfast.agents.watcher import Watcher
+from holdfast.errors import HoldfastError, InvalidInput, StoreBusy
 from patience import PATIENCE
 
 WIDE, NARROW = (120, 40), (70, 30)
@@ -104,7 +105,7 @@ class Seat:
         await self.settled()
 
     async def settled(self):
-        await self.until(lambda: self.app._turn is None)
+        await self.until(lambda: self.app.query(MemoryPanel) and self.app._turn is None)
         await self.app.workers.wait_for_complete()
         await self.pilot.pause()
 
@@ -116,6 +117,9 @@ class Seat:
 
     def memories(self):
         return str(self.app.query_one("#memories", Static).content)
+
+    def given(self):
+        return str(self.app.query_one("#given", Static).content)
 
     def counts(self):
         return str(self.app.query_one("#counts", Static).content)
@@ -132,7 +136,7 @@ def sit(conversation, use, size=WIDE):
     """Lets `use` do what it does before a screen."""
 
     async def sitting():
-        app = ChatApp(conversation)
+        app = ChatApp(lambda tell: conversation)
         async with app.run_test(size=size, notifications=True) as pilot:
             seat = Seat(app, pilot)
             await seat.settled()
@@ -161,6 +165,54 @@ class Waiting:
         yield "and the rest."
 
 
+# Starting
+
+
+def test_the_screen_is_there_before_the_agent_and_sends_what_was_entered_meanwhile(desk):
+    conversation, loaded = desk.conversation(), threading.Event()
+
+    def opening(tell):
+        tell("Loading [the] agent…")
+        assert loaded.wait(PATIENCE)
+        return conversation
+
+    async def sitting():
+        async with ChatApp(opening).run_test(size=WIDE) as pilot:
+            seat = Seat(pilot.app, pilot)
+            await seat.until(lambda: seat.lines("starting") == ["Loading [the] agent…"])
+            await seat.send(TEA)
+            assert seat.lines("said") == [] and seat.app.query_one(Prompt).text == TEA
+            await pilot.press("ctrl+b", "ctrl+f")  # there is nothing to show or to filter yet
+            loaded.set()
+            await seat.until(seat.answers)
+            await seat.settled()
+            assert seat.lines("starting") == [] and seat.lines("said") == [TEA]
+            assert seat.app.query_one(Prompt).text == ""
+
+    asyncio.run(sitting())
+
+
+def test_an_agent_that_cannot_be_opened_ends_the_screen_with_the_reason(monkeypatch):
+    def opening(tell):
+        raise InvalidInput("There is no key.")
+
+    monkeypatch.setattr(ChatApp, "run", partialmethod(App.run, headless=True))
+    with pytest.raises(InvalidInput, match="no key"):
+        chat(opening)
+
+
+def test_a_conversation_that_cannot_be_resumed_is_a_new_one(desk, monkeypatch):
+    conversation, notes = desk.conversation(), []
+
+    async def use(seat):
+        notes.extend(seat.lines("note"))
+        await seat.send("/end")
+
+    run_with(monkeypatch, use)
+    chat(lambda tell: conversation, resume=True)
+    assert notes == ["No previous session found."]
+
+
 # Talking
 
 
@@ -179,6 +231,24 @@ def test_a_fact_that_is_told_appears_in_the_panel_and_answers_a_question(desk):
     conversation = desk.conversation()
     sit(conversation, use)
     assert len(conversation.history) == 8
+
+
+def test_the_panel_says_what_an_answer_was_given_and_why(desk):
+    async def use(seat):
+        assert seat.given() == ""
+        await seat.say(TEA)
+        await seat.say("Which tea do I like?")
+        assert seat.given().startswith(
+            "In this answer\n#1 I like green tea from Uji.\n"
+            "found for “Which tea do I like?”: words, similarity 0."
+        )
+        conversation.agent.memory.remember("procedural", "Answer [briefly].")
+        await seat.say("Thank you.")
+        assert "#2 Answer [briefly].\napplies to every answer" in seat.given()
+        assert TEA not in seat.given()
+
+    conversation = desk.conversation()
+    sit(conversation, use)
 
 
 def test_nothing_is_made_before_something_is_told(desk):
@@ -698,7 +768,7 @@ def test_another_session_begins_on_a_new_screen(desk, monkeypatch):
         await seat.send("/end new second")
 
     run_with(monkeypatch, use)
-    assert chat(first) == []
+    assert chat(lambda tell: first) == []
     assert [one.session for one in seen] == [first.session, "second"]
     ended = {one.id: one.end_reason for one in first.agent.memory.hf.sessions.list()}
     assert ended == {first.session: "ended", "second": "ended"}
@@ -708,7 +778,9 @@ def run_with(monkeypatch, use):
     """Lets `chat` run before a screen that nobody looks at."""
 
     async def pilot_does(pilot):
-        await use(Seat(pilot.app, pilot))
+        seat = Seat(pilot.app, pilot)
+        await seat.settled()
+        await use(seat)
 
     monkeypatch.setattr(
         ChatApp, "run", partialmethod(App.run, headless=True, size=WIDE, auto_pilot=pilot_does)
@@ -736,7 +808,7 @@ def test_the_session_ends_once_and_its_lines_come_back(desk, monkeypatch, how):
         await (seat.send(how) if how == "/end" else seat.pilot.press(how))
 
     run_with(monkeypatch, use)
-    lines = chat(conversation, report=told.append)
+    lines = chat(lambda tell: conversation, report=told.append)
     assert lines == ["Created 1 semantic memories from episodic data."]
     assert ended == [conversation.session] and told == ["Ending the session…"]
 
@@ -753,7 +825,7 @@ def test_ending_stops_the_turn_that_runs(desk, monkeypatch, how):
         await (seat.send(how) if how == "/end" else seat.pilot.press(how))
 
     run_with(monkeypatch, use)
-    assert chat(conversation) == []
+    assert chat(lambda tell: conversation) == []
     assert len(ended) == 1 and conversation.history == [] and waiting.cancelled.wait(PATIENCE)
 
 
@@ -773,7 +845,7 @@ def test_a_screen_that_fails_ends_the_session_too(desk, monkeypatch, capfd):
 
     run_with(monkeypatch, use)
     with pytest.raises(HoldfastError, match="screen failed"):
-        chat(conversation)
+        chat(lambda tell: conversation)
     assert len(ended) == 1 and waiting.cancelled.wait(PATIENCE)
     assert "out of paint" in capfd.readouterr().err
 
@@ -800,7 +872,7 @@ def test_a_screen_that_fails_takes_along_a_turn_that_is_not_waiting_yet(desk, mo
     release = threading.Timer(PATIENCE, waiting.go_on.set)  # so that a failure ends too
     release.start()
     with pytest.raises(HoldfastError, match="screen failed"):
-        chat(conversation)
+        chat(lambda tell: conversation)
     release.cancel()
     assert waiting.cancelled.wait(PATIENCE)
     assert "out of paint" in capfd.readouterr().err

@@ -11,11 +11,12 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.models.function import FunctionModel
 
-from holdfast.agents.agent_runner import RoleAgent, Watcher
+from holdfast.agents.agent_runner import RoleAgent
 from holdfast.agents.conversation import Conversation
 from holdfast.agents.memory_commands import CANCELLED, GUEST, KEPT, NO_MATCH, NOTHING
 from holdfast.agents.role import load_role
 from holdfast.agents.utterance import understood
+from holdfast.agents.watcher import Watcher
 from holdfast.errors import Refused
 from holdfast.text.spoken_commands import answer, command
 

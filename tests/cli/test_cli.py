@@ -323,6 +323,22 @@ def test_why_names_the_stage_and_needs_to_know_what_was_expected(js, cli, tea):
     assert cli("explain", "green tea").code == 2
 
 
+def test_stats_are_drawn_on_a_terminal_and_nowhere_else(js, cli, terminal, tea):
+    from terminals import bare  # needs a Unix
+
+    js("remember", "Reads on the train", "--kind", "episode")
+    js("remember", "Walks to work", "--kind", "episode")
+    shown = [
+        " ".join(line.split()) for line in bare(terminal("stats").hear("below 0.2")).split("\n")
+    ]
+    assert [f"episode 2 {'█' * 40}", f"fact 1 {'█' * 20}"] == shown[
+        shown.index("kinds") + 1 : shown.index("kinds") + 3
+    ]
+    assert f"{'▁' * 25}█ 3 this week" in shown
+    assert f"0.8 to 1.0 3 {'█' * 40}" in shown
+    assert "kinds" not in cli("stats").out
+
+
 def test_stats_count(js, cli, tea):
     stats = js("stats")
     assert (stats["active"], stats["memories"], stats["problems"]) == (

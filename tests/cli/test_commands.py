@@ -16,8 +16,8 @@ from typer.main import get_command
 
 from holdfast.cli import app as app_
 
-# Names that a seed document prescribes, and the visible command that each is an alias of.
-ALIASES = {"init": "agent init", "run": "agent run", "memory": "agent memory"}
+# Names that people type first, and the visible command that each is an alias of.
+ALIASES = {name: f"agent {name}" for name in ("init", "run", "memory", "chat")}
 # For people who work on Holdfast itself; docs/benchmarks.md describes it.
 DEVELOPMENT = {"bench"}
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
+from rich.console import Console
 
 from holdfast import Holdfast, Settings
+from holdfast.cli import output
+from holdfast.cli.plots import confidence, new_per_week, show_plots
 from holdfast.storage.store_types import Spent
 from holdfast.types import DAY, system_clock
 
@@ -132,6 +136,32 @@ def test_every_task_of_maintenance_can_be_told_in_words():
     from holdfast.maintenance.job_runner import TASKS
 
     assert {*WHAT_IS_DONE, "consolidate"} == {*TASKS}
+
+
+def test_plots_follow_the_weeks_and_the_confidence_that_is_left(hf, clock, capsys):
+    hf.remember("Too old for the plot")
+    clock.forward(days=200)
+    hf.remember("Likes tea", decay_rate=0.1)
+    clock.forward(days=8)
+    hf.remember("Likes cake")
+    memories, now = hf.list(), hf.clock()
+    assert new_per_week(memories, now) == [0] * 24 + [1, 1]
+    left = confidence(memories, now)
+    assert left["0.8 to 1.0"] == 2 and left["0.4 to 0.6"] == 1
+    show_plots(hf, hf.stats()["memories"])
+    assert "1 memory fades within 30 days" in capsys.readouterr().out
+
+
+def test_a_progress_bar_estimates_the_time_that_is_left(monkeypatch):
+    now = iter(range(100))
+    with output.progress("importing", 20) as bar:
+        monkeypatch.setattr(bar, "get_time", lambda: float(next(now)))
+        bar.reset(bar.tasks[0].id)
+        for _ in range(10):
+            output.advance(bar, 1)  # one a second, or what the clock says
+        rendered = io.StringIO()
+        Console(file=rendered, width=120).print(bar.make_tasks_table(bar.tasks))
+    assert "10/20" in rendered.getvalue() and "left 0:00:1" in rendered.getvalue()
 
 
 def test_stats_say_what_the_model_was_asked_today(cli, hf):

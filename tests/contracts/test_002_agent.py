@@ -18,6 +18,7 @@ from holdfast.agents.autonomous import pursue
 from holdfast.agents.conversation import Conversation
 from holdfast.agents.conversation_project import ProjectMemory
 from holdfast.agents.tui.chat_app import ChatApp
+from holdfast.agents.tui.panel import MemoryPanel
 from holdfast.agents.tui.prompt import Prompt
 from holdfast.client import Holdfast
 from holdfast.extraction.progress import is_unread
@@ -429,8 +430,10 @@ def test_op_22_on_the_screen(shop, begin):
     talk = begin()
 
     async def sitting():
-        app = ChatApp(talk)
+        app = ChatApp(lambda tell: talk)
         async with app.run_test(size=(120, 40)) as pilot:
+            while not app.query(MemoryPanel):
+                await pilot.pause()
             for said in ("/memory", "/memory foo", "/memory clear", "yes"):
                 app.query_one(Prompt).insert(said)
                 await pilot.press("enter")

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from holdfast.agents.conversation import Conversation
+from holdfast.agents.given import GivenMemories
 from holdfast.agents.memory_tools import MemoryTools
 from holdfast.agents.role_memory import ScoredMemory
 from holdfast.coding_agents.hooks import inject
@@ -124,7 +125,7 @@ def contexts():
         yield f"context stable {tokens}", made.stable
         yield f"context turn {tokens}", made.turn
         yield f"project rules {tokens}", standing(store, where, tokens=tokens)[0]
-    yield "procedures", procedures(store, SHOP, NOON + 60)
+    yield "procedures", procedures(store, SHOP, NOON + 60)[0]
 
 
 def briefs():
@@ -147,6 +148,7 @@ def agents():
         recall_is_off=False,
         recall=lambda *args, **kwargs: found,
         listed=lambda **kwargs: MEMORIES,
+        given=GivenMemories(),
     )
     yield "role recall", MemoryTools(role).recall("tea")
     yield "role list", MemoryTools(role).list_memories()

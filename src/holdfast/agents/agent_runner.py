@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +35,7 @@ from .delegate import delegate_tools
 from .memory_tools import memory_tools
 from .role import Role
 from .role_memory import RoleMemory
+from .watcher import Watcher
 
 log = logging.getLogger(__name__)
 
@@ -48,14 +49,6 @@ class Turn:
 
     text: str
     messages: tuple[ModelMessage, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Watcher:
-    """Observer of an answer in progress: text as it arrives, and tool calls."""
-
-    text: Callable[[str], None] = lambda piece: None
-    tool: Callable[[str, str], None] = lambda name, arguments: None
 
 
 class RoleAgent:

@@ -9,10 +9,11 @@ from typing import Literal
 from pydantic_ai import Tool
 from pydantic_ai.messages import ModelMessage
 
-from .agent_runner import RoleAgent, Watcher
+from .agent_runner import RoleAgent
 from .conversation import NO_LIMIT, answers, opens
 from .conversation_project import ProjectMemory
 from .message_history import trimmed
+from .watcher import Watcher
 
 Status = Literal["completed", "blocked", "failed"]
 Ending = Literal["completed", "blocked", "failed", "unfinished"]

@@ -14,6 +14,7 @@ from pydantic_ai.messages import (
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
+    TextPart,
     UserPromptPart,
 )
 
@@ -24,10 +25,12 @@ from ..ingest.commit import check_session
 from ..types import Memories
 from . import chat_transcript, message_history
 from .about import mentioning
-from .agent_runner import RoleAgent, Turn, Watcher
+from .agent_runner import RoleAgent, Turn
 from .conversation_project import ProjectMemory
+from .given import Given
 from .memory_commands import Control
 from .settings_command import settings
+from .watcher import Watcher
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +52,7 @@ class Conversation:
         self.saved = True
         """Whether all messages are on disk."""
         self._unsaved: list[ModelMessage] = []
+        self._reminders: list[Given] = []
         person = f"cli:{config.login()}"
         stored_memory = None if agent.memory is None or agent.memory.incognito else agent.memory
         self.control = Control(
@@ -104,6 +108,8 @@ class Conversation:
         if reply is not None and not rest:
             answered()
             return reply
+        if self.agent.memory is not None:
+            self.agent.memory.given.begin(self._reminders)
         turn = self.agent.run(
             rest or prompt,
             history=self.history,
@@ -118,6 +124,10 @@ class Conversation:
             self.project.hear(turn.messages)
         self._save()
         return replace(turn, text=f"{reply.text}\n\n{turn.text}") if reply is not None else turn
+
+    def exchanges(self) -> list[tuple[str, list[str]]]:
+        """Messages so far: each prompt with its answers."""
+        return list(_exchanges(self.history))
 
     @property
     def waiting(self) -> bool:
@@ -240,6 +250,7 @@ class Conversation:
         conversation.
         """
         self.agent.recalled = ""
+        self._reminders = []
         self.project.unhear()
 
     def _reminder(self, bodies: Sequence[message_history.Body]) -> str:
@@ -259,6 +270,7 @@ class Conversation:
             return ""
         if not found:
             return ""
+        self._reminders = [Given(one.memory, "about the resumed conversation") for one in found]
         lines = [
             render_line(Line(one.memory.content, labels=(one.memory.category,))) for one in found
         ]
@@ -281,3 +293,30 @@ def opens(message: ModelMessage) -> bool:
     return isinstance(message, ModelRequest) and any(
         isinstance(part, UserPromptPart) for part in message.parts
     )
+
+
+def _exchanges(history: Sequence[ModelMessage]) -> Iterator[tuple[str, list[str]]]:
+    prompt = ""
+    replies = list[str]()
+    for message in history:
+        if not isinstance(message, ModelRequest):
+            replies += [
+                part.content
+                for part in message.parts
+                if isinstance(part, TextPart) and part.content
+            ]
+            continue
+        said = [_said(part) for part in message.parts if isinstance(part, UserPromptPart)]
+        if said:
+            if prompt or replies:
+                yield prompt, replies
+            prompt = "\n".join(said)
+            replies = []
+    if prompt or replies:
+        yield prompt, replies
+
+
+def _said(part: UserPromptPart) -> str:
+    if isinstance(part.content, str):
+        return part.content
+    return "\n".join(piece for piece in part.content if isinstance(piece, str))

@@ -40,6 +40,7 @@ from ..types import (
     system_clock,
 )
 from . import embeddings, initrunner, message_history
+from .given import Given, GivenMemories
 from .role import MemoryConfig, Role
 
 log = logging.getLogger(__name__)
@@ -55,10 +56,11 @@ _FEW = 64
 
 
 class ScoredMemory(NamedTuple):
-    """A memory with its similarity to the query in [0, 1]."""
+    """A memory with its similarity to the query in [0, 1], and how it was found."""
 
     memory: Memory
     score: float
+    found_by: str = ""
 
 
 class RoleMemory:
@@ -99,6 +101,7 @@ class RoleMemory:
         # Tools called in parallel run in several threads.
         self._opening = threading.Lock()
         self._hf: Holdfast | None = None
+        self.given = GivenMemories()
 
     # Opening
 
@@ -302,7 +305,8 @@ class RoleMemory:
         for hit in self.hf.recall(clean(query), limit=top_k, kinds=kinds, min_score=0.0):
             # Without vectors there is no similarity; the score is the next best.
             similarity = hit.why.similarity
-            found.append(ScoredMemory(hit.memory, hit.score if similarity is None else similarity))
+            score = hit.score if similarity is None else similarity
+            found.append(ScoredMemory(hit.memory, score, ", ".join(hit.why.arms)))
         return sorted(found, key=lambda one: -one.score)
 
     def listed(
@@ -332,7 +336,11 @@ class RoleMemory:
         if not self.config.procedural.enabled:
             return ""
         try:
-            return procedures(self.hf.store, self.scope, self.clock()) if self.exists else ""
+            if not self.exists:
+                return ""
+            text, rules = procedures(self.hf.store, self.scope, self.clock())
+            self.given.add(Given(rule, "applies to every answer") for rule in rules)
+            return text
         except HoldfastError as error:
             log.warning(
                 "the procedures of %s could not be read: %s",

@@ -177,7 +177,7 @@ COMMANDS: dict[str, str] = {
     "session": "session",
     "audit_feedback": "session",
     "entity": "entity",
-    "agent": "agent init run",
+    "agent": "agent init run chat",
     "agent_memory": "agent memory",
     "agent_exec": "agent",
     "hook": "hook",
@@ -203,7 +203,6 @@ COMMANDS: dict[str, str] = {
 OTHER_NAMES = {
     "add": "remember",
     "audit": "session audit",
-    "chat": "agent chat",
     "compose": "agent compose",
     "consider": "session extract",
     "decay": "worker decay",

@@ -283,9 +283,18 @@ def size(count: float) -> str:
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Progress]:
-    """Show a progress bar on stderr, only on a terminal."""
+    """Show a progress bar on stderr, only on a terminal, with an estimate once the total is
+    known.
+    """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console = Console(stderr=True)
     columns = (
@@ -293,6 +302,8 @@ def progress(label: str, total: int | None = None) -> Iterator[Progress]:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
     )
     with Progress(
         *columns, console=console, disable=not console.is_terminal, transient=True

@@ -181,7 +181,7 @@ def _turns(conversation: Conversation, read: Read) -> _Ended:
 
 
 def _turn(conversation: Conversation, prompt: str) -> bool:
-    from ..agents.agent_runner import Watcher
+    from ..agents.watcher import Watcher
 
     watcher = Watcher(text=_said, tool=_called)
     try:

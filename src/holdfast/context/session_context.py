@@ -143,10 +143,10 @@ def procedures(
     store: Store,
     scope: Scope,
     now: Micros,
-) -> str:
-    """Return a block with the best rules of a scope; empty if there are none."""
+) -> tuple[str, list[Memory]]:
+    """Return a block with the best rules of a scope, and these rules; empty if there are none."""
     rules = standing_entries(store, Filter((scope,), valid_at=now))
-    return _block((rules,), label="standing memory", tokens=None)[0]
+    return _block((rules,), label="standing memory", tokens=None)
 
 
 def _insight(reflections: Iterable[Memory]) -> Iterator[Entry]:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from textual import events, on, work
 from textual.app import App, ComposeResult
@@ -17,16 +17,25 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Footer, Input
 
 from ...errors import HoldfastError
-from ..conversation import Conversation
 from .panel import MemoryPanel
 from .prompt import Prompt
-from .talk import Exchange, Line, earlier_exchanges
+from .talk import Exchange, Line
+
+# Agents and their libraries take a second to load, and the screen shows before that.
+if TYPE_CHECKING:
+    from ..conversation import Conversation
+
+Opening: TypeAlias = "Callable[[Callable[[str], object]], Conversation]"
+"""Opens a conversation; it is given a function that shows what it is doing."""
 
 # Columns below which the side panel is hidden.
 NARROW = 80
 # Seconds between two attempts to stop a turn.
 AGAIN = 0.02
 
+STARTING = "Starting…"
+SENT_LATER = "The agent is still starting. Your message is sent as soon as it is there."
+NOT_RESUMED = "No previous session found."
 ENDING = "Ending the session…"
 STILL_ANSWERING = "The last message is still being answered. Escape stops that."
 NOT_SAVED = "This could not be saved, so it cannot be resumed later. The next turn tries again."
@@ -49,7 +58,9 @@ _COMMAND = re.compile(r"/(?P<name>\w+)(?:\s+(?P<rest>.*))?", re.DOTALL)
 
 
 class ChatApp(App[None]):
-    """Chat application for a conversation. The caller ends the session once it has closed."""
+    """Chat application for a conversation, which it opens. The caller ends the session once the
+    screen has closed.
+    """
 
     CSS_PATH = "chat.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -64,12 +75,18 @@ class ChatApp(App[None]):
         Binding("ctrl+q", "quit", "End", priority=True),
     ]
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, opening: Opening, *, resume: bool = False) -> None:
         super().__init__()
-        self.conversation = conversation
+        self.conversation: Conversation | None = None
+        """The conversation, as soon as it is open."""
         self.following: Conversation | None = None
         """Conversation that the user requested next."""
-        self.title = conversation.agent.role.name
+        self.failure: HoldfastError | None = None
+        """Why the conversation could not be opened."""
+        self._opening = opening
+        self._resume = resume
+        # Whether Enter was pressed before the conversation was open.
+        self._early = False
         self._turn: Exchange | None = None
         # Held by the thread that waits for an answer.
         self._answering = threading.Lock()
@@ -80,20 +97,54 @@ class ChatApp(App[None]):
     # Layout
 
     def compose(self) -> ComposeResult:
-        earlier = list(earlier_exchanges(self.conversation.history))
         with Horizontal():
-            yield VerticalScroll(
-                *(Exchange(prompt, answers) for prompt, answers in earlier), id="talk"
-            )
-            yield MemoryPanel(self.conversation.agent.memory)
-        yield Prompt([prompt for prompt, _ in earlier])
+            yield VerticalScroll(Line(STARTING, "starting"), id="talk")
+        yield Prompt()
         yield Footer()
 
     def on_mount(self) -> None:
         """Start."""
         self.query_one("#talk").anchor()
         self.query_one(Prompt).focus()
-        self._panel.reload()
+        # Loading would compete with the first picture.
+        self.call_after_refresh(self._open)
+
+    @work(thread=True, group="opening")
+    def _open(self) -> None:
+        """Open the conversation while the user may already type."""
+        try:
+            self.conversation = self._opening(self._doing)
+            if self._resume:
+                self.conversation.resume()
+            self.conversation.project.begin()
+        except HoldfastError as error:
+            self.failure = error
+        if not self._gone:
+            self.call_from_thread(self.exit if self.failure else self._opened)
+
+    def _doing(self, what: str) -> None:
+        """Show what is done before the conversation is open."""
+        if not self._gone:
+            self.call_from_thread(self.query_one(".starting", Line).say, what)
+
+    async def _opened(self) -> None:
+        """Show the conversation, and send what was entered meanwhile."""
+        conversation = self._talk
+        self.title = conversation.agent.role.name
+        earlier = conversation.exchanges()
+        talk = self.query_one("#talk")
+        await self.query(".starting").remove()
+        await talk.mount_all(Exchange(prompt, answers) for prompt, answers in earlier)
+        if self._resume and not earlier:
+            self._write(NOT_RESUMED)
+        panel = MemoryPanel(conversation.agent.memory)
+        panel.display = not self._narrow
+        await self.query_one(Horizontal).mount(panel)
+        prompt = self.query_one(Prompt)
+        prompt.know([said for said, _ in earlier])
+        panel.reload()
+        if self._early:
+            prompt.action_send()
 
     async def on_unmount(self) -> None:
         """Cancel a running turn, however the screen ended: the process could not exit before it."""
@@ -109,10 +160,18 @@ class ChatApp(App[None]):
             self._show_panel(not narrow)
 
     @property
+    def _talk(self) -> Conversation:
+        """The conversation, which must be open."""
+        assert self.conversation is not None
+        return self.conversation
+
+    @property
     def _panel(self) -> MemoryPanel:
         return self.query_one(MemoryPanel)
 
     def _show_panel(self, shown: bool) -> None:
+        if not self.query(MemoryPanel):
+            return
         # A hidden field must not keep the focus.
         if not shown and self.focused and self._panel in self.focused.ancestors:
             self.query_one(Prompt).focus()
@@ -125,6 +184,10 @@ class ChatApp(App[None]):
 
     @on(Prompt.Sent)
     def _hear(self, sent: Prompt.Sent) -> None:
+        if not self.query(MemoryPanel):
+            self._early = True
+            self.notify(SENT_LATER, markup=False)
+            return
         command = _COMMAND.fullmatch(sent.text)
         known: dict[str, Callable[[str], object]]
         known = {"memory": self._list_memories, "help": self._help, "end": self._end}
@@ -144,7 +207,7 @@ class ChatApp(App[None]):
 
     def _list_memories(self, wanted: str) -> None:
         try:
-            reply = self.conversation.slash(wanted)
+            reply = self._talk.slash(wanted)
         except HoldfastError as error:
             self._write(str(error), "error")
             return
@@ -152,7 +215,7 @@ class ChatApp(App[None]):
             self._write(reply)
             self._panel.reload()
         else:
-            text = self._panel.render_found(wanted, nothing=self.conversation.project.usage)
+            text = self._panel.render_found(wanted, nothing=self._talk.project.usage)
             self._write(text, "error" if self._panel.failure else "note")
 
     def _help(self, _: str) -> None:
@@ -162,7 +225,7 @@ class ChatApp(App[None]):
     def _tell(self, name: str, rest: str) -> None:
         """Show the answer to a command about the transcript; a model may take a while."""
         try:
-            reply = self.conversation.command(name, rest.strip()) or ""
+            reply = self._talk.command(name, rest.strip()) or ""
             kind = "note"
         except HoldfastError as error:
             reply = str(error)
@@ -172,7 +235,7 @@ class ChatApp(App[None]):
 
     def _end(self, rest: str) -> None:
         try:
-            self.following = self.conversation.following(rest)
+            self.following = self._talk.following(rest)
         except HoldfastError as error:
             self._write(str(error), "error")
         else:
@@ -196,13 +259,13 @@ class ChatApp(App[None]):
             if self._gone:
                 return
             try:
-                self.conversation.say(exchange.prompt, watcher=exchange.watcher())
+                self._talk.say(exchange.prompt, watcher=exchange.watcher())
             except CancelledError:
                 exchange.end("— interrupted —")
             except HoldfastError as error:
                 exchange.end(str(error), "error")
             else:
-                exchange.end("" if self.conversation.saved else NOT_SAVED, "error")
+                exchange.end("" if self._talk.saved else NOT_SAVED, "error")
 
     @on(Exchange.Ended)
     def _ended(self) -> None:
@@ -223,7 +286,7 @@ class ChatApp(App[None]):
         """Try to stop a turn. It may take several attempts, because a turn may not be cancellable
         yet.
         """
-        self.conversation.agent.cancel()
+        self._talk.agent.cancel()
         await asyncio.sleep(AGAIN)
 
     def _quit(self) -> None:
@@ -252,12 +315,13 @@ class ChatApp(App[None]):
 
     def action_toggle_memory(self) -> None:
         """Show or hide the panel."""
-        self._show_panel(not self._panel.display)
+        for panel in self.query(MemoryPanel):
+            self._show_panel(not panel.display)
 
     def action_filter(self) -> None:
         """Focus the filter."""
-        # Without memory the panel has no filter.
-        for field in self._panel.query(Input):
+        # Without memory the panel has no filter, and at first there is no panel.
+        for field in self.query(Input):
             self._show_panel(True)
             field.focus()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -18,13 +19,17 @@ from ...errors import HoldfastError
 from ...text.terminal import plain
 from ...text.tokens import index_terms, query_terms
 from ...types import MAIN_KINDS, Memory
-from ..role_memory import RoleMemory
 from .talk import shortened
+
+if TYPE_CHECKING:
+    from ..given import Given
+    from ..role_memory import RoleMemory
 
 # Memories in the panel, and in the answer to /memory.
 SHOWN = 200
 LISTED = 20
 LONGEST = 500  # characters of a memory
+LONGEST_GIVEN = 160  # and of one above the list
 NO_MEMORY = "This agent has no memory."
 
 
@@ -56,14 +61,17 @@ class Row:
 
 
 class MemoryPanel(Vertical):
-    """The agent's memories, newest first, with a filter."""
+    """What the last answer was given from memory, and all memories, newest first, with a filter."""
 
     class Read(Message):
         """The current memories, or why they cannot be read."""
 
-        def __init__(self, rows: Sequence[Row], failure: str = "") -> None:
+        def __init__(
+            self, rows: Sequence[Row], given: Sequence[Given] = (), failure: str = ""
+        ) -> None:
             super().__init__()
             self.rows = rows
+            self.given = given
             self.failure = failure
 
     def __init__(self, memory: RoleMemory | None) -> None:
@@ -78,6 +86,7 @@ class MemoryPanel(Vertical):
         if self._memory is None:
             yield Static(NO_MEMORY, id="counts")
             return
+        yield Static("", id="given")
         yield Static("", id="counts")
         yield Input(
             placeholder="Filter by words, type or category",
@@ -97,9 +106,9 @@ class MemoryPanel(Vertical):
         try:
             # Looking must not create a store.
             memories = memory.listed(limit=None) if memory.exists else []
-            read = self.Read([Row.of(one) for one in memories])
+            read = self.Read([Row.of(one) for one in memories], memory.given.all())
         except HoldfastError as error:
-            read = self.Read([], str(error))
+            read = self.Read([], failure=str(error))
         # A later load has started and has newer data.
         if not get_current_worker().is_cancelled:
             self.post_message(read)
@@ -112,6 +121,7 @@ class MemoryPanel(Vertical):
         summary = read.failure or " · ".join(f"{counts[type_]} {type_}" for type_ in MAIN_KINDS)
         self.query_one("#counts", Static).update(Content(plain(summary)))
         self.query_one("#counts").set_class(bool(read.failure), "error")
+        self.query_one("#given", Static).update(_given(read.given))
         self._show()
 
     @on(Input.Changed)
@@ -143,3 +153,17 @@ class MemoryPanel(Vertical):
     def _found(self, wanted: str) -> list[Row]:
         words = wanted.casefold().split()
         return [row for row in self._rows if row.has(words)]
+
+
+def _given(given: Sequence[Given]) -> Content:
+    """What the last answer was given, each memory with the reason; empty if it was nothing."""
+    if not given:
+        return Content("")
+    parts = [Content.assemble(("In this answer", "bold underline"))]
+    for memory, why in given[:LISTED]:
+        text = shortened(plain(memory.content), LONGEST_GIVEN)
+        parts.append(Content.assemble((f"#{memory.seq} ", "bold"), text, "\n", (plain(why), "dim")))
+    if len(given) > LISTED:
+        parts.append(Content(f"… and {len(given) - LISTED} more."))
+    # An empty line before the memories.
+    return Content("\n").join([*parts, Content("")])

@@ -26,10 +26,14 @@ class Prompt(TextArea):
             super().__init__()
             self.text = text
 
-    def __init__(self, earlier: Sequence[str] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__(placeholder="Say something, or /help", id="prompt")
-        self._earlier = list(earlier)
+        self._earlier = list[str]()
         self._at = 0
+
+    def know(self, earlier: Sequence[str]) -> None:
+        """Take over the messages of an earlier conversation into the history."""
+        self._earlier = [*earlier, *self._earlier]
 
     def take(self, text: str) -> None:
         """Remove sent text from the field and add it to the history. Text typed meanwhile stays."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 
 from markdown_it import MarkdownIt
-from pydantic_ai.messages import ModelMessage, ModelRequest, TextPart, UserPromptPart
 from textual import on
 from textual.containers import Vertical
 from textual.content import Content
@@ -18,7 +17,7 @@ from textual.message import Message
 from textual.widgets import Markdown, Static
 
 from ...text.terminal import plain
-from ..agent_runner import Watcher
+from ..watcher import Watcher
 
 LONGEST_ARGUMENT = 60  # characters of a tool's argument
 
@@ -29,10 +28,14 @@ def shortened(text: str, most: int) -> str:
 
 
 class Line(Static):
-    """Literal text. Its class is one of: said, tool, note, error."""
+    """Literal text. Its class is one of: starting, said, tool, note, error."""
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(Content(plain(text)), classes=kind)
+
+    def say(self, text: str) -> None:
+        """Show another text."""
+        self.update(Content(plain(text)))
 
 
 class Answer(Markdown):
@@ -133,31 +136,3 @@ def call_line(name: str, arguments: str) -> str:
 
 def _argument(value: object) -> str:
     return shortened(json.dumps(value, ensure_ascii=False), LONGEST_ARGUMENT)
-
-
-def earlier_exchanges(history: Sequence[ModelMessage]) -> Iterator[tuple[str, list[str]]]:
-    """Messages of a conversation: each prompt with its answers."""
-    prompt = ""
-    answers = list[str]()
-    for message in history:
-        if not isinstance(message, ModelRequest):
-            answers += [
-                part.content
-                for part in message.parts
-                if isinstance(part, TextPart) and part.content
-            ]
-            continue
-        said = [_said(part) for part in message.parts if isinstance(part, UserPromptPart)]
-        if said:
-            if prompt or answers:
-                yield prompt, answers
-            prompt = "\n".join(said)
-            answers = []
-    if prompt or answers:
-        yield prompt, answers
-
-
-def _said(part: UserPromptPart) -> str:
-    if isinstance(part.content, str):
-        return part.content
-    return "\n".join(piece for piece in part.content if isinstance(piece, str))

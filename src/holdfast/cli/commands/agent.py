@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +19,7 @@ from ..app import Json, MemoryMode, app
 
 if TYPE_CHECKING:
     from ...agents.agent_runner import RoleAgent
+    from ...agents.conversation import Conversation
     from ...agents.role import Role
 
 AGENT = "Run an agent"
@@ -286,8 +287,8 @@ def _pursue(
     *,
     as_json: bool,
 ) -> None:
-    from ...agents.agent_runner import Watcher
     from ...agents.autonomous import pursue
+    from ...agents.watcher import Watcher
 
     if not task.strip():
         raise InvalidInput("The task is empty.")
@@ -338,6 +339,8 @@ def _tell(line: str) -> None:
     print(plain(line), file=sys.stderr, flush=True)
 
 
+# The name that most people try first.
+@app.command(hidden=True)
 @agent_app.command()
 def chat(
     file: RoleFile,
@@ -360,15 +363,22 @@ def chat(
         )
     # Shown first, because loading the screen library takes a moment.
     _tell(STARTING.format(file.name))
-    role = role_of(file)
+    if not file.is_file():
+        role_of(file)  # says what is wrong
     with agent_packages():
-        from ...agents.conversation import Conversation
         from ...agents.tui import chat as chat_screen
-    with _agent(role, use_memory=not no_memory, mode=memory_mode, user_id=user_id) as agent:
-        conversation = Conversation(agent)
-        if resume and not conversation.resume():
-            print("No previous session found.", file=sys.stderr)
-        for line in chat_screen(conversation, report=_tell):
+    with ExitStack() as stack:
+
+        def opening(tell: Callable[[str], object]) -> Conversation:
+            tell("Loading the agent…")
+            with agent_packages():
+                from ...agents.conversation import Conversation
+            role = role_of(file)
+            tell(f"Opening the memory of {role.name}…")
+            opened = _agent(role, use_memory=not no_memory, mode=memory_mode, user_id=user_id)
+            return Conversation(stack.enter_context(opened))
+
+        for line in chat_screen(opening, resume=resume, report=_tell):
             print(plain(line), file=sys.stderr)
 
 

@@ -207,7 +207,7 @@ def _import_bundle(
 ) -> None:
     from ...importers import BUNDLE
 
-    with _readable(file), output.progress("importing") as bar:
+    with _readable(file), output.progress("importing", _count_lines(file)) as bar:
         lines = sys.stdin if file == "-" else BUNDLE.read(Path(file))
         done = hf.admin.import_(lines, into=into, progress=lambda steps: output.advance(bar, steps))
     if as_json:
@@ -216,6 +216,14 @@ def _import_bundle(
         were = "row was" if done.skipped == 1 else "rows were"
         told = counted(done.added["memory"], "memory")
         print(f"Imported {told}; {done.skipped:,} {were} already there.")
+
+
+def _count_lines(file: str) -> int | None:
+    """Number of lines of a file, for the estimate of the time left; None for what is piped in."""
+    if file == "-" or not Path(file).is_file():
+        return None
+    with Path(file).open("rb") as lines:
+        return sum(1 for _ in lines)
 
 
 @contextmanager

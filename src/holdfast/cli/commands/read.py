@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -302,7 +303,7 @@ def stats(
     as_json: Json = False,
 ) -> None:
     """Show how many memories there are, which models embed them and what the language model was
-    asked today. Problems are listed last.
+    asked today, and problems. On a terminal, draw kinds, growth and how far memories have faded.
 
     Example: holdfast stats --json
     """
@@ -330,3 +331,7 @@ def stats(
         )
         if proposed := sum(counts.get("proposed", 0) for counts in found["memories"].values()):
             print(output.waiting(proposed))
+        if sys.stdout.isatty():
+            from ..plots import show_plots
+
+            show_plots(hf, found["memories"])
