@@ -11,7 +11,8 @@ from ..audit import AuditLog
 from ..client import Holdfast
 from ..errors import StoreError
 from ..feedback import FeedbackLog
-from ..types import MAIN_KINDS, MINUTE, Kind, Memory, Micros, Scope, iso
+from ..storage import Filter
+from ..types import MAIN_KINDS, MINUTE, STATUSES, Kind, Memory, Micros, Scope, iso
 from . import schemas
 
 LIFE: tuple[Kind, ...] = ("episode", "fact", "reflection", "rule", "document", "skill")
@@ -31,11 +32,16 @@ def status(
     """Figures of the Memory page, for this owner only."""
     scope = hf.scopes[0]
     counts = hf.store.counts(hf.scopes)
-    by_layer = {layer: counts.get(kind, {}).get("active", 0) for layer, kind in MAIN_KINDS.items()}
+    active = {kind: by_status.get("active", 0) for kind, by_status in counts.items()}
+    by_layer = {layer: active.get(kind, 0) for layer, kind in MAIN_KINDS.items()}
+    oldest = hf.store.list(Filter(hf.scopes, statuses=STATUSES), order="oldest", limit=1)
     return schemas.Standing(
         memory_mode=hf.mode,
         owner_id=owner_id(scope),
         counts=schemas.Counts(**by_layer),
+        active=active,
+        review=sum(by_status.get("proposed", 0) for by_status in counts.values()),
+        oldest=iso(oldest[0].created_at) if oldest else None,
         crisis_log_count=audit.count(owner=str(scope)),
         session_feedback_count=feedback.count(owner=str(scope)),
         proactive_recall_enabled=hf.sessions.profile()[RECALL],

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .. import types
 from ..extraction import approval, proposals
+from ..retrieval.matches import Match
 from ..types import iso
 
 Kind = types.Kind
@@ -30,6 +31,7 @@ Id = Annotated[
 ]
 # The setting max_content_bytes is the actual limit.
 MOST_TEXT = 1_000_000
+NO_MATCH = Match()
 
 
 class Problem(BaseModel):
@@ -130,25 +132,41 @@ class Reasons(BaseModel):
     arms: dict[str, int] = Field(description="Rank in each candidate list.")
     signals: dict[str, float] = Field(description="Parts of the score.")
     model: str
+    words: list[str] = Field(
+        default_factory=list,
+        description="Words of the memory that the question asks for, without stop words.",
+    )
+    names: list[str] = Field(
+        default_factory=list, description="People and things that both mention."
+    )
+    speaker: str = Field("", description="Its author, if the question is about that person.")
+    time: str = Field("", description="Words of the question that name the time of the memory.")
 
 
 class Found(Record):
     """A memory in a list; after a query with its score and reasons."""
 
     score: float | None = Field(None, description="From 0 to 1; higher is better.")
+    strength: Literal["strong", "likely", "weak"] | None = Field(
+        None, description="The score in a word."
+    )
     why: Reasons | None = None
 
     @classmethod
-    def by(cls, hit: types.Hit) -> Self:
-        """A hit of recall."""
+    def by(cls, hit: types.Hit, match: Match = NO_MATCH) -> Self:
+        """A hit of recall, with what it has in common with the question."""
         signals = {signal.name: round(signal.share, 4) for signal in hit.why.signals}
         why = Reasons(
             summary=str(hit.why),
             arms=dict(hit.why.arms),
             signals=signals,
             model=hit.why.model,
+            words=list(match.words),
+            names=list(match.names),
+            speaker=match.speaker,
+            time=match.time,
         )
-        return cls.of(hit.memory, score=round(hit.score, 4), why=why)
+        return cls.of(hit.memory, score=round(hit.score, 4), strength=hit.strength, why=why)
 
 
 class Page(BaseModel):
@@ -156,6 +174,10 @@ class Page(BaseModel):
 
     items: list[Found]
     next: str | None = Field(description="Pass it as `after` for the next page; null at the end.")
+    relevant: bool = Field(
+        True,
+        description="False if nothing relevant is known: the items are then only near misses.",
+    )
     warnings: list[str] = Field(
         default_factory=list,
         description=(
@@ -338,6 +360,9 @@ class Standing(BaseModel):
     memory_mode: str = Field(examples=["local"])
     owner_id: str = Field(examples=["alice"])
     counts: Counts
+    active: dict[str, int] = Field(description="Number of active memories by kind.")
+    review: int = Field(description="Number of proposals that need approval.")
+    oldest: Moment | None = Field(description="When the first memory was stored.")
     crisis_log_count: int
     session_feedback_count: int
     proactive_recall_enabled: bool
@@ -481,6 +506,9 @@ class Proposal(Record):
     proposed_by: str
     reason: str = Field(description="Why it was proposed.")
     effect: str = Field(description="Effect of approval.", examples=["It is new."])
+    changes: Record | None = Field(
+        description="The memory that approval would change; null if the proposal is new."
+    )
     nearest: Record | None = Field(description="The most similar active memory.")
 
     @classmethod
@@ -491,6 +519,7 @@ class Proposal(Record):
             proposed_by=proposals.proposer(memory),
             reason=proposals.grounds(memory),
             effect=weighed.told,
+            changes=Record.of(weighed.changed) if weighed.changed else None,
             nearest=Record.of(weighed.nearest) if weighed.nearest else None,
         )
 

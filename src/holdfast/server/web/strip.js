@@ -4,14 +4,13 @@ import * as api from "./api.js";
 import { onChange } from "./bus.js";
 import { afterQuiet, button, byId, h, say } from "./dom.js";
 import { failed, offerUndo } from "./toast.js";
+import { LISTED } from "./words.js";
 
 const MODES = {
   local: "Stored on this machine",
   synced: "Stored here and synced with another store",
   incognito: "Guest session: nothing is stored",
 };
-
-const MOST_COUNTED = 100;
 
 let status = null;
 let latest = 0;
@@ -25,14 +24,20 @@ export function startStrip() {
 async function refresh() {
   const mine = ++latest;
   try {
-    const [stands, waiting] = await Promise.all([api.status(), api.memories({ status: "proposed", limit: MOST_COUNTED })]);
+    const stands = await api.status();
     if (mine !== latest) return; // a newer request finished first
     status = stands;
-    showCounts({ ...stands.counts, review: waiting.items.length });
+    const listed = Object.entries(LISTED).map(([name, kinds]) => [name, activeCount(kinds)]);
+    showCounts({ ...Object.fromEntries(listed), review: stands.review });
     show(stands);
   } catch (error) {
     if (!status) byId("strip").replaceChildren(h("p", { class: "quietly" }, error.message));
   }
+}
+
+/** How many memories of these kinds are in use; null before it is known. */
+export function activeCount(kinds) {
+  return status && kinds.reduce((sum, kind) => sum + (status.active[kind] ?? 0), 0);
 }
 
 function showCounts(counts) {
@@ -68,7 +73,7 @@ async function switched(event) {
   }
 }
 
-async function download() {
+export async function download() {
   try {
     const link = h("a", { href: URL.createObjectURL(await api.bundle()), download: `memory-of-${status?.owner_id ?? "me"}.jsonl` });
     link.click();

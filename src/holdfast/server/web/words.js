@@ -10,6 +10,14 @@ export const KINDS = {
   skill: { one: "Playbook", symbol: "rule" },
 };
 
+/** The kinds that each list shows; the counts beside the views count the same. */
+export const LISTED = {
+  everything: ["fact", "reflection", "episode", "rule", "skill", "document"],
+  facts: ["fact", "reflection"],
+  sessions: ["episode"],
+  rules: ["rule", "skill"],
+};
+
 export const STATUSES = {
   active: "In use",
   held: "On hold",

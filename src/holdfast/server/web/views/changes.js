@@ -7,7 +7,7 @@ import { href } from "../router.js";
 import { time } from "../row.js";
 import { takeBack } from "../toast.js";
 import { actorWord, short, verbWord } from "../words.js";
-import { nothing, trouble } from "./list.js";
+import { nothing, trouble } from "../empty.js";
 
 const PAGE = 50;
 const SYMBOLS = { forget: "bin", archive: "box", correct: "pencil", confirm: "shield", restore: "undo", undo: "undo", remember: "plus", propose: "inbox", approve: "check", reject: "close" };

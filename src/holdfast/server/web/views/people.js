@@ -6,7 +6,7 @@ import { h, icon } from "../dom.js";
 import { go, href } from "../router.js";
 import { keysFor, row } from "../row.js";
 import { plural, typeWords } from "../words.js";
-import { nothing, trouble } from "./list.js";
+import { nothing, trouble } from "../empty.js";
 
 const MOST = 200;
 

@@ -5,7 +5,7 @@ import { onChange } from "../bus.js";
 import { button, h, icon } from "../dom.js";
 import { href } from "../router.js";
 import { dayHeading, dayKey, kindSymbol, kindWord } from "../words.js";
-import { nothing, trouble } from "./list.js";
+import { nothing, trouble } from "../empty.js";
 
 const PAGE = 50;
 const HAPPENED = { happened: "Happened", learned: "Learned", said: "Said" };
