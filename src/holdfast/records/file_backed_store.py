@@ -41,6 +41,7 @@ from ..storage.store_types import (
     Order,
     Places,
     Ranked,
+    Sizes,
 )
 from ..types import Edges, Entity, Events, Memories, Memory, Micros, Names, Scope, Scopes, Status
 from ..values import replace
@@ -286,6 +287,10 @@ class FileBackedStore:
     def scopes(self) -> Scopes:
         self.refresh()
         return self.bare.scopes()
+
+    def sizes(self) -> Sizes:
+        self.refresh()
+        return self.bare.sizes()
 
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         self.refresh()

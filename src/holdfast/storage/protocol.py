@@ -43,12 +43,14 @@ from .store_types import (
     WAIT,
     Adopted,
     Author,
+    Bookings,
     Candidates,
     Corpus,
     Entities,
     EventOrder,
     Filter,
     Finding,
+    JobCounts,
     Jobs,
     KnownFile,
     KnownFiles,
@@ -56,6 +58,7 @@ from .store_types import (
     Order,
     Places,
     Ranked,
+    Sizes,
     Spent,
 )
 
@@ -593,10 +596,19 @@ class JobTable(Protocol):
     ) -> int:
         """Delete finished jobs of a kind with a watermark below `before`, and return how many."""
 
-    def list(self, scopes: Sequence[Scope] | None = None) -> Jobs:
-        """All jobs, finished ones included, by scope. None means all, which requires maintenance
-        rights.
+    def list(
+        self,
+        scopes: Sequence[Scope] | None = None,
+        *,
+        status: str | None = None,
+        limit: int | None = None,
+    ) -> Jobs:
+        """All jobs, or those with this status, finished ones included, by scope. None means all
+        scopes, which requires maintenance rights.
         """
+
+    def counts(self) -> JobCounts:
+        """Number of jobs of all scopes by kind, status and worker. Requires maintenance rights."""
 
 
 class JobWrites(Protocol):
@@ -643,6 +655,11 @@ class SpendTable(Protocol):
 
     def total(self, scopes: Sequence[Scope], day: int) -> Spent:
         """Return what was booked for these owners on a day."""
+
+    def since(self, day: int) -> Bookings:
+        """What was booked for every owner from a day on, oldest first. Requires maintenance
+        rights.
+        """
 
 
 class Transaction(Protocol):
@@ -988,6 +1005,11 @@ class Store(Protocol):
 
     def scopes(self) -> Scopes:
         """Scopes that exist, in the order of first use."""
+
+    def sizes(self) -> Sizes:
+        """Size of the store and of each owner's part, in order of first use. Must be fast at any
+        size. Requires maintenance rights.
+        """
 
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         """Number of memories by kind and status."""

@@ -48,7 +48,17 @@ from .schema import (
     Table,
     key_of,
 )
-from .store_types import Author, Candidate, Candidates, EventOrder, Filter, Order, Ranked
+from .store_types import (
+    Author,
+    Candidate,
+    Candidates,
+    EventOrder,
+    Filter,
+    Order,
+    OwnerSize,
+    Ranked,
+    Sizes,
+)
 from .table_access import Reach
 from .vector_index import SQLVectors
 
@@ -68,6 +78,10 @@ class SQLStore(ABC):
 
     location: str
     dialect: Dialect
+    totals_sql: str
+    """Selects scope, active memories and words in them."""
+    bytes_sql: str
+    """Selects the size of the whole store."""
 
     def __init__(self, vectors: SQLVectors) -> None:
         self._numbers: dict[Scope, int] = {}
@@ -382,6 +396,18 @@ class SQLStore(ABC):
             )
             names.update(row[0] for row in rows)
         return sorted(names)[:200]
+
+    def sizes(self) -> Sizes:
+        totals = {row[0]: row[1:] for row in self.read(None, self.totals_sql)}
+        last = dict(
+            self.read(None, "SELECT scope, max(last_activity) FROM sessions GROUP BY scope")
+        )
+        owners = [
+            OwnerSize(scope, *totals.get(number, (0, 0)), last.get(number))
+            for scope in self.scopes()
+            for number in self.numbers([scope])
+        ]
+        return Sizes(self.read(None, self.bytes_sql)[0][0], owners)
 
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         numbers = self.numbers(scopes)

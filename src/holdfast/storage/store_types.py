@@ -137,6 +137,40 @@ class Spent(NamedTuple):
     tokens: int = 0
 
 
+class Booked(NamedTuple):
+    """What an owner used on a day, counted in days since 1970."""
+
+    scope: Scope
+    day: int
+    spent: Spent
+
+
+class OwnerSize(NamedTuple):
+    """How much an owner has stored: active memories, words in them, and the last time of use."""
+
+    scope: Scope
+    memories: int
+    words: int
+    last_activity: Micros | None
+
+
+class Sizes(NamedTuple):
+    """Size of a store in bytes, and of each owner's part."""
+
+    bytes: int
+    owners: list[OwnerSize]
+
+
+class JobCount(NamedTuple):
+    """Number of jobs of a kind in a status, by the worker that holds them."""
+
+    kind: str
+    status: str
+    worker: str
+    count: int
+    lease_until: Micros | None
+
+
 class Finding(NamedTuple):
     """One problem found by the health check: where, what, and whether a repair can fix it."""
 
@@ -172,6 +206,8 @@ class Adopted:
 
 Findings = list[Finding]
 Jobs = list[Job]
+JobCounts = list[JobCount]
+Bookings = list[Booked]
 Entities = list[Entity]
 
 

@@ -1,6 +1,6 @@
 """HTTP routes, one module per noun: a request in, a verb called, a schema out."""
 
-from . import conversations, entities, lists, mem0_api, memories, owner, review_queue
+from . import admin, conversations, entities, lists, mem0_api, memories, owner, review_queue
 
 ROUTERS = (
     lists.router,
@@ -10,4 +10,5 @@ ROUTERS = (
     review_queue.router,
     conversations.router,
     mem0_api.router,
+    admin.router,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import StreamingResponse
 
 from .. import changes_view, owner_view, schemas
@@ -21,9 +21,10 @@ NDJSON = {
 
 
 @router.get("/status")
-def status(hf: Mine, server: Server) -> schemas.Standing:
+def status(hf: Mine, server: Server, request: Request) -> schemas.Standing:
     """Count facts, sessions and rules; return the state of proactive recall."""
-    return owner_view.status(hf, server.audit, server.feedback)
+    standing = owner_view.status(hf, server.audit, server.feedback)
+    return standing.model_copy(update={"admin": getattr(request.state, "admin", False)})
 
 
 @router.patch("/recall")

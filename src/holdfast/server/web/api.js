@@ -115,4 +115,5 @@ export const entity = (id) => json("GET", `entities/${encodeURIComponent(id)}`);
 export const timeline = (query) => json("GET", "timeline", { query });
 export const changes = (query) => json("GET", "changes", { query });
 export const health = () => json("GET", "health");
+export const server = () => json("GET", "admin");
 export const bundle = async () => (await send("GET", "export")).blob();

@@ -13,6 +13,7 @@ import { go, route } from "./router.js";
 import { loadingView } from "./skeleton.js";
 import { download, startStrip } from "./strip.js";
 import { undoLatest } from "./toast.js";
+import { mountAdmin } from "./views/admin.js";
 import { mountChanges } from "./views/changes.js";
 import { mountHealth } from "./views/health.js";
 import { LISTS, mountList } from "./views/list.js";
@@ -28,6 +29,7 @@ const VIEWS = {
   timeline: { title: "Timeline", mount: mountTimeline },
   changes: { title: "Recent changes", mount: mountChanges },
   health: { title: "Health", mount: mountHealth, wide: true },
+  server: { title: "Server", mount: mountAdmin, wide: true },
 };
 
 const main = byId("main");
@@ -171,7 +173,7 @@ document.addEventListener("keydown", (event) => {
 
 /** What the palette offers: every view of the side bar, and what the buttons do. */
 function commands() {
-  const views = [...document.querySelectorAll(".side a[data-view]:not([hidden])")].map((link) => ({
+  const views = [...document.querySelectorAll(".side li:not([hidden]) a[data-view]")].map((link) => ({
     label: VIEWS[link.dataset.view].title, symbol: link.querySelector("use").getAttribute("href").split("#")[1], hint: "Go to", run: () => go({ view: link.dataset.view }) }));
   return [...views,
     { label: "Remember something", symbol: "plus", run: actions.remember },

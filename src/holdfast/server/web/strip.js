@@ -29,6 +29,7 @@ async function refresh() {
     status = stands;
     const listed = Object.entries(LISTED).map(([name, kinds]) => [name, activeCount(kinds)]);
     showCounts({ ...Object.fromEntries(listed), review: stands.review });
+    byId("for-admins").hidden = !stands.admin;
     show(stands);
   } catch (error) {
     if (!status) byId("strip").replaceChildren(h("p", { class: "quietly" }, error.message));
