@@ -53,13 +53,14 @@ def test_a_fact_is_found_while_its_name_is_typed(ann):
     expect(page.get_by_role("main").get_by_role("status")).to_have_text("3 memories")
 
 
-def test_what_fits_best_stands_first_with_its_score(ann):
+def test_what_fits_best_stands_first_with_the_longest_bar(ann):
     ann.go("#/?q=peanuts")
     rows = ann.page.get_by_role("list", name=VIEWS["#/"]).get_by_role("listitem")
     expect(rows).to_have_count(3)
-    scores = [float(text.split()[-1]) for text in rows.locator(".score").all_inner_texts()]
+    widths = "bars => bars.map(bar => bar.getBoundingClientRect().width)"
+    bars = rows.locator(".bar span").evaluate_all(widths)
     # What only tells the same again comes last, whatever its score.
-    assert scores[0] == max(scores)
+    assert bars[0] == max(bars)
     expect(rows.first).to_contain_text(PEANUTS)
 
 
@@ -85,7 +86,7 @@ def test_filters_narrow_the_list(ann):
 
 def test_a_search_that_finds_nothing_says_so(nobody):
     page = nobody.go("#/?q=zebra")
-    expect(page.get_by_role("heading", name="No results for “zebra”")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing relevant is known")).to_be_visible()
 
 
 def test_an_empty_memory_says_how_to_begin(nobody):
@@ -223,7 +224,8 @@ def test_a_proposal_is_compared_with_what_is_known_and_approved(ann):
     page = ann.go("#/review")
     card = page.locator(".card").filter(has_text="walnuts")
     expect(card.locator("ins")).to_have_text("added: or walnuts")
-    expect(card).to_contain_text(f"Existing memory: {PEANUTS}")
+    expect(card.locator(".beside").get_by_text(PEANUTS, exact=True)).to_be_visible()
+    expect(card).to_contain_text("It would take the place of the memory beside it")
     expect(card).to_contain_text("proposed by the agent “assistant”")
     card.get_by_role("button", name="Approve", exact=True).click()
     expect(page.locator(".card")).to_have_count(1)
@@ -317,9 +319,7 @@ def test_a_whole_visit_by_keyboard(ann):
     expect(heading).to_have_text(PEANUTS)
     expect(heading).to_be_focused()
     page.keyboard.press("Escape")
-    expect(
-        page.get_by_role("complementary").get_by_role("heading", name="Choose a memory")
-    ).to_be_visible()
+    expect(page.get_by_role("complementary")).to_contain_text("Preview")
     expect(focused(ann)).to_contain_text(PEANUTS)
     page.keyboard.press("Delete")
     expect(ann.row(PEANUTS)).to_have_count(0)
@@ -478,7 +478,7 @@ def test_opening_a_memory_moves_nothing_in_the_list(ann):
 def test_ten_thousand_memories_load_as_they_are_needed(nobody, place):
     demo_memory.fill(place.store, nobody.owner, 10_000)
     page = nobody.go("#/facts")
-    expect(page.get_by_role("main").get_by_role("status")).to_have_text("Showing the newest 50")
+    expect(page.get_by_role("main").get_by_role("status")).to_have_text("The newest 50 of 10,000")
     expect(page.get_by_role("link", name="Facts 10,000")).to_be_visible()
     for shown_by_then in (100, 150, 200):
         page.locator(".row").last.scroll_into_view_if_needed()

@@ -111,7 +111,7 @@ def _jobs(counted: JobCounts) -> dict[str, dict[str, int]]:
     jobs: dict[str, dict[str, int]] = {}
     for one in counted:
         statuses = jobs.setdefault(one.kind, {})
-        statuses[one.status] = statuses.get(one.status, 0) + one.count
+        statuses[one.status] = statuses.get(one.status, 0) + one.number
     return jobs
 
 

@@ -48,7 +48,7 @@ HEADERS = {
 class Envelope:
     """Outermost middleware: names the request, answers if all else failed, logs the response."""
 
-    def __init__(self, app: ASGIApp, requests: RequestCounts) -> None:
+    def __init__(self, app: ASGIApp, requests: RequestCounts | None = None) -> None:
         self._app = app
         self._requests = requests
 
@@ -85,9 +85,10 @@ class Envelope:
                 await response(scope, receive, noted)
         finally:
             _note(scope, status, time.perf_counter() - started, name)
-            self._requests.note(
-                Failure(system_clock(), scope["method"], _route(scope), status, name)
-            )
+            if self._requests is not None:
+                self._requests.note(
+                    Failure(system_clock(), scope["method"], _route(scope), status, name)
+                )
 
 
 def _left_out(scope: Scope) -> str:

@@ -139,8 +139,12 @@ class Reasons(BaseModel):
     names: list[str] = Field(
         default_factory=list, description="People and things that both mention."
     )
-    speaker: str = Field("", description="Its author, if the question is about that person.")
-    time: str = Field("", description="Words of the question that name the time of the memory.")
+    speaker: str = Field(
+        default="", description="Its author, if the question is about that person."
+    )
+    time: str = Field(
+        default="", description="Words of the question that name the time of the memory."
+    )
 
 
 class Found(Record):
@@ -175,7 +179,7 @@ class Page(BaseModel):
     items: list[Found]
     next: str | None = Field(description="Pass it as `after` for the next page; null at the end.")
     relevant: bool = Field(
-        True,
+        default=True,
         description="False if nothing relevant is known: the items are then only near misses.",
     )
     warnings: list[str] = Field(
@@ -366,7 +370,9 @@ class Standing(BaseModel):
     crisis_log_count: int
     session_feedback_count: int
     proactive_recall_enabled: bool
-    admin: bool = Field(False, description="Whether this key opens the figures of the server.")
+    admin: bool = Field(
+        default=False, description="Whether this key opens the figures of the server."
+    )
 
 
 class Switch(Request):
@@ -599,8 +605,8 @@ class ServerFigures(BaseModel):
     failures: list[RequestFailure] = Field(description="Newest first.")
     daily_tokens: int = Field(description="Tokens that each owner may use in a day.")
     findings: int | None = Field(description="Problems of the store; null if not permitted.")
-    missing: str = Field("", description="Why figures of the store are missing.")
-    bytes: int | None = Field(None, description="Size of the store.")
+    missing: str = Field(default="", description="Why figures of the store are missing.")
+    bytes: int | None = Field(default=None, description="Size of the store.")
     owner_count: int = 0
     memories: int = 0
     owners: list[OwnerFigures] = Field(

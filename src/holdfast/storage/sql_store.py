@@ -398,15 +398,14 @@ class SQLStore(ABC):
         return sorted(names)[:200]
 
     def sizes(self) -> Sizes:
-        totals = {row[0]: row[1:] for row in self.read(None, self.totals_sql)}
-        last = dict(
-            self.read(None, "SELECT scope, max(last_activity) FROM sessions GROUP BY scope")
-        )
-        owners = [
-            OwnerSize(scope, *totals.get(number, (0, 0)), last.get(number))
-            for scope in self.scopes()
-            for number in self.numbers([scope])
-        ]
+        totals = {row[0]: (row[1], row[2]) for row in self.read(None, self.totals_sql)}
+        used = self.read(None, "SELECT scope, max(last_activity) FROM sessions GROUP BY scope")
+        last: dict[int, Micros] = {row[0]: row[1] for row in used}
+        owners = []
+        for scope in self.scopes():
+            number = self.numbers([scope])[0]
+            memories, words = totals.get(number, (0, 0))
+            owners.append(OwnerSize(scope, memories, words, last.get(number)))
         return Sizes(self.read(None, self.bytes_sql)[0][0], owners)
 
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:

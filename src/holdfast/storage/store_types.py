@@ -167,7 +167,7 @@ class JobCount(NamedTuple):
     kind: str
     status: str
     worker: str
-    count: int
+    number: int
     lease_until: Micros | None
 
 

@@ -45,15 +45,26 @@ def list_memories(
     after: After = None,
 ) -> schemas.Page:
     """List memories, newest first; with `q`, recall active ones with scores and reasons."""
-    narrow = {"kinds": kind, "categories": category, "since": since, "as_of": as_of}
     if q and q.strip():
-        return search_view.search(hf, q, limit=limit, deep=deep, **narrow)
+        return search_view.search(
+            hf,
+            q,
+            kinds=kind,
+            categories=category,
+            since=since,
+            as_of=as_of,
+            limit=limit,
+            deep=deep,
+        )
     page = hf.list(
+        kinds=kind,
         statuses=status,
+        categories=category,
         sessions=session,
+        since=since,
+        as_of=as_of,
         limit=limit,
         after=seq_of(hf, after),
-        **narrow,
     )
     return schemas.Page(
         items=schemas.found(page),

@@ -30,7 +30,12 @@ class Palette {
     this.dialog = h("dialog", { class: "palette", "aria-label": "Command palette" }, this.input, this.list, this.empty);
     this.dialog.addEventListener("close", () => this.dialog.remove());
     this.dialog.addEventListener("click", (event) => event.target === this.dialog && this.dialog.close());
-    this.input.addEventListener("input", () => (this.#show(), this.search()));
+    this.input.addEventListener("input", () => {
+      this.searching = this.input.value.trim() !== "";
+      this.found = [];
+      this.#show();
+      this.search();
+    });
     this.input.addEventListener("keydown", (event) => this.#keyed(event));
     this.search = afterQuiet(PAUSE, () => this.#search());
     this.#show();
@@ -59,7 +64,7 @@ class Palette {
     const fitting = this.commands.filter(({ label }) => words.every((word) => fold(label).includes(word)));
     this.items = [...fitting, ...(words.length > 0 ? this.found : [])];
     this.list.replaceChildren(...this.items.map((item, place) => this.#option(item, place)));
-    this.empty.textContent = this.items.length === 0 ? "Nothing fits." : "";
+    this.empty.textContent = this.items.length > 0 ? "" : this.searching ? "Searching…" : "Nothing fits.";
     this.#choose(0);
   }
 
@@ -86,6 +91,7 @@ class Palette {
       ? await Promise.all([api.entities({ limit: 200 }), api.memories({ q: asked, limit: MOST_FOUND })]).catch(() => [[], null])
       : [[], null];
     if (asked !== this.input.value.trim()) return; // typed on meanwhile
+    this.searching = false;
     const named = people.filter(({ name }) => fold(name).includes(fold(asked))).slice(0, MOST_PEOPLE);
     this.found = [...named.map(person), ...(page?.relevant ? page.items.map(memory) : [])];
     this.#show();

@@ -12,6 +12,7 @@ const MODES = {
   incognito: "Guest session: nothing is stored",
 };
 
+const told = new EventTarget();
 let status = null;
 let latest = 0;
 
@@ -31,9 +32,16 @@ async function refresh() {
     showCounts({ ...Object.fromEntries(listed), review: stands.review });
     byId("for-admins").hidden = !stands.admin;
     show(stands);
+    told.dispatchEvent(new Event("counts"));
   } catch (error) {
     if (!status) byId("strip").replaceChildren(h("p", { class: "quietly" }, error.message));
   }
+}
+
+/** Calls `listener` whenever the counts are known anew, until the returned function is called. */
+export function onCounts(listener) {
+  told.addEventListener("counts", listener);
+  return () => told.removeEventListener("counts", listener);
 }
 
 /** How many memories of these kinds are in use; null before it is known. */

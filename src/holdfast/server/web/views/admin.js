@@ -37,7 +37,7 @@ function verdict({ findings, missing, job_errors: failed, failures }) {
 }
 
 function totals({ owner_count: owned, memories, bytes, keys, requests, version, started_at: started }) {
-  return h("section", {}, h("h2", {}, "Totals"), h("div", { class: "figures" },
+  return h("section", {}, h("h2", {}, "Totals"), h("div", { class: "figures compact" },
     figure(count(owned), "owners"), figure(count(memories), "active memories"), figure(bytes === null ? "–" : sized(bytes), "stored"),
     figure(count(keys), "valid keys"), figure(count(requests), "requests answered")),
   h("p", { class: "quietly" }, `Holdfast ${version}, started `, time(started), "."));

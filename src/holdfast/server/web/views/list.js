@@ -14,7 +14,7 @@ import { go } from "../router.js";
 import { focusLater, keysFor, neighbour, row } from "../row.js";
 import { Selection } from "../selection.js";
 import { ghostRows } from "../skeleton.js";
-import { activeCount } from "../strip.js";
+import { activeCount, onCounts } from "../strip.js";
 import { day, LISTED, plural, short, STATUSES } from "../words.js";
 
 const PAGE = 50;
@@ -84,6 +84,7 @@ class MemoryList {
     this.watcher = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && this.#more(), { rootMargin: "600px" });
     this.watcher.observe(this.end);
     this.stop = onChange((change) => this.#follow(change));
+    this.stopCounts = onCounts(() => this.shown.size > 0 && this.#tell(this.#asked()));
   }
 
   dispose() {
@@ -91,6 +92,7 @@ class MemoryList {
     this.watcher.disconnect();
     this.selection.stop();
     this.stop();
+    this.stopCounts();
     preview(null);
   }
 
