@@ -330,6 +330,7 @@ ROUTES = {
     ],
     "GET /changes": lambda bob, t: bob.get("/changes"),
     "GET /health": lambda bob, t: bob.get("/health"),
+    "GET /admin": lambda bob, t: bob.get("/admin"),
     "GET /review": lambda bob, t: bob.get("/review"),
     "GET /export": lambda bob, t: bob.get("/export"),
     "POST /recall": lambda bob, t: [

@@ -6,6 +6,7 @@ import re
 
 import demo_memory
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from visits import Visit
 
@@ -168,12 +169,11 @@ def test_a_view_that_loads_shows_nothing_of_the_one_before(ann):
     page = ann.go("#/facts")
     expect(ann.row(PEANUTS)).to_be_visible()
     waiting = []
-    page.route("**/api/memory/health*", lambda route: waiting.append(route))
+    page.route("**/api/memory/health*", waiting.append)
     page.get_by_role("link", name="Health").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Health")
     expect(page.get_by_role("main")).to_contain_text("Loading…")
     expect(ann.row(PEANUTS)).to_have_count(0)
-    page.wait_for_timeout(0)
     waiting[0].continue_()
     expect(page.get_by_role("heading", name="No problems found")).to_be_visible()
 
@@ -217,3 +217,44 @@ def test_a_proposal_stands_beside_what_it_changes_and_only_then_as_a_diff(ann):
     changing = page.locator(".card").filter(has_text="walnuts")
     expect(changing.get_by_role("heading", level=2)).to_have_text(["Now", "Proposed"])
     expect(changing.locator("ins")).to_have_text("added: or walnuts")
+
+
+# For every eye
+
+
+def test_the_new_parts_have_no_barrier(ann):
+    page = ann.page
+    page.emulate_media(reduced_motion="reduce")
+    ann.go("#/facts?q=peanuts")
+    expect(ann.row(PEANUTS)).to_be_visible()
+    page.get_by_role("button", name="Go back in time").click()
+    ann.row(PEANUTS).hover()
+    ann.row(PEANUTS).get_by_role("checkbox").check()
+    assert barriers(page) == []
+    page.get_by_role("button", name="Dense rows").click()
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert barriers(page) == []
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Type a command").fill("e")
+    expect(page.get_by_role("option").first).to_be_visible()
+    assert barriers(page) == []
+
+
+def barriers(page) -> list[tuple[str, str]]:
+    found = Axe().run(page).response["violations"]
+    return [(told["id"], told["nodes"][0]["html"]) for told in found]
+
+
+def test_what_memories_say_is_text_in_the_palette_and_the_review(nobody, place):
+    evil = "<img src=x onerror=\"document.title='gone'\"> peanuts"
+    with demo_memory._open(place.store, demo_memory.Past(), nobody.owner) as hf:
+        hf.remember(evil)
+        hf.actor = "agent:<img src=x onerror=\"document.title='gone'\">"
+        hf.reviews.propose(evil + " and walnuts", reason=evil)
+    page = nobody.go("#/review")
+    expect(page.locator(".card")).to_contain_text("walnuts")
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Type a command").fill("peanuts")
+    expect(page.get_by_role("option", name="peanuts")).to_be_visible()
+    assert page.locator("main img, dialog img").count() == 0
+    assert page.title() == "Review · Memory"

@@ -143,4 +143,4 @@ def named_error(error: str) -> str:
         return "The token budget is used up."
     if found := EXCEPTION.match(error):
         return f"{found[1]}; the log of the worker has the details."
-    return "It failed; `holdfast worker status` tells its owner why."
+    return "It failed; the log of the worker has the details."
