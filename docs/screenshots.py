@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,21 @@ def _forgetting(page: Page) -> None:
     page.get_by_role("button", name="Forget these…").click()
 
 
+def _selected(page: Page) -> None:
+    page.get_by_role("button", name="Dense rows").click()
+    for key in ("j", "x", "j", "j", "Shift+X"):
+        page.keyboard.press(key)
+
+
+def _palette(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Type a command").fill("tomasz")
+    page.get_by_role("option", name=PEANUTS).wait_for()
+
+
+THEN = (datetime.now() - timedelta(days=3)).date()
+
+
 # What each picture shows: where, on which screen, and what is done there first.
 PICTURES: dict[str, tuple[str, dict[str, Any], Callable[[Page], None] | None]] = {
     "memory-light": ("#/?q=Tomasz", DESK, _opened),
@@ -61,6 +77,9 @@ PICTURES: dict[str, tuple[str, dict[str, Any], Callable[[Page], None] | None]] =
         DESK,
         lambda page: page.get_by_role("link", name="Keep answers short").click(),
     ),
+    "memory-then": (f"#/facts?q=desk&asof={THEN}", DESK, None),
+    "memory-selected": ("#/facts", DESK, _selected),
+    "memory-palette": ("#/facts", DESK, _palette),
     "memory-review": ("#/review", DESK, None),
     "memory-people": ("#/people", DESK, None),
     "memory-timeline": ("#/timeline", DESK, None),
