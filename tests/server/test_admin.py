@@ -40,8 +40,8 @@ def test_without_keys_there_is_no_admin(http):
 
 def test_the_page_learns_whether_its_key_is_an_admins(shared):
     admin, plain, _ = shared
-    assert admin.get("/status").json()["admin"] is True
-    assert plain.get("/status").json()["admin"] is False
+    assert admin.get("/totals").json()["admin"] is True
+    assert plain.get("/totals").json()["admin"] is False
 
 
 def test_an_admin_key_opens_no_memory_but_its_owners(shared):

@@ -305,6 +305,7 @@ def _synced(bob):
 BODY = {"session": "s", "role": "user", "text": "hello"}
 ROUTES = {
     "GET /status": lambda bob, t: bob.get("/status"),
+    "GET /totals": lambda bob, t: bob.get("/totals"),
     "GET /facts": lambda bob, t: bob.get("/facts"),
     "GET /sessions": lambda bob, t: bob.get("/sessions"),
     "GET /rules": lambda bob, t: bob.get("/rules"),

@@ -32,19 +32,26 @@ def status(
     """Figures of the Memory page, for this owner only."""
     scope = hf.scopes[0]
     counts = hf.store.counts(hf.scopes)
-    active = {kind: by_status.get("active", 0) for kind, by_status in counts.items()}
-    by_layer = {layer: active.get(kind, 0) for layer, kind in MAIN_KINDS.items()}
-    oldest = hf.store.list(Filter(hf.scopes, statuses=STATUSES), order="oldest", limit=1)
+    by_layer = {layer: counts.get(kind, {}).get("active", 0) for layer, kind in MAIN_KINDS.items()}
     return schemas.Standing(
         memory_mode=hf.mode,
         owner_id=owner_id(scope),
         counts=schemas.Counts(**by_layer),
-        active=active,
-        review=sum(by_status.get("proposed", 0) for by_status in counts.values()),
-        oldest=iso(oldest[0].created_at) if oldest else None,
         crisis_log_count=audit.count(owner=str(scope)),
         session_feedback_count=feedback.count(owner=str(scope)),
         proactive_recall_enabled=hf.sessions.profile()[RECALL],
+    )
+
+
+def totals(hf: Holdfast, *, admin: bool) -> schemas.Totals:
+    """Counts beside the views of the Memory page; `admin` says whether it may show the server."""
+    counts = hf.store.counts(hf.scopes)
+    oldest = hf.store.list(Filter(hf.scopes, statuses=STATUSES), order="oldest", limit=1)
+    return schemas.Totals(
+        active={kind: by_status.get("active", 0) for kind, by_status in counts.items()},
+        review=sum(by_status.get("proposed", 0) for by_status in counts.values()),
+        oldest=iso(oldest[0].created_at) if oldest else None,
+        admin=admin,
     )
 
 

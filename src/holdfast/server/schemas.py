@@ -364,15 +364,18 @@ class Standing(BaseModel):
     memory_mode: str = Field(examples=["local"])
     owner_id: str = Field(examples=["alice"])
     counts: Counts
-    active: dict[str, int] = Field(description="Number of active memories by kind.")
-    review: int = Field(description="Number of proposals that need approval.")
-    oldest: Moment | None = Field(description="When the first memory was stored.")
     crisis_log_count: int
     session_feedback_count: int
     proactive_recall_enabled: bool
-    admin: bool = Field(
-        default=False, description="Whether this key opens the figures of the server."
-    )
+
+
+class Totals(BaseModel):
+    """What the Memory page shows beside every view."""
+
+    active: dict[str, int] = Field(description="Number of active memories by kind.")
+    review: int = Field(description="Number of proposals that need approval.")
+    oldest: Moment | None = Field(description="When the first memory was stored.")
+    admin: bool = Field(description="Whether this key opens the figures of the server.")
 
 
 class Switch(Request):

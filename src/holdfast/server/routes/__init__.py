@@ -1,6 +1,15 @@
 """HTTP routes, one module per noun: a request in, a verb called, a schema out."""
 
-from . import admin, conversations, entities, lists, mem0_api, memories, owner, review_queue
+from . import (
+    conversations,
+    entities,
+    lists,
+    mem0_api,
+    memories,
+    owner,
+    review_queue,
+    server_figures,
+)
 
 ROUTERS = (
     lists.router,
@@ -10,5 +19,5 @@ ROUTERS = (
     review_queue.router,
     conversations.router,
     mem0_api.router,
-    admin.router,
+    server_figures.router,
 )

@@ -21,10 +21,15 @@ NDJSON = {
 
 
 @router.get("/status")
-def status(hf: Mine, server: Server, request: Request) -> schemas.Standing:
+def status(hf: Mine, server: Server) -> schemas.Standing:
     """Count facts, sessions and rules; return the state of proactive recall."""
-    standing = owner_view.status(hf, server.audit, server.feedback)
-    return standing.model_copy(update={"admin": getattr(request.state, "admin", False)})
+    return owner_view.status(hf, server.audit, server.feedback)
+
+
+@router.get("/totals")
+def totals(hf: Mine, request: Request) -> schemas.Totals:
+    """Count active memories by kind, and proposals."""
+    return owner_view.totals(hf, admin=getattr(request.state, "admin", False))
 
 
 @router.patch("/recall")

@@ -92,6 +92,7 @@ const json = async (...request) => (await send(...request)).json();
 const at = (id, verb = "") => `memories/${encodeURIComponent(id)}${verb && `/${verb}`}`;
 
 export const status = () => json("GET", "status");
+export const totals = () => json("GET", "totals");
 export const setRecall = (enabled) => json("PATCH", "recall", { body: { enabled } });
 
 export const memories = (query, signal) => json("GET", "memories", { query, signal });

@@ -57,7 +57,7 @@ export class AsOf {
   async #open() {
     this.#show(true);
     try {
-      const { oldest } = await api.status();
+      const { oldest } = await api.totals();
       this.slider.min = Math.min(oldest ? numberOf(oldest.slice(0, 10)) : today(), today() - 1);
       this.#place();
     } catch (error) {

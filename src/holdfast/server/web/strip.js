@@ -14,6 +14,7 @@ const MODES = {
 
 const told = new EventTarget();
 let status = null;
+let totals = null;
 let latest = 0;
 
 /** Shows the status now and after every change. */
@@ -25,12 +26,12 @@ export function startStrip() {
 async function refresh() {
   const mine = ++latest;
   try {
-    const stands = await api.status();
+    const [stands, counted] = await Promise.all([api.status(), api.totals()]);
     if (mine !== latest) return; // a newer request finished first
-    status = stands;
+    [status, totals] = [stands, counted];
     const listed = Object.entries(LISTED).map(([name, kinds]) => [name, activeCount(kinds)]);
-    showCounts({ ...Object.fromEntries(listed), review: stands.review });
-    byId("for-admins").hidden = !stands.admin;
+    showCounts({ ...Object.fromEntries(listed), review: counted.review });
+    byId("for-admins").hidden = !counted.admin;
     show(stands);
     told.dispatchEvent(new Event("counts"));
   } catch (error) {
@@ -46,7 +47,7 @@ export function onCounts(listener) {
 
 /** How many memories of these kinds are in use; null before it is known. */
 export function activeCount(kinds) {
-  return status && kinds.reduce((sum, kind) => sum + (status.active[kind] ?? 0), 0);
+  return totals && kinds.reduce((sum, kind) => sum + (totals.active[kind] ?? 0), 0);
 }
 
 function showCounts(counts) {

@@ -72,7 +72,7 @@ const STEP = 20;
 function spend({ spend: days, daily_tokens: most }) {
   const tokens = days.reduce((sum, one) => sum + one.tokens, 0);
   const calls = days.reduce((sum, one) => sum + one.calls, 0);
-  const told = `${plural(tokens, "token")} in ${plural(calls, "question")} to language models in the last ${DAYS} days. Each owner may use ${count(most)} tokens a day.`;
+  const told = `${plural(tokens, "token")} in ${plural(calls, "question")} to language models in the last 30 days. Each owner may use ${count(most)} tokens a day.`;
   return h("section", {}, h("h2", {}, "Spend"), h("figure", { class: "bars" },
     tokens > 0 && svg("svg", { viewBox: `0 0 ${DAYS * STEP} ${HEIGHT}`, role: "img", "aria-label": told }, ...bars(days)), h("figcaption", {}, told)));
 }
