@@ -13,7 +13,7 @@ from .filters import Clause, marks, where_clause
 from .journal import JournalledRows
 from .row_codec import entity_from, entity_names
 from .schema import ENTITIES, ENTITY_NAMES, MENTIONS, SELECT_MEMORY, Row, Rows
-from .store_types import Entities, Filter, Ranked
+from .store_types import Entities, Filter, Pair, Pairs, Ranked
 from .table_access import Access
 
 # Ids per statement, well below SQLite's limit on bound parameters.
@@ -64,12 +64,16 @@ class SQLEntityReads:
         scopes: Sequence[Scope],
         *,
         names: Sequence[str] | None = None,
+        ids: Sequence[str] | None = None,
         types: Sequence[str] = (),
         limit: int | None = None,
     ) -> Entities:
         numbers = self._access.numbers(scopes)
         parts = ["TRUE"]
         values: Any = []
+        if ids is not None:
+            parts.append(f"e.id IN ({marks(ids)})")
+            values += ids
         if names is not None:
             named = (
                 f"SELECT a.scope, a.entity FROM entity_names a WHERE a.scope IN ({marks(numbers)})"
@@ -169,6 +173,82 @@ class SQLEntityReads:
             ):
                 mentioned.setdefault(memory, []).append(entity)
         return mentioned
+
+    def companions(
+        self,
+        scope: Scope,
+        entity: str,
+        *,
+        limit: int,
+        most: int,
+    ) -> tuple[dict[str, int], bool]:
+        numbers = self._access.numbers((scope,))
+        rows = self._access.read(
+            numbers,
+            f"SELECT o.entity, count(*) FROM {_mentions('t.entity = ?', numbers, most)} "
+            "CROSS JOIN memories m CROSS JOIN mentions o "
+            "WHERE m.scope = t.scope AND m.id = t.memory AND m.status = 'active' "
+            "AND o.scope = t.scope AND o.memory = t.memory "
+            "AND o.entity <> t.entity "
+            f"GROUP BY o.entity ORDER BY count(*) DESC, o.entity LIMIT {max(0, int(limit))}",
+            (*numbers, entity),
+        )
+        return dict(rows), self._fewer(numbers, [entity], most)
+
+    def pairs(
+        self,
+        scope: Scope,
+        entities: Sequence[str],
+        *,
+        most: int,
+    ) -> tuple[Pairs, bool]:
+        numbers = self._access.numbers((scope,))
+        among = f"t.entity IN ({marks(entities)})"
+        rows = self._access.read(
+            numbers,
+            f"SELECT t.entity, o.entity, count(*) FROM {_mentions(among, numbers, most)} "
+            "CROSS JOIN memories m CROSS JOIN mentions o "
+            "WHERE m.scope = t.scope AND m.id = t.memory AND m.status = 'active' "
+            "AND o.scope = t.scope AND o.memory = t.memory "
+            f"AND o.entity > t.entity AND o.entity IN ({marks(entities)}) "
+            "GROUP BY t.entity, o.entity ORDER BY count(*) DESC, t.entity, o.entity",
+            (*numbers, *entities, *entities),
+        )
+        return [Pair(*row) for row in rows], self._fewer(numbers, entities, most)
+
+    def _fewer(
+        self,
+        numbers: Sequence[int],
+        entities: Sequence[str],
+        most: int,
+    ) -> bool:
+        """Whether all mentions of these entities were read."""
+        among = f"t.entity IN ({marks(entities)})"
+        ((count,),) = self._access.read(
+            numbers,
+            f"SELECT count(*) FROM {_mentions(among, numbers, most + 1)}",
+            (*numbers, *entities),
+        )
+        return bool(count <= most)
+
+    def lately(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        latest: int,
+        limit: int,
+    ) -> dict[str, int]:
+        numbers = self._access.numbers(scopes)
+        rows = self._access.read(
+            numbers,
+            "SELECT t.entity, count(*) FROM (SELECT n.scope, n.id, n.status FROM memories n "
+            f"WHERE n.scope IN ({marks(numbers)}) ORDER BY n.seq DESC LIMIT {int(latest)}) m "
+            "CROSS JOIN mentions t WHERE t.scope = m.scope AND t.memory = m.id "
+            "AND m.status = 'active' GROUP BY t.entity ORDER BY count(*) DESC, t.entity "
+            f"LIMIT {max(0, int(limit))}",
+            numbers,
+        )
+        return dict(rows)
 
 
 class SQLEntityTable(SQLEntityReads):
@@ -313,6 +393,18 @@ class SQLEntityTable(SQLEntityReads):
             (self._rows.known(scope), entity),
         )
         return {memory for (memory,) in rows}
+
+
+def _mentions(
+    condition: str,
+    numbers: Sequence[int],
+    most: int,
+) -> str:
+    """A table of the mentions that meet a condition, as many as may be read."""
+    return (
+        "(SELECT t.scope, t.entity, t.memory FROM mentions t "
+        f"WHERE t.scope IN ({marks(numbers)}) AND {condition} LIMIT {int(most)}) t"
+    )
 
 
 def _bare(row: Row, count: int) -> Row:

@@ -25,6 +25,7 @@ from .protocol import (
     SpendTable,
     StoreSessions,
     T,
+    TimelineReads,
     Transaction,
     VectorTable,
 )
@@ -49,7 +50,7 @@ from .schema import (
     key_of,
 )
 from .store_types import Author, Candidate, Candidates, EventOrder, Filter, Order, Ranked
-from .table_access import Reach
+from .table_access import Reach, counted
 from .vector_index import SQLVectors
 
 if TYPE_CHECKING:
@@ -87,6 +88,12 @@ class SQLStore(ABC):
         from .entity_table import SQLEntityReads  # noqa: PLC0415
 
         return SQLEntityReads(self)
+
+    @cached_property
+    def timeline(self) -> TimelineReads:
+        from .timeline_table import SQLTimeline  # noqa: PLC0415
+
+        return SQLTimeline(self)
 
     @cached_property
     def sessions(self) -> StoreSessions:
@@ -391,10 +398,7 @@ class SQLStore(ABC):
             "GROUP BY kind, status ORDER BY kind, status",
             numbers,
         )
-        counted: dict[str, dict[str, int]] = {}
-        for kind, status, count in rows:
-            counted.setdefault(kind, {})[status] = count
-        return counted
+        return counted(rows)
 
     def touch(
         self,

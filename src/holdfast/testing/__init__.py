@@ -37,6 +37,7 @@ from .progress import ProgressContract
 from .reading import MemoriesContract
 from .searching import VectorsContract, WordsContract
 from .spend import SpendContract
+from .timeline import TimelineContract
 from .undoing import UndoContract
 
 
@@ -48,6 +49,7 @@ class StoreContract(
     VectorsContract,
     GraphContract,
     EntitiesContract,
+    TimelineContract,
     MessagesContract,
     ProfilesContract,
     ProgressContract,
