@@ -528,6 +528,7 @@ class RunOfChanges(BaseModel):
     undone: bool = Field(description="Whether it was undone.")
     count: int = Field(description="Number of memories it changed.")
     memories: list[Record] = Field(description="Some of them, as they are now.")
+    names: list[str] = Field(description="People and places that were merged, split or renamed.")
 
 
 class Health(BaseModel):

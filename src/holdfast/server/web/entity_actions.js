@@ -3,8 +3,8 @@
 import * as api from "./api.js";
 import { changed } from "./bus.js";
 import { choice, form, line, opened } from "./dialogs.js";
-import { h, icon } from "./dom.js";
-import { offerUndo } from "./toast.js";
+import { h } from "./dom.js";
+import { failed, offerUndo } from "./toast.js";
 import { plural, TYPE_NAMES, typeWords } from "./words.js";
 
 const OFFERED = 8;
@@ -35,12 +35,19 @@ export async function rename(entity) {
 
 /** Merges `other` into `entity` without asking: what a suggestion offers. */
 export async function mergeThese(entity, other) {
-  return done(await api.mergeEntities(entity.id, [other.id]), `${other.name} is now ${entity.name}.`);
+  try {
+    return done(await api.mergeEntities(entity.id, [other.id]), `${other.name} is now ${entity.name}.`);
+  } catch (error) {
+    failed(error, () => mergeThese(entity, other));
+    return null;
+  }
 }
 
 /** Asks who else is this entity. */
 export async function merge(entity) {
-  const known = (await api.entities({ limit: 500 })).filter((one) => one.id !== entity.id);
+  const all = await api.entities({ limit: 500 }).catch((error) => failed(error, () => merge(entity)));
+  if (!all) return null;
+  const known = all.filter((one) => one.id !== entity.id);
   const saved = await opened(`Who else is ${entity.name}?`, (close) => [form(close, {
     submit: "Merge",
     fields: [picker(known, entity), h("p", { class: "quietly" }, `Their names and mentions go to ${entity.name}. You can undo this.`)],
@@ -87,5 +94,3 @@ export async function split(entity) {
   })]);
   return done(saved, saved && `${saved.name} is now somebody else than ${entity.name}.`);
 }
-
-export const typeIcon = (entity) => icon(typeWords(entity.type).symbol);

@@ -8,7 +8,7 @@ import { plural, typeWords } from "./words.js";
 const STEPS = 320;
 const LONGEST_NAME = 18;
 const PULL = 0.03; // towards the middle
-const LETTER = 6.6; // width of a letter of a label
+const LETTER = 7.3; // width of a letter of a label
 const MOST_TOLD = 5;
 const ROOM = 6500; // square pixels that a circle and its name need
 
@@ -41,7 +41,7 @@ function drawing(nodes, links, { centre, width, height, told }) {
   const most = Math.max(1, ...nodes.map((node) => node.mentions));
   for (const node of nodes) node.radius = 7 + 15 * Math.sqrt(node.mentions / most);
   layOut(nodes, lines, centre, width, height);
-  const strongest = Math.max(1, ...lines.map((line) => line.memories));
+  const strongest = Math.max(10, ...lines.map((line) => line.memories));
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const drawnLines = lines.map(({ one, other, memories }) => {
     const [a, b] = [byId.get(one), byId.get(other)];

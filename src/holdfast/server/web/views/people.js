@@ -6,7 +6,7 @@ import { button, h, icon } from "../dom.js";
 import * as entityActions from "../entity_actions.js";
 import { graphFigure } from "../graph.js";
 import { Moments } from "../moments.js";
-import { go, href } from "../router.js";
+import { go, href, route } from "../router.js";
 import { plural, typeWords } from "../words.js";
 import { stillReading } from "./home.js";
 import { nothing, trouble } from "./list.js";
@@ -100,7 +100,14 @@ const partly = ({ complete, waiting }) => `${complete ? "" : " There are more me
 function suggestions(alike) {
   return h("section", { class: "suggestions" }, h("h2", {}, "The same?"), h("ul", { role: "list" }, ...alike.map(({ keep, other, reason }) =>
     h("li", {}, h("span", {}, h("a", { href: link(other) }, other.name), " and ", h("a", { href: link(keep) }, keep.name), h("span", { class: "quietly" }, ` — ${reason}`)),
-      button("Merge", () => entityActions.mergeThese(keep, other), { look: "small", "aria-label": `Merge ${other.name} into ${keep.name}` })))));
+      button("Merge", () => mergeInto(keep, other), { look: "small", "aria-label": `Merge ${other.name} into ${keep.name}` })))));
+}
+
+/** Merges two; whoever looks at the one that goes then looks at the one that stays. */
+async function mergeInto(keep, other) {
+  const looking = route().query.name;
+  const now = await entityActions.mergeThese(keep, other);
+  if (now && looking) go({ view: "people", query: { name: now.id } }, { replace: true });
 }
 
 const link = ({ id }) => href({ view: "people", query: { name: id } });
@@ -126,12 +133,13 @@ class EntityPage {
     this.main = main;
     this.name = name;
     this.head = h("div", {}, h("div", { class: "heading person" }, h("span", { class: "avatar large bone" }), h("div", {}, h("h1", {}, "…"))));
+    this.suggestions = h("div", {});
     this.profile = h("div", { class: "profile-place" });
     this.drawing = h("div", { class: "graph-place bone" });
     this.moments = new Moments("people", { entity: name });
     main.replaceChildren(
       h("p", {}, h("a", { class: "crumb", href: href({ view: "people" }) }, icon("back"), "People and places")),
-      this.head, this.profile,
+      this.head, this.suggestions, this.profile,
       this.together = h("section", {}, h("h2", {}, "Mentioned with"), this.drawing),
       h("section", { class: "their-timeline" }, h("h2", {}, "Timeline"), this.moments.element));
     this.stop = onChange(() => this.load());
@@ -160,12 +168,18 @@ class EntityPage {
       this.drawing.classList.remove("bone");
       this.together.hidden = graph.links.length === 0;
       this.drawing.replaceChildren(graphFigure(graph, { centre: about.id, height: 320 }), h("p", { class: "quietly" }, partly(graph)));
+      await this.#suggest(about);
     } catch (error) {
       if (this.gone) return;
       // A merge or an undo has taken it away.
       if (error.status === 404) this.main.replaceChildren(nothing("people", "Not there any more", "Nobody goes by this name now.", h("a", { class: "button", href: href({ view: "people" }) }, "People and places")));
       else this.head.replaceChildren(trouble(error, () => this.load()));
     }
+  }
+
+  async #suggest({ id }) {
+    const alike = (await api.duplicates()).filter(({ keep, other }) => [keep.id, other.id].includes(id));
+    if (!this.gone) this.suggestions.replaceChildren(...(alike.length > 0 ? [suggestions(alike.slice(0, SUGGESTED))] : []));
   }
 }
 
@@ -195,7 +209,5 @@ function profile({ name, summary, facts }) {
   if (facts.length === 0) return [told, h("p", { class: "quietly no-profile" }, `No fact about ${name} yet. What was said is in the timeline.`)].filter(Boolean);
   return [told, h("section", { class: "panel" }, h("h2", {}, "Profile"), h("dl", { class: "profile-facts" }, ...[...groups].map(([category, some]) =>
     h("div", {}, h("dt", {}, category.replaceAll("_", " ")), ...some.map((fact) => h("dd", { dir: "auto", "data-id": fact.id },
-      h("a", { href: href({ view: "people", id: fact.id, query: { name: currentName() } }) }, fact.content))))))) ].filter(Boolean);
+      h("a", { href: href({ view: "people", id: fact.id, query: route().query }) }, fact.content))))))) ].filter(Boolean);
 }
-
-const currentName = () => new URLSearchParams(location.hash.split("?")[1] ?? "").get("name");
