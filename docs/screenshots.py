@@ -32,6 +32,8 @@ PHONE = {
     "is_mobile": True,
     "has_touch": True,
 }
+# What a view shows when it has loaded.
+CONTENT = "main :is(.row, .card, .tile, .moment, .change, .verdict, .glance)"
 PEANUTS = "Tomasz cannot have peanuts"
 
 
@@ -48,7 +50,8 @@ def _forgetting(page: Page) -> None:
 PICTURES: dict[str, tuple[str, dict[str, Any], Callable[[Page], None] | None]] = {
     "memory-light": ("#/?q=Tomasz", DESK, _opened),
     "memory-dark": ("#/?q=Tomasz", DARK, _opened),
-    "memory-everything": ("#/", DESK, None),
+    "memory-home": ("#/", DESK, None),
+    "memory-everything": ("#/everything", DESK, None),
     "memory-forget": ("#/?q=Tomasz", DESK, _forgetting),
     "memory-facts": ("#/facts", DESK, None),
     "memory-sessions": (
@@ -63,6 +66,7 @@ PICTURES: dict[str, tuple[str, dict[str, Any], Callable[[Page], None] | None]] =
     ),
     "memory-review": ("#/review", DESK, None),
     "memory-people": ("#/people", DESK, None),
+    "memory-person": ("#/people?name=Tomasz", DESK, None),
     "memory-timeline": ("#/timeline", DESK, None),
     "memory-changes": ("#/changes", DESK, None),
     "memory-health": ("#/health", DESK, None),
@@ -80,7 +84,7 @@ def _take(browser: Browser, url: str, name: str) -> None:
     address, screen, first = PICTURES[name]
     with _page(browser, screen) as page:
         page.goto(url + address)
-        page.locator("main :is(.row, .card, .tile, .moment, .change, .verdict)").first.wait_for()
+        page.locator(CONTENT).first.wait_for()
         page.locator("#recall").wait_for()
         if first is not None:
             first(page)

@@ -406,10 +406,10 @@ class RefreshedEntities:
         scope: Scope,
         entities: Sequence[str],
         *,
-        most: int,
+        latest: int,
     ) -> tuple[Pairs, bool]:
         self._refresh()
-        return self._store.entities.pairs(scope, entities, most=most)
+        return self._store.entities.pairs(scope, entities, latest=latest)
 
     def lately(
         self,

@@ -8,12 +8,15 @@ from ..client import Holdfast
 from ..ingest.known_names import TYPES
 from ..maintenance.entity_jobs import KINDS
 from ..storage.row_codec import entity_names
+from ..storage.store_types import Pair
 from ..text.normal_forms import fold, fold_text
 from ..types import Entity, Memories, Memory, Micros
 from . import schemas
 
-# Mentions that are read for one graph, and memories that are looked at for unread ones.
-MOST_MENTIONS = 50_000
+# Mentions of one entity, and latest memories, that are read for a graph.
+MOST_MENTIONS = 20_000
+DRAWN = 20_000
+# Latest memories among which unread ones are counted.
 LATEST = 10_000
 # Facts of an entity that are considered for its profile, newest first, and those that are shown.
 CONSIDERED = 300
@@ -89,22 +92,26 @@ def graph(
     limit: int,
 ) -> schemas.Graph:
     """The entities that are mentioned most, or those around one, and who is mentioned with whom."""
+    beside: dict[str, int] = {}
+    complete = True
     if entity is None:
+        centre = None
         shown = hf.entities.list(types=TYPES, limit=limit)
-        complete = True
     else:
         centre = hf.entities.get(entity, limit=1).entity
         beside, complete = hf.store.entities.companions(
             centre.scope, centre.id, limit=limit, most=MOST_MENTIONS
         )
         shown = hf.store.entities.list([centre.scope], ids=[centre.id, *beside])
-    pairs, all_read = hf.store.entities.pairs(
-        hf.scopes[0], [one.id for one in shown], most=MOST_MENTIONS
-    )
+    others = [one.id for one in shown if centre is None or one.id != centre.id]
+    pairs, all_read = hf.store.entities.pairs(hf.scopes[0], others, latest=DRAWN)
+    if centre is not None:
+        pairs = [*(Pair(centre.id, other, count) for other, count in beside.items()), *pairs]
     return schemas.Graph(
         entities=[schemas.Who.of(one) for one in shown if one.mentions > 0],
         links=[
-            schemas.Together(one=pair.one, other=pair.other, memories=pair.count) for pair in pairs
+            schemas.Together(one=pair.one, other=pair.other, memories=pair.memories)
+            for pair in pairs
         ],
         complete=complete and all_read,
         waiting=waiting(hf),

@@ -43,7 +43,7 @@ def _new(learned: DayCounts, today: int) -> dict[str, int]:
     new = Counter[str]()
     for one in learned:
         if one.day > today - NEW_DAYS:
-            new[one.kind] += one.count
+            new[one.kind] += one.memories
     return dict(new)
 
 

@@ -435,7 +435,9 @@ class Graph(BaseModel):
 
     entities: list[Who]
     links: list[Together] = Field(description="Most often first.")
-    complete: bool = Field(description="False if there are more mentions, so counts are at least.")
+    complete: bool = Field(
+        description="False if there are more memories than were read, so counts are at least."
+    )
     waiting: Waiting
 
 

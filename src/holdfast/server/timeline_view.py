@@ -59,14 +59,14 @@ def days(
         entity=entity_id(hf, entity),
         ahead=minutes_ahead * MINUTE,
     )
-    return schemas.Days(total=sum(one.count for one in counts), days=by_day(counts))
+    return schemas.Days(total=sum(one.memories for one in counts), days=by_day(counts))
 
 
 def by_day(counts: DayCounts) -> list[schemas.Day]:
     """One entry per day, oldest first."""
     found: dict[int, dict[str, int]] = {}
     for one in counts:
-        found.setdefault(one.day, {})[one.kind] = one.count
+        found.setdefault(one.day, {})[one.kind] = one.memories
     return [
         schemas.Day(day=date.fromordinal(EPOCH + day).isoformat(), counts=by_kind)
         for day, by_kind in found.items()

@@ -185,7 +185,7 @@ class SQLEntityReads:
         numbers = self._access.numbers((scope,))
         rows = self._access.read(
             numbers,
-            f"SELECT o.entity, count(*) FROM {_mentions('t.entity = ?', numbers, most)} "
+            f"SELECT o.entity, count(*) FROM {_mentions(numbers, most)} "
             "CROSS JOIN memories m CROSS JOIN mentions o "
             "WHERE m.scope = t.scope AND m.id = t.memory AND m.status = 'active' "
             "AND o.scope = t.scope AND o.memory = t.memory "
@@ -193,43 +193,39 @@ class SQLEntityReads:
             f"GROUP BY o.entity ORDER BY count(*) DESC, o.entity LIMIT {max(0, int(limit))}",
             (*numbers, entity),
         )
-        return dict(rows), self._fewer(numbers, [entity], most)
+        ((count,),) = self._access.read(
+            numbers,
+            f"SELECT count(*) FROM {_mentions(numbers, most + 1)}",
+            (*numbers, entity),
+        )
+        return dict(rows), count <= most
 
     def pairs(
         self,
         scope: Scope,
         entities: Sequence[str],
         *,
-        most: int,
+        latest: int,
     ) -> tuple[Pairs, bool]:
         numbers = self._access.numbers((scope,))
-        among = f"t.entity IN ({marks(entities)})"
+        # A memory mentions few entities, so these are looked up by memory, not one by one.
+        by_memory = self._access.dialect.unindexed
         rows = self._access.read(
             numbers,
-            f"SELECT t.entity, o.entity, count(*) FROM {_mentions(among, numbers, most)} "
-            "CROSS JOIN memories m CROSS JOIN mentions o "
-            "WHERE m.scope = t.scope AND m.id = t.memory AND m.status = 'active' "
-            "AND o.scope = t.scope AND o.memory = t.memory "
-            f"AND o.entity > t.entity AND o.entity IN ({marks(entities)}) "
+            f"SELECT t.entity, o.entity, count(*) FROM {_latest(numbers, latest)} "
+            "CROSS JOIN mentions t CROSS JOIN mentions o WHERE m.status = 'active' "
+            "AND t.scope = m.scope AND t.memory = m.id "
+            f"AND {by_memory}t.entity IN ({marks(entities)}) "
+            "AND o.scope = m.scope AND o.memory = m.id "
+            f"AND {by_memory}o.entity > {by_memory}t.entity "
+            f"AND {by_memory}o.entity IN ({marks(entities)}) "
             "GROUP BY t.entity, o.entity ORDER BY count(*) DESC, t.entity, o.entity",
             (*numbers, *entities, *entities),
         )
-        return [Pair(*row) for row in rows], self._fewer(numbers, entities, most)
-
-    def _fewer(
-        self,
-        numbers: Sequence[int],
-        entities: Sequence[str],
-        most: int,
-    ) -> bool:
-        """Whether all mentions of these entities were read."""
-        among = f"t.entity IN ({marks(entities)})"
         ((count,),) = self._access.read(
-            numbers,
-            f"SELECT count(*) FROM {_mentions(among, numbers, most + 1)}",
-            (*numbers, *entities),
+            numbers, f"SELECT count(*) FROM {_latest(numbers, latest + 1)}", numbers
         )
-        return bool(count <= most)
+        return [Pair(*row) for row in rows], count <= latest
 
     def lately(
         self,
@@ -241,8 +237,7 @@ class SQLEntityReads:
         numbers = self._access.numbers(scopes)
         rows = self._access.read(
             numbers,
-            "SELECT t.entity, count(*) FROM (SELECT n.scope, n.id, n.status FROM memories n "
-            f"WHERE n.scope IN ({marks(numbers)}) ORDER BY n.seq DESC LIMIT {int(latest)}) m "
+            f"SELECT t.entity, count(*) FROM {_latest(numbers, latest)} "
             "CROSS JOIN mentions t WHERE t.scope = m.scope AND t.memory = m.id "
             "AND m.status = 'active' GROUP BY t.entity ORDER BY count(*) DESC, t.entity "
             f"LIMIT {max(0, int(limit))}",
@@ -395,15 +390,19 @@ class SQLEntityTable(SQLEntityReads):
         return {memory for (memory,) in rows}
 
 
-def _mentions(
-    condition: str,
-    numbers: Sequence[int],
-    most: int,
-) -> str:
-    """A table of the mentions that meet a condition, as many as may be read."""
+def _mentions(numbers: Sequence[int], most: int) -> str:
+    """A table of the mentions of one entity, as many as may be read."""
     return (
         "(SELECT t.scope, t.entity, t.memory FROM mentions t "
-        f"WHERE t.scope IN ({marks(numbers)}) AND {condition} LIMIT {int(most)}) t"
+        f"WHERE t.scope IN ({marks(numbers)}) AND t.entity = ? LIMIT {int(most)}) t"
+    )
+
+
+def _latest(numbers: Sequence[int], count: int) -> str:
+    """A table of the latest memories."""
+    return (
+        "(SELECT n.scope, n.id, n.status FROM memories n "
+        f"WHERE n.scope IN ({marks(numbers)}) ORDER BY n.seq DESC LIMIT {int(count)}) m"
     )
 
 

@@ -131,11 +131,12 @@ class EntityReads(Protocol):
         scope: Scope,
         entities: Sequence[str],
         *,
-        most: int,
+        latest: int,
     ) -> tuple[Pairs, bool]:
-        """Pairs of these entities that active memories mention together, most often first.
+        """Pairs of these entities that the active ones of the latest memories mention together,
+        most often first.
 
-        Reads at most `most` mentions; false means that there are more.
+        False means that there are older memories, which were not counted.
         """
 
     def lately(

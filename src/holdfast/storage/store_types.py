@@ -128,7 +128,7 @@ class DayCount(NamedTuple):
 
     day: int
     kind: Kind
-    count: int
+    memories: int
 
 
 DayCounts = list[DayCount]
@@ -139,7 +139,7 @@ class Pair(NamedTuple):
 
     one: str
     other: str
-    count: int
+    memories: int
 
 
 Pairs = list[Pair]

@@ -72,9 +72,13 @@ class SQLTimeline:
             values += [place, place, before.seq]
         rows = self._access.read(
             numbers,
-            f"SELECT {SELECT_MEMORY} FROM {tables} WHERE {condition} "
-            f"ORDER BY {time} DESC, m.seq DESC LIMIT {max(0, int(limit))}",
-            values,
+            # Sorted by the index alone; only the rows of the page are read.
+            f"SELECT {SELECT_MEMORY} FROM memories m WHERE "
+            f"{self._access.dialect.unindexed}m.scope IN ({marks(numbers)}) "
+            f"AND m.seq IN (SELECT m.seq FROM {tables} WHERE {condition} "
+            f"ORDER BY {time} DESC, m.seq DESC LIMIT {max(0, int(limit))}) "
+            f"ORDER BY {time} DESC, m.seq DESC",
+            (*numbers, *values),
         )
         return self._access.memories(rows)
 

@@ -167,7 +167,7 @@ class EntitiesContract:
             True,
         )
         assert list(store.entities.companions(ANN, "ent_a", limit=1, most=9)[0]) == ["ent_b"]
-        assert store.entities.pairs(ANN, ["ent_a", "ent_b", "ent_c"], most=9) == (
+        assert store.entities.pairs(ANN, ["ent_a", "ent_b", "ent_c"], latest=9) == (
             [("ent_a", "ent_b", 2), ("ent_a", "ent_c", 1), ("ent_b", "ent_c", 1)],
             True,
         )
@@ -179,7 +179,8 @@ class EntitiesContract:
         mentioned(store, ZOE, *many)
         assert store.entities.companions(ANN, ZOE.id, limit=9, most=3)[1]
         assert not store.entities.companions(ANN, ZOE.id, limit=9, most=2)[1]
-        assert not store.entities.pairs(ANN, [ZOE.id], most=2)[1]
+        assert store.entities.pairs(ANN, [ZOE.id], latest=3)[1]
+        assert not store.entities.pairs(ANN, [ZOE.id], latest=2)[1]
 
     def test_who_was_mentioned_lately_is_counted_in_the_latest_memories(self, store: Store) -> None:
         old, new, newest = put(store, fact("old"), fact("new"), fact("newest"))
