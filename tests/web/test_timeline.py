@@ -41,7 +41,7 @@ def test_what_was_imported_stands_where_it_happened(old_ann):
     page = old_ann.go("#/timeline")
     expect(page.locator(".moment").last).to_contain_text(GRADUATED)
     expect(page.locator(".moment").last).to_contain_text("learned today")
-    assert headings(old_ann)[-1] == "Friday 14 June 2019"
+    assert headings(old_ann)[-1] == "Friday, 14 June 2019"
     page.get_by_role("radio", name="Learned").check()
     expect(page.locator(".moment").first).to_contain_text(GRADUATED)
     expect(page.locator(".days h2").first).to_have_text("Today")
@@ -54,8 +54,8 @@ def test_the_strip_zooms_into_years_months_and_days_and_out_again(old_ann):
     expect(page.get_by_role("main").get_by_role("status")).to_have_text("1 memory in 2019")
     expect(page.locator(".moment")).to_have_count(1)
     page.get_by_role("button", name=re.compile("^June 2019")).click()
-    page.get_by_role("button", name=re.compile("^Friday 14 June 2019")).click()
-    expect(page.get_by_role("main").get_by_role("status")).to_contain_text("Friday 14 June 2019")
+    page.get_by_role("button", name=re.compile("^Friday, 14 June 2019")).click()
+    expect(page.get_by_role("main").get_by_role("status")).to_contain_text("Friday, 14 June 2019")
     assert "period=2019-06-14" in page.url
     page.go_back()
     expect(page.get_by_role("main").get_by_role("status")).to_have_text("1 memory in June 2019")
