@@ -103,6 +103,7 @@ export class Moments {
       const held = this.when.contains(document.activeElement) && document.activeElement.dataset.id;
       this.when.replaceChildren(strip(counted.days, this.#period, (period) => this.#go({ period })));
       if (held !== false) this.#refocus(held);
+      this.#reveal();
       this.summary.textContent = periodSummary(counted.days, this.#period, true);
       this.days.replaceChildren();
       this.#add(page);
@@ -118,6 +119,13 @@ export class Moments {
   #refocus(held) {
     const same = held && this.when.querySelector(`[data-id="${CSS.escape(held)}"]:enabled`);
     (same ?? this.when.querySelector(".period[tabindex='0']"))?.focus();
+  }
+
+  /** Where the bars do not fit, the chosen or the latest one is in sight. */
+  #reveal() {
+    const bars = this.when.querySelector(".bars");
+    const shown = bars?.querySelector("[tabindex='0']");
+    if (shown) bars.scrollLeft = shown.offsetLeft - bars.offsetLeft - bars.clientWidth + 2 * shown.offsetWidth;
   }
 
   #page(before) {

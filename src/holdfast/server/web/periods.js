@@ -70,14 +70,14 @@ export function strip(days, period, choose) {
   const shown = parts(period, days).map((part) => ({ part, counts: summed(part, days) }));
   const most = Math.max(1, ...shown.map(({ counts }) => total(counts)));
   const bars = h("div", { class: `bars ${shown.length > 20 ? "many" : ""}`, role: "group", "aria-label": `${periodName(period.length === 10 ? above(period) : period)}, by ${shown.length > 0 ? sizeOf(shown[0].part) : "day"}` },
-    ...shown.map(({ part, counts }) => bar(part, counts, most, part === period, choose)));
+    ...shown.map(({ part, counts }) => bar(part, counts, most, { current: part === period, years: period === "" }, choose)));
   const reachable = [...bars.children].filter((one) => !one.disabled);
   (bars.querySelector("[aria-current]") ?? reachable.at(-1))?.setAttribute("tabindex", "0");
   bars.addEventListener("keydown", (event) => move(event, reachable, () => period && choose(above(period))));
   return h("section", { class: "periods", "aria-label": "When" }, crumbs(period, choose), bars);
 }
 
-function bar(part, counts, most, current, choose) {
+function bar(part, counts, most, { current, years }, choose) {
   const all = total(counts);
   const stack = h("span", { class: "stack" }, ...ORDER.filter((kind) => counts[kind]).map((kind) => {
     const piece = h("i", { class: `swatch ${kind}` });
@@ -90,7 +90,7 @@ function bar(part, counts, most, current, choose) {
   const short = SHORT[size].format(dateOf(part));
   return h("button", { type: "button", class: `period ${all ? "" : "empty"}`, disabled: all === 0, tabindex: "-1", "aria-label": label, title: label, "data-id": part,
     "aria-current": current && "date", onclick: () => choose(current ? above(part) : part) },
-    h("span", { class: "column" }, stack), h("span", { class: "period-name" }, part.endsWith("-01") && size === "month" ? h("b", {}, part.slice(0, 4)) : short));
+    h("span", { class: "column" }, stack), h("span", { class: "period-name" }, years && part.endsWith("-01") && size === "month" ? h("b", {}, part.slice(0, 4)) : short));
 }
 
 function move(event, reachable, out) {

@@ -130,7 +130,7 @@ function verdict({ findings, problems, active, models, vectors }) {
 
 function beginnings() {
   const way = (symbol, title, text, ...children) => h("li", { class: "panel way" }, h("span", { class: "avatar" }, icon(symbol)), h("h2", {}, title), h("p", {}, text), ...children);
-  const command = (text) => h("code", { class: "command", tabindex: "0" }, text);
+  const command = (text) => h("code", { class: "command" }, text);
   return h("section", { class: "beginnings" }, h("div", { class: "heading" }, h("h2", {}, "Nothing is remembered yet"), h("p", {}, "Three ways to begin:")),
     h("ol", { class: "ways", role: "list" },
       way("plus", "Tell it something", "A fact about you, or a rule for assistants.", button("Remember something", actions.remember, { look: "primary", symbol: "plus" })),

@@ -60,19 +60,18 @@ class Everybody {
   }
 
   async load() {
-    const [all, graph, alike] = [api.entities({ limit: MOST }), api.graph({ limit: DRAWN }), api.duplicates()];
-    for (const later of [graph, alike]) later.catch(() => {}); // told where they are awaited
     try {
-      this.#fill(await all);
-      this.#draw(await graph);
-      this.#suggest(await alike);
+      const [all, graph, alike] = await Promise.all([api.entities({ limit: MOST }), api.graph({ limit: DRAWN }), api.duplicates()]);
+      if (this.gone) return;
+      this.#fill(all);
+      this.#draw(graph);
+      this.suggestions.replaceChildren(...suggestions(alike));
     } catch (error) {
       if (!this.gone) this.main.replaceChildren(heading(), trouble(error, () => (this.main.replaceChildren(heading(), this.drawing, this.suggestions, this.tiles), this.load())));
     }
   }
 
   #fill(all) {
-    if (this.gone) return;
     const known = all.filter((one) => one.mentions > 0);
     const types = [...new Set(known.map((one) => typeWords(one.type).many))];
     const wanted = known.filter((one) => !this.type || typeWords(one.type).many === this.type);
@@ -83,24 +82,19 @@ class Everybody {
   }
 
   #draw(graph) {
-    if (this.gone) return;
     this.drawing.classList.remove("bone");
     this.drawing.hidden = graph.links.length === 0;
-    this.drawing.replaceChildren(graphFigure(graph), h("p", { class: "quietly" }, "Lines join names that one memory mentions together.", partly(graph)));
-  }
-
-  #suggest(alike) {
-    if (this.gone) return;
-    this.suggestions.replaceChildren(...(alike.length > 0 ? [suggestions(alike.slice(0, SUGGESTED))] : []));
+    this.drawing.replaceChildren(graphFigure(graph), h("p", { class: "quietly" }, "Lines join names that one memory mentions together.", partly(graph), stillReading(graph.waiting)));
   }
 }
 
-const partly = ({ complete, waiting }) => `${complete ? "" : " There are more mentions than could be read at once, so counts are at least."}${stillReading(waiting)}`;
+const partly = ({ complete }) => (complete ? "" : " Counts are of the latest memories, so there are at least as many.");
 
 function suggestions(alike) {
-  return h("section", { class: "suggestions" }, h("h2", {}, "The same?"), h("ul", { role: "list" }, ...alike.map(({ keep, other, reason }) =>
+  if (alike.length === 0) return [];
+  return [h("section", { class: "suggestions" }, h("h2", {}, "The same?"), h("ul", { role: "list" }, ...alike.slice(0, SUGGESTED).map(({ keep, other, reason }) =>
     h("li", {}, h("span", {}, h("a", { href: link(other) }, other.name), " and ", h("a", { href: link(keep) }, keep.name), h("span", { class: "quietly" }, ` — ${reason}`)),
-      button("Merge", () => mergeInto(keep, other), { look: "small", "aria-label": `Merge ${other.name} into ${keep.name}` })))));
+      button("Merge", () => mergeInto(keep, other), { look: "small", "aria-label": `Merge ${other.name} into ${keep.name}` })))))];
 }
 
 /** Merges two; whoever looks at the one that goes then looks at the one that stays. */
@@ -158,7 +152,7 @@ class EntityPage {
 
   async load() {
     try {
-      const [about, graph] = await Promise.all([api.entity(this.name, { limit: 1 }), api.graph({ entity: this.name, limit: AROUND })]);
+      const [about, graph, alike] = await Promise.all([api.entity(this.name, { limit: 1 }), api.graph({ entity: this.name, limit: AROUND }), api.duplicates()]);
       if (this.gone) return;
       document.title = `${about.name} · Memory`;
       const held = this.head.contains(document.activeElement) && document.activeElement.textContent;
@@ -168,18 +162,13 @@ class EntityPage {
       this.drawing.classList.remove("bone");
       this.together.hidden = graph.links.length === 0;
       this.drawing.replaceChildren(graphFigure(graph, { centre: about.id, height: 320 }), h("p", { class: "quietly" }, partly(graph)));
-      await this.#suggest(about);
+      this.suggestions.replaceChildren(...suggestions(alike.filter(({ keep, other }) => [keep.id, other.id].includes(about.id))));
     } catch (error) {
       if (this.gone) return;
       // A merge or an undo has taken it away.
       if (error.status === 404) this.main.replaceChildren(nothing("people", "Not there any more", "Nobody goes by this name now.", h("a", { class: "button", href: href({ view: "people" }) }, "People and places")));
       else this.head.replaceChildren(trouble(error, () => this.load()));
     }
-  }
-
-  async #suggest({ id }) {
-    const alike = (await api.duplicates()).filter(({ keep, other }) => [keep.id, other.id].includes(id));
-    if (!this.gone) this.suggestions.replaceChildren(...(alike.length > 0 ? [suggestions(alike.slice(0, SUGGESTED))] : []));
   }
 }
 
