@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from ...storage.store_types import Axis
-from .. import overview, schemas, timeline_view
+from .. import home_view, schemas, timeline_view
 from ..auth import Mine
 from .memories import After
 
@@ -38,7 +38,7 @@ Ahead = Annotated[
 @router.get("/overview")
 def show_overview(hf: Mine, minutes_ahead: Ahead = 0) -> schemas.Overview:
     """Return what is new, growth, what fades next, what waits for review, who was mentioned."""
-    return overview.overview(hf, minutes_ahead=minutes_ahead)
+    return home_view.overview(hf, minutes_ahead=minutes_ahead)
 
 
 @router.get("/timeline")
