@@ -8,6 +8,7 @@ import { plural, typeWords } from "./words.js";
 const STEPS = 320;
 const LONGEST_NAME = 18;
 const PULL = 0.03; // towards the middle
+const FAR = 2.5; // square of the distance, in ideal ones, beyond which circles do not push
 const LETTER = 7.3; // width of a letter of a label
 const MOST_TOLD = 5;
 const ROOM = 6500; // square pixels that a circle and its name need
@@ -129,7 +130,9 @@ function relax(nodes, lines, byId, { ideal, stretch, centre, heat }) {
   nodes.forEach((a, place) => {
     for (const b of nodes.slice(place + 1)) {
       const [dx, dy] = [a.x - b.x || 0.1, a.y - b.y || 0.1];
-      const push = (ideal * ideal) / (dx * dx + dy * dy) * 0.6;
+      const far = dx * dx + dy * dy;
+      if (far > FAR * ideal * ideal) continue; // groups that have nothing in common stay near each other
+      const push = ((ideal * ideal) / far) * 0.6;
       a.dx += dx * push; a.dy += dy * push;
       b.dx -= dx * push; b.dy -= dy * push;
     }
@@ -150,18 +153,19 @@ function relax(nodes, lines, byId, { ideal, stretch, centre, heat }) {
   }
 }
 
-/** Scales the drawing into its box, labels included. */
+/** Moves the drawing into the middle of its box and makes it fit, labels included. A small one is not stretched. */
 function fit(nodes, width, height) {
-  const range = (values) => [Math.min(...values), Math.max(...values)];
-  const [left, right] = range(nodes.map((node) => node.x));
-  const [top, bottom] = range(nodes.map((node) => node.y));
-  for (const node of nodes) {
-    node.x = right === left ? width / 2 : margin(node.reach, width, (node.x - left) / (right - left));
-    node.y = bottom === top ? height / 2 : margin(30, height - 14, (node.y - top) / (bottom - top));
-  }
+  const reach = Math.max(0, ...nodes.map((node) => node.reach));
+  place(nodes, "x", reach, width);
+  place(nodes, "y", 30, height - 14);
 }
 
-const margin = (space, size, share) => space + share * (size - 2 * space);
+function place(nodes, axis, margin, size) {
+  const values = nodes.map((node) => node[axis]);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const scale = Math.min(1.2, (size - 2 * margin) / (most - least || 1));
+  for (const node of nodes) node[axis] = size / 2 + (node[axis] - (least + most) / 2) * scale;
+}
 
 /** Moves apart what overlaps, labels included, within the box. */
 function part(nodes, width, height) {
