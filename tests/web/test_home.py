@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import demo_memory
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 PEANUTS = "Tomasz cannot have peanuts"
@@ -79,6 +80,28 @@ def test_a_memory_opens_beside_the_overview_without_moving_it(ann):
     assert panel.bounding_box() == before
     page.keyboard.press("Escape")
     expect(details.get_by_role("heading", level=2)).to_be_hidden()
+
+
+def test_on_a_phone_a_memory_covers_the_overview_until_it_is_left(ann):
+    page = ann.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    ann.go()
+    page.locator(".glance a").first.click()
+    details = page.get_by_role("complementary")
+    expect(details.get_by_role("heading", level=2)).to_be_focused()
+    box = details.bounding_box()
+    assert box is not None and (box["x"], box["y"], box["width"]) == (0, 0, 390)
+    details.get_by_role("button", name="Back").click()
+    expect(page.locator(".glance a").first).to_be_focused()
+
+
+def test_an_empty_start_page_has_no_barrier_and_fits_a_phone(nobody):
+    page = nobody.page
+    page.set_viewport_size({"width": 360, "height": 740})
+    nobody.go()
+    expect(page.get_by_role("heading", name="Nothing is remembered yet")).to_be_visible()
+    assert Axe().run(page).response["violations"] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_nothing_on_the_start_page_jumps_while_it_loads(ann):

@@ -19,6 +19,7 @@ VIEWS = {
     "#/rules": "Rules",
     "#/review": "Review",
     "#/people": "People and places",
+    "#/people?name=Tomasz": "Tomasz",
     "#/timeline": "Timeline",
     "#/changes": "Recent changes",
     "#/health": "Health",
