@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "web"))
+sys.path[:0] = [str(ROOT / "tests" / "web"), str(ROOT / "tests")]
 
 # Found by the line above.
 import demo_memory  # noqa: E402
@@ -33,6 +33,8 @@ PHONE = {
     "is_mobile": True,
     "has_touch": True,
 }
+# What a view shows when it has loaded.
+CONTENT = "main :is(.row, .card, .tile, .moment, .change, .verdict, .glance)"
 PEANUTS = "Tomasz cannot have peanuts"
 
 
@@ -64,7 +66,8 @@ THEN = (datetime.now() - timedelta(days=3)).date()
 PICTURES: dict[str, tuple[str, dict[str, Any], Callable[[Page], None] | None]] = {
     "memory-light": ("#/?q=Tomasz", DESK, _opened),
     "memory-dark": ("#/?q=Tomasz", DARK, _opened),
-    "memory-everything": ("#/", DESK, None),
+    "memory-home": ("#/", DESK, None),
+    "memory-everything": ("#/everything", DESK, None),
     "memory-forget": ("#/?q=Tomasz", DESK, _forgetting),
     "memory-facts": ("#/facts", DESK, None),
     "memory-sessions": (
@@ -82,6 +85,7 @@ PICTURES: dict[str, tuple[str, dict[str, Any], Callable[[Page], None] | None]] =
     "memory-palette": ("#/facts", DESK, _palette),
     "memory-review": ("#/review", DESK, None),
     "memory-people": ("#/people", DESK, None),
+    "memory-person": ("#/people?name=Tomasz", DESK, None),
     "memory-timeline": ("#/timeline", DESK, None),
     "memory-changes": ("#/changes", DESK, None),
     "memory-health": ("#/health", DESK, None),
@@ -99,7 +103,7 @@ def _take(browser: Browser, url: str, name: str) -> None:
     address, screen, first = PICTURES[name]
     with _page(browser, screen) as page:
         page.goto(url + address)
-        page.locator("main :is(.row, .card, .tile, .moment, .change, .verdict)").first.wait_for()
+        page.locator(CONTENT).first.wait_for()
         page.locator("#recall").wait_for()
         if first is not None:
             first(page)

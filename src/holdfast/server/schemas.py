@@ -428,16 +428,120 @@ class Who(BaseModel):
         return cls(**{**fields, "aliases": list(entity.aliases)}, **more)
 
 
-class Profile(Who):
-    """An entity with the memories that mention it."""
+class ChangedEntity(Who):
+    """An entity after a change."""
 
+    run: Run
+
+
+class Mentioned(Who):
+    """An entity that was mentioned lately."""
+
+    lately: int = Field(description="Number of the latest 1,000 memories that mention it.")
+
+
+class Waiting(BaseModel):
+    """Memories in which names are still to be looked for; counts of mentions may grow by them."""
+
+    count: int
+    complete: bool = Field(
+        description="False if only the latest 10,000 memories were looked at, so it is at least."
+    )
+
+
+class Profile(Who):
+    """An entity with its current facts and the memories that mention it."""
+
+    facts: list[Record] = Field(description="A short profile: lasting facts first.")
     memories: list[Record]
+    waiting: Waiting
+
+
+class Together(BaseModel):
+    """Two entities that memories mention together."""
+
+    one: str
+    other: str
+    memories: int
+
+
+class Graph(BaseModel):
+    """Who is mentioned with whom."""
+
+    entities: list[Who]
+    links: list[Together] = Field(description="Most often first.")
+    complete: bool = Field(
+        description="False if there are more memories than were read, so counts are at least."
+    )
+    waiting: Waiting
+
+
+class Alike(BaseModel):
+    """Two entities that may be the same."""
+
+    keep: Who
+    other: Who
+    reason: str
+
+
+class NewName(Request):
+    """Another name of an entity, and optionally another type."""
+
+    name: Name
+    type: Name | None = None
+
+
+class Merge(Request):
+    """Entities to merge, by id or name."""
+
+    others: list[Name] = Field(min_length=1, max_length=50)
+
+
+class Split(Request):
+    """Names that belong to another entity."""
+
+    names: list[Name] = Field(min_length=1, max_length=50)
+
+
+class Day(BaseModel):
+    """Number of memories of a day, by kind."""
+
+    day: str = Field(examples=["2026-03-18"])
+    counts: dict[str, int]
+
+
+class Days(BaseModel):
+    """Memories by day."""
+
+    total: int
+    days: list[Day]
+
+
+class Fading(BaseModel):
+    """A fact that fades if nobody uses it, or ends with its date."""
+
+    at: Moment
+    how: Literal["fades", "ends"]
+    memory: Record
+
+
+class Overview(BaseModel):
+    """A memory at a glance."""
+
+    new: dict[str, int] = Field(description="Memories stored in the last seven days, by kind.")
+    newest: list[Record]
+    growth: list[Day] = Field(description="Memories in use, by the day they were stored.")
+    review: int = Field(description="Proposals that wait for a person.")
+    held: int = Field(description="Memories on hold until a conversation ends.")
+    fading: list[Fading] = Field(description="What fades or ends next.")
+    mentioned: list[Mentioned] = Field(description="People, places and projects, lately.")
+    waiting: Waiting
 
 
 class Happening(BaseModel):
     """An event or something learned."""
 
-    at: Moment = Field(description="When it was stored.")
+    at: Moment = Field(description="When it happened or, by `learned`, was stored.")
     what: Literal["happened", "learned"]
     memory: Record
 
@@ -461,6 +565,7 @@ class RunOfChanges(BaseModel):
     undone: bool = Field(description="Whether it was undone.")
     count: int = Field(description="Number of memories it changed.")
     memories: list[Record] = Field(description="Some of them, as they are now.")
+    names: list[str] = Field(description="People and places that were merged, split or renamed.")
 
 
 class Health(BaseModel):

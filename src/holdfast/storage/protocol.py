@@ -43,9 +43,11 @@ from .store_types import (
     WAIT,
     Adopted,
     Author,
+    Axis,
     Bookings,
     Candidates,
     Corpus,
+    DayCounts,
     Entities,
     EventOrder,
     Filter,
@@ -56,6 +58,7 @@ from .store_types import (
     KnownFiles,
     Met,
     Order,
+    Pairs,
     Places,
     Ranked,
     Sizes,
@@ -77,6 +80,7 @@ class EntityReads(Protocol):
         scopes: Sequence[Scope],
         *,
         names: Sequence[str] | None = None,
+        ids: Sequence[str] | None = None,
         types: Sequence[str] = (),
         limit: int | None = None,
     ) -> Entities:
@@ -84,7 +88,7 @@ class EntityReads(Protocol):
         first.
 
         Ties are ordered by name. `names` must be folded and match whole names and aliases only:
-        "Ann" does not match "Joanna". Without `names` or `types`, all entities match.
+        "Ann" does not match "Joanna". Without `names`, `ids` or `types`, all entities match.
         """
 
     def get(self, scope: Scope, id: str) -> Entity | None:
@@ -109,6 +113,44 @@ class EntityReads(Protocol):
         """Map each of these memories to the sorted ids of the entities it mentions.
 
         Memories without mentions are left out.
+        """
+
+    def companions(
+        self,
+        scope: Scope,
+        entity: str,
+        *,
+        limit: int,
+        most: int,
+    ) -> tuple[dict[str, int], bool]:
+        """Map the entities that active memories mention together with this one to the number of
+        these memories, most first.
+
+        Reads at most `most` mentions; false means that there are more.
+        """
+
+    def pairs(
+        self,
+        scope: Scope,
+        entities: Sequence[str],
+        *,
+        latest: int,
+    ) -> tuple[Pairs, bool]:
+        """Pairs of these entities that the active ones of the latest memories mention together,
+        most often first.
+
+        False means that there are older memories, which were not counted.
+        """
+
+    def lately(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        latest: int,
+        limit: int,
+    ) -> dict[str, int]:
+        """Map the entities that the active ones of the latest memories mention to the number of
+        these memories, most first.
         """
 
 
@@ -161,6 +203,71 @@ class EntityTable(EntityReads, Protocol):
         memory: str,
     ) -> None:
         """Delete the mention of an entity by a memory. Idempotent."""
+
+
+class TimelineReads(Protocol):
+    """Active memories by day, by when they happened or by when they were stored.
+
+    Must be fast at any number of turns, unless turns are asked for.
+    """
+
+    def days(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        axis: Axis,
+        kinds: Sequence[Kind],
+        entity: str | None = None,
+        ahead: Micros = 0,
+    ) -> DayCounts:
+        """Number of memories by day and kind, oldest first; days without any are left out.
+
+        With `entity`, only memories that mention it. `ahead` is by how much the local time is ahead
+        of UTC.
+        """
+
+    def page(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        axis: Axis,
+        kinds: Sequence[Kind],
+        limit: int,
+        entity: str | None = None,
+        since: Micros | None = None,
+        until: Micros | None = None,
+        before: Memory | None = None,
+    ) -> Memories:
+        """Memories from `since` until before `until`, newest first; ties in order of insertion.
+
+        `before` is the last memory of the previous page.
+        """
+
+    def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
+        """Number of memories by kind and status, without turns."""
+
+    def fading(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        now: Micros,
+        threshold: float,
+        limit: int,
+    ) -> Memories:
+        """Facts that fade below a confidence, or end with their date, next after `now`."""
+
+    def waiting(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        kinds: Sequence[Kind],
+        latest: int,
+    ) -> tuple[int, bool]:
+        """Number of active memories that the second entity pass has not processed yet, among the
+        latest memories.
+
+        False means that there are older memories, which were not counted.
+        """
 
 
 class SessionReads(Protocol):
@@ -815,6 +922,10 @@ class Store(Protocol):
     @property
     def entities(self) -> EntityReads:
         """People, places and things."""
+
+    @property
+    def timeline(self) -> TimelineReads:
+        """Memories by day."""
 
     @property
     def sessions(self) -> StoreSessions:

@@ -25,6 +25,7 @@ from .protocol import (
     SpendTable,
     StoreSessions,
     T,
+    TimelineReads,
     Transaction,
     VectorTable,
 )
@@ -59,7 +60,7 @@ from .store_types import (
     Ranked,
     Sizes,
 )
-from .table_access import Reach
+from .table_access import Reach, counted
 from .vector_index import SQLVectors
 
 if TYPE_CHECKING:
@@ -101,6 +102,12 @@ class SQLStore(ABC):
         from .entity_table import SQLEntityReads  # noqa: PLC0415
 
         return SQLEntityReads(self)
+
+    @cached_property
+    def timeline(self) -> TimelineReads:
+        from .timeline_table import SQLTimeline  # noqa: PLC0415
+
+        return SQLTimeline(self)
 
     @cached_property
     def sessions(self) -> StoreSessions:
@@ -416,10 +423,7 @@ class SQLStore(ABC):
             "GROUP BY kind, status ORDER BY kind, status",
             numbers,
         )
-        counted: dict[str, dict[str, int]] = {}
-        for kind, status, count in rows:
-            counted.setdefault(kind, {})[status] = count
-        return counted
+        return counted(rows)
 
     def touch(
         self,

@@ -16,6 +16,8 @@ Ranked = list[tuple[int, float]]
 """Pairs of a memory's `seq` and a similarity in [0, 1], best first, ties in insertion order."""
 Order = Literal["newest", "oldest", "latest", "earliest"]
 EventOrder = Literal["newest", "oldest"]
+Axis = Literal["happened", "learned"]
+"""What a timeline goes by: when things happened, or when they were stored."""
 ITEMS = "langgraph"
 """Source of memories that are items of LangGraph's store; their metadata holds the namespace."""
 
@@ -119,6 +121,28 @@ class Candidate(NamedTuple):
 
 
 Candidates = list[Candidate]
+
+
+class DayCount(NamedTuple):
+    """Number of memories of a kind on a day, which is counted from 1970."""
+
+    day: int
+    kind: Kind
+    memories: int
+
+
+DayCounts = list[DayCount]
+
+
+class Pair(NamedTuple):
+    """Two entities, and the number of active memories that mention both."""
+
+    one: str
+    other: str
+    memories: int
+
+
+Pairs = list[Pair]
 
 
 class Author(NamedTuple):

@@ -9,12 +9,14 @@ from . import (
     owner,
     review_queue,
     server_figures,
+    timeline,
 )
 
 ROUTERS = (
     lists.router,
     owner.router,
     memories.router,
+    timeline.router,
     entities.router,
     review_queue.router,
     conversations.router,

@@ -1,4 +1,4 @@
-"""The owner's memory as a whole: status, switch, undo, timeline, export."""
+"""The owner's memory as a whole: status, switch, undo, changes, export."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from starlette.responses import StreamingResponse
 
 from .. import changes_view, owner_view, schemas
 from ..auth import Mine, Server
-from .memories import After
 
 router = APIRouter(tags=["owner"])
 Limit = Annotated[int, Query(ge=1, le=500, description="Maximum number of results.")]
@@ -48,16 +47,6 @@ def undo(hf: Mine, body: schemas.UndoRequest | None = None) -> schemas.Undone:
         verb=events[0].verb,
         changes=len(events),
     )
-
-
-@router.get("/timeline")
-def timeline(
-    hf: Mine,
-    before: After = None,
-    limit: Limit = 50,
-) -> schemas.Timeline:
-    """Timeline of what happened and was learned, newest first."""
-    return owner_view.timeline(hf, before=before, limit=limit)
 
 
 @router.get("/changes")

@@ -16,6 +16,7 @@ import { undoLatest } from "./toast.js";
 import { mountAdmin } from "./views/admin.js";
 import { mountChanges } from "./views/changes.js";
 import { mountHealth } from "./views/health.js";
+import { mountHome } from "./views/home.js";
 import { LISTS, mountList } from "./views/list.js";
 import { mountPeople } from "./views/people.js";
 import { mountReview } from "./views/review.js";
@@ -23,6 +24,7 @@ import { mountTimeline } from "./views/timeline.js";
 
 const TYPING_PAUSE = 180; // milliseconds without a key press before a search starts
 const VIEWS = {
+  home: { title: "Home", mount: mountHome, wide: true },
   ...Object.fromEntries(Object.keys(LISTS).map((name) => [name, { title: LISTS[name].title, mount: (main) => mountList(main, name) }])),
   review: { title: "Review", mount: mountReview, wide: true },
   people: { title: "People and places", mount: mountPeople },
@@ -38,12 +40,13 @@ let current = { name: null, view: null };
 
 function show() {
   const asked = route();
-  const name = asked.view in VIEWS ? asked.view : "everything";
+  const name = asked.view in VIEWS ? asked.view : "home";
   if (name !== current.name) {
     current.view?.dispose();
     main.replaceChildren(...loadingView(VIEWS[name].title)); // nothing of the view before under a new title
     current = { name, view: VIEWS[name].mount(main) };
     document.body.classList.toggle("wide", Boolean(VIEWS[name].wide));
+    document.body.dataset.view = name;
     scrollTo(0, 0);
     markCurrent(name);
   }
