@@ -12,11 +12,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "web"))
+sys.path[:0] = [str(ROOT / "tests" / "web"), str(ROOT / "tests")]
 
 # Found by the line above.
 import demo_memory  # noqa: E402
@@ -32,6 +33,8 @@ PHONE = {
     "is_mobile": True,
     "has_touch": True,
 }
+# What a view shows when it has loaded.
+CONTENT = "main :is(.row, .card, .tile, .moment, .change, .verdict, .glance)"
 PEANUTS = "Tomasz cannot have peanuts"
 
 
@@ -44,11 +47,27 @@ def _forgetting(page: Page) -> None:
     page.get_by_role("button", name="Forget these…").click()
 
 
+def _selected(page: Page) -> None:
+    page.get_by_role("button", name="Dense rows").click()
+    for key in ("j", "x", "j", "j", "Shift+X"):
+        page.keyboard.press(key)
+
+
+def _palette(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Type a command").fill("tomasz")
+    page.get_by_role("option", name=PEANUTS).wait_for()
+
+
+THEN = (datetime.now() - timedelta(days=3)).date()
+
+
 # What each picture shows: where, on which screen, and what is done there first.
 PICTURES: dict[str, tuple[str, dict[str, Any], Callable[[Page], None] | None]] = {
     "memory-light": ("#/?q=Tomasz", DESK, _opened),
     "memory-dark": ("#/?q=Tomasz", DARK, _opened),
-    "memory-everything": ("#/", DESK, None),
+    "memory-home": ("#/", DESK, None),
+    "memory-everything": ("#/everything", DESK, None),
     "memory-forget": ("#/?q=Tomasz", DESK, _forgetting),
     "memory-facts": ("#/facts", DESK, None),
     "memory-sessions": (
@@ -61,8 +80,12 @@ PICTURES: dict[str, tuple[str, dict[str, Any], Callable[[Page], None] | None]] =
         DESK,
         lambda page: page.get_by_role("link", name="Keep answers short").click(),
     ),
+    "memory-then": (f"#/facts?q=desk&asof={THEN}", DESK, None),
+    "memory-selected": ("#/facts", DESK, _selected),
+    "memory-palette": ("#/facts", DESK, _palette),
     "memory-review": ("#/review", DESK, None),
     "memory-people": ("#/people", DESK, None),
+    "memory-person": ("#/people?name=Tomasz", DESK, None),
     "memory-timeline": ("#/timeline", DESK, None),
     "memory-changes": ("#/changes", DESK, None),
     "memory-health": ("#/health", DESK, None),
@@ -80,7 +103,7 @@ def _take(browser: Browser, url: str, name: str) -> None:
     address, screen, first = PICTURES[name]
     with _page(browser, screen) as page:
         page.goto(url + address)
-        page.locator("main :is(.row, .card, .tile, .moment, .change, .verdict)").first.wait_for()
+        page.locator(CONTENT).first.wait_for()
         page.locator("#recall").wait_for()
         if first is not None:
             first(page)

@@ -499,10 +499,14 @@ class Holdfast(BaseClient):
         tags: Sequence[str] = (),
         sessions: Sequence[str] = (),
         since: Moment = None,
+        as_of: Moment = None,
         limit: int | None = None,
         after: int | None = None,
     ) -> Memories:
-        """List memories, newest first; `after` is the last number of the previous page."""
+        """List memories, newest first; `after` is the last number of the previous page.
+
+        `as_of` lists what was known at that time.
+        """
         where = filter_of(
             self,
             kinds=kinds,
@@ -511,6 +515,7 @@ class Holdfast(BaseClient):
             tags=tags,
             sessions=sessions,
             since=since,
+            as_of=as_of,
             # A list shows expired memories too; only recall hides them.
             valid=False,
         )

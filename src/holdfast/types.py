@@ -252,6 +252,11 @@ class Memory:
         """Layer of the memory's kind."""
         return LAYERS[self.kind]
 
+    @property
+    def moment(self) -> Micros:
+        """When it happened: when it began to be true or, without that, the time of its event."""
+        return self.event_time if self.valid_from is None else self.valid_from
+
     def with_(self, **changes: Any) -> Memory:
         """Copy with some fields changed."""
         return Memory.of({**self.__dict__, **changes})

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import UTC, datetime
 
 import pytest
 
+from holdfast.ingest.entity_linking import link
+from holdfast.models.entities.base import NOWHERE, EntityMatch
 from holdfast.server.api_keys import KeyFile
 from holdfast.server.ratelimit import Buckets
 from live_server import serving
@@ -19,6 +22,13 @@ def remember(http, content=TEA, **more):
     answer = http.post("/memories", json={"content": content, **more})
     assert answer.status_code == 201, answer.text
     return answer.json()
+
+
+def mention(hf, content, *names, **fields):
+    """A memory that mentions these people."""
+    memory = hf.remember(content, **fields)
+    found = [EntityMatch(name, "person", NOWHERE, NOWHERE, 1.0, name) for name in names]
+    hf.admin.write("enrich", lambda tx: link(tx, memory, found, at=hf.clock()))
 
 
 def problem(answer, status):
@@ -185,12 +195,147 @@ def test_entities_are_listed_and_told_by_name_or_id(hf, http):
     assert http.get("/entities/https%3A%2F%2Fexample.org%2Fa%2Fb").json()["type"] == "url"
 
 
-def test_the_timeline_tells_what_happened_and_was_learned_newest_first(http):
-    remember(http), remember(http, "Had lunch with Bob", kind="episode")
+def test_entities_are_renamed_merged_split_and_given_back(hf, http):
+    mention(hf, "Mel has moved", "Mel"), mention(hf, "Melanie Berg paints", "Melanie Berg")
+    mel, berg = (http.get(f"/entities/{name}").json() for name in ("Mel", "Melanie Berg"))
+    merged = http.post(f"/entities/{berg['id']}/merge", json={"others": [mel["id"]]}).json()
+    assert (merged["mentions"], "Mel" in merged["aliases"]) == (2, True)
+    apart = http.post(f"/entities/{berg['id']}/split", json={"names": ["Mel"]}).json()
+    assert (apart["name"], apart["mentions"]) == ("Mel", 1)
+    renamed = http.patch(f"/entities/{berg['id']}", json={"name": "Mela", "type": "other"}).json()
+    assert (renamed["name"], renamed["type"]) == ("Mela", "other")
+    for change in (renamed, apart, merged):
+        assert http.post("/undo", json={"run": change["run"]}).status_code == 200
+    assert {one["name"] for one in http.get("/entities").json()} >= {"Mel", "Melanie Berg"}
+    told = [(one["verb"], one["undone"]) for one in http.get("/changes").json()][3:6]
+    assert told == [("rename", True), ("split", True), ("merge", True)]
+    assert http.get("/changes").json()[3]["names"] == ["Melanie Berg", "Mela"]
+
+
+def test_a_wrong_correction_of_an_entity_says_what_is_wrong(hf, http):
+    mention(hf, "Mel has moved", "Mel")
+    mel = http.get("/entities/Mel").json()["id"]
+    assert "Nobody" in problem(http.post("/entities/Nobody/merge", json={"others": [mel]}), 404)
+    assert "Nobody" in problem(
+        http.post(f"/entities/{mel}/merge", json={"others": ["Nobody"]}), 404
+    )
+    problem(http.post(f"/entities/{mel}/merge", json={"others": []}), 422)
+    assert "keeps its own name" in problem(
+        http.post(f"/entities/{mel}/split", json={"names": ["Mel"]}), 422
+    )
+    problem(http.patch(f"/entities/{mel}", json={"name": ""}), 422)
+
+
+def test_a_profile_has_current_facts_of_which_the_entity_is_the_subject(hf, http):
+    mention(hf, "Mel paints", "Mel", category="preference")
+    mention(hf, "Mel was away yesterday", "Mel", category="event")
+    mention(hf, "Mel has a sister", "Mel", category="relationship")
+    mention(hf, "Zoe met Mel", "Mel", "Zoe")
+    mention(hf, "Mel was a student", "Mel", valid_until=datetime(2020, 1, 1, tzinfo=UTC))
+    for n in range(4):
+        mention(hf, f"Mel likes colour number {n}", "Mel", category="preference")
+    told = [one["content"] for one in http.get("/entities/Mel").json()["facts"]]
+    assert told[-1] == "Mel was away yesterday", "events come last: the timeline has them"
+    assert "Mel has a sister" in told
+    assert len([text for text in told if "colour" in text or "paints" in text]) == 3
+    assert not {"Zoe met Mel", "Mel was a student"} & set(told)
+
+
+def test_the_graph_shows_who_is_mentioned_with_whom(hf, http):
+    mention(hf, "Mel met Zoe", "Mel", "Zoe"), mention(hf, "Mel called Zoe", "Mel", "Zoe")
+    mention(hf, "Tom met Zoe", "Tom", "Zoe")
+    whole = http.get("/graph").json()
+    names = {one["id"]: one["name"] for one in whole["entities"]}
+
+    def links(graph):
+        return {
+            (frozenset((names[link["one"]], names[link["other"]])), link["memories"])
+            for link in graph["links"]
+        }
+
+    assert (frozenset(("Mel", "Zoe")), 2) in links(whole)
+    assert whole["complete"] and whole["waiting"] == {"count": 3, "complete": True}
+    around = http.get("/graph", params={"entity": "Mel"}).json()
+    assert links(around) == {(frozenset(("Mel", "Zoe")), 2)}
+    problem(http.get("/graph", params={"entity": "Nobody"}), 404)
+
+
+def test_what_may_be_the_same_is_suggested(hf, http):
+    mention(hf, "Mel has moved", "Mel"), mention(hf, "Melanie paints", "Melanie")
+    (pair,) = http.get("/duplicates").json()
+    assert (pair["keep"]["name"], pair["other"]["name"]) == ("Melanie", "Mel")
+    assert pair["reason"]
+
+
+def test_the_timeline_goes_by_when_things_happened(http):
+    remember(http, "Graduated", event_time="2019-06-01T10:00:00Z")
+    remember(http, "Had lunch with Bob", kind="episode", event_time="2026-03-17T12:00:00Z")
+    remember(http, "Moved to Lisbon", valid_from="2024-04-01T00:00:00Z")
     first = http.get("/timeline", params={"limit": 1}).json()
     rest = http.get("/timeline", params={"before": first["next"]}).json()
-    told = [(one["what"], one["memory"]["content"]) for one in first["items"] + rest["items"]]
-    assert told == [("happened", "Had lunch with Bob"), ("learned", TEA)]
+    told = [(one["at"][:10], one["memory"]["content"]) for one in first["items"] + rest["items"]]
+    assert told == [
+        ("2026-03-17", "Had lunch with Bob"),
+        ("2024-04-01", "Moved to Lisbon"),
+        ("2019-06-01", "Graduated"),
+    ]
+    assert first["items"][0]["what"] == "happened" and rest["items"][0]["what"] == "learned"
+    learned = http.get("/timeline", params={"by": "learned"}).json()["items"]
+    assert learned[0]["memory"]["content"] == "Moved to Lisbon"
+    assert {one["at"][:10] for one in learned} == {"2026-03-18"}
+
+
+def test_the_timeline_is_narrowed_by_time_kind_and_entity(hf, http):
+    mention(hf, "Mel graduated", "Mel", event_time=datetime(2019, 6, 1, tzinfo=UTC))
+    remember(http, "Lunch with Bob", kind="episode", event_time="2026-03-17T12:00:00Z")
+
+    def told(**where):
+        found = http.get("/timeline", params=where).json()["items"]
+        return [one["memory"]["content"] for one in found]
+
+    assert told(kind="episode") == ["Lunch with Bob"]
+    assert told(until="2020-01-01T00:00:00Z") == ["Mel graduated"]
+    assert told(since="2020-01-01T00:00:00Z") == ["Lunch with Bob"]
+    assert told(entity="Mel") == ["Mel graduated"]
+    problem(http.get("/timeline", params={"entity": "Nobody"}), 404)
+    problem(http.get("/timeline", params={"by": "mood"}), 422)
+
+
+def test_memories_are_counted_by_local_day_and_kind(http):
+    remember(http, "Late dinner", event_time="2026-03-16T23:30:00Z")
+    remember(http, "Lunch", kind="episode", event_time="2026-03-17T12:00:00Z")
+    assert http.get("/timeline/days").json() == {
+        "total": 2,
+        "days": [
+            {"day": "2026-03-16", "counts": {"fact": 1}},
+            {"day": "2026-03-17", "counts": {"episode": 1}},
+        ],
+    }
+    ahead = http.get("/timeline/days", params={"minutes_ahead": 60}).json()["days"]
+    assert ahead == [{"day": "2026-03-17", "counts": {"episode": 1, "fact": 1}}]
+    assert http.get("/timeline/days", params={"kind": "episode"}).json()["total"] == 1
+
+
+def test_the_overview_says_what_is_new_what_fades_and_what_waits(hf, http, clock):
+    mention(hf, "Mel met Bob", "Mel", "Bob", decay_rate=0.1)
+    hf.remember("The trip", valid_until=datetime(2026, 5, 1, tzinfo=UTC))
+    hf.remember("Answer briefly", kind="rule")
+    clock.forward(days=8)
+    hf.remember(TEA)
+    told = http.get("/overview").json()
+    assert told["new"] == {"fact": 1}
+    assert [(one["day"], one["counts"]) for one in told["growth"]] == [
+        ("2026-03-18", {"fact": 2, "rule": 1}),
+        ("2026-03-26", {"fact": 1}),
+    ]
+    assert told["newest"][0]["content"] == TEA
+    assert [(one["how"], one["at"][:10]) for one in told["fading"]] == [
+        ("fades", "2026-04-17"),
+        ("ends", "2026-05-01"),
+    ]
+    assert told["review"] == 0
+    mentioned = {one["name"]: one["lately"] for one in told["mentioned"]}
+    assert mentioned == {"Mel": 1, "Bob": 1}
 
 
 def test_changes_are_told_run_by_run_and_say_what_was_taken_back(http):

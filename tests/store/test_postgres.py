@@ -725,7 +725,9 @@ class TestSettingUp:
             connection.execute(
                 "DROP TABLE holdfast.progress, holdfast.spend, holdfast.files, holdfast.messages"
             )
-            connection.execute("DROP INDEX holdfast.memories_by_namespace")
+            connection.execute(
+                "DROP INDEX holdfast.memories_by_namespace, holdfast.memories_by_moment"
+            )
             connection.execute("ALTER TABLE holdfast.memories DROP COLUMN strength")
             connection.execute(
                 "ALTER TABLE holdfast.sessions ADD COLUMN consolidated_at bigint, "

@@ -222,7 +222,8 @@ class TestCreation:
         before = [list(old.rows(noun, ANN)) for noun in ("session", "memory", "event")]
         old.close()
         back = (
-            "DROP INDEX memories_by_namespace; ALTER TABLE memories DROP COLUMN strength; "
+            "DROP INDEX memories_by_namespace; DROP INDEX memories_by_moment; "
+            "ALTER TABLE memories DROP COLUMN strength; "
             "ALTER TABLE sessions ADD COLUMN consolidated_at INTEGER; "
             "ALTER TABLE sessions ADD COLUMN outcome TEXT NOT NULL DEFAULT ''"
         )
@@ -730,6 +731,25 @@ def test_turns_around_are_looked_up_and_not_searched_for(
     assert "SEARCH b USING INTEGER PRIMARY KEY (rowid=?)" in plans
     assert "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)" in plans
     assert any("memories_by_session (scope=? AND session=? AND position" in plan for plan in plans)
+
+
+def test_the_timeline_is_read_from_its_index_and_passes_turns_over(
+    store: SQLiteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, fact("tea"), *(turn(str(number), "s", number) for number in range(5)))
+    read, plans = store.read, []
+
+    def planned(reach: Any, sql: str, values: Any = ()) -> Any:
+        plans.append([row[3] for row in read(reach, f"EXPLAIN QUERY PLAN {sql}", values)])
+        return read(reach, sql, values)
+
+    monkeypatch.setattr(store, "read", planned)
+    store.timeline.page([ANN], axis="happened", kinds=["fact"], limit=5)
+    store.timeline.days([ANN], axis="happened", kinds=["fact"])
+    store.timeline.days([ANN], axis="learned", kinds=["fact"])
+    store.timeline.counts([ANN])
+    assert all(any("memories_by_moment" in step for step in plan) for plan in plans), plans
+    assert not any(step.startswith("SCAN m") for plan in plans for step in plan), plans
 
 
 def test_names_of_an_entity_are_looked_up_and_not_searched_for(

@@ -305,6 +305,7 @@ def _synced(bob):
 BODY = {"session": "s", "role": "user", "text": "hello"}
 ROUTES = {
     "GET /status": lambda bob, t: bob.get("/status"),
+    "GET /totals": lambda bob, t: bob.get("/totals"),
     "GET /facts": lambda bob, t: bob.get("/facts"),
     "GET /sessions": lambda bob, t: bob.get("/sessions"),
     "GET /rules": lambda bob, t: bob.get("/rules"),
@@ -324,12 +325,34 @@ ROUTES = {
     "GET /entities/{name}": lambda bob, t: [
         bob.get(f"/entities/{name}") for name in (t.entity, t.name)
     ],
+    "PATCH /entities/{id}": lambda bob, t: [
+        bob.patch(f"/entities/{name}", json={"name": "Mine"}) for name in (t.entity, t.name)
+    ],
+    "POST /entities/{id}/merge": lambda bob, t: [
+        bob.post(f"/entities/{name}/merge", json={"others": [t.name]})
+        for name in (t.entity, t.name)
+    ],
+    "POST /entities/{id}/split": lambda bob, t: [
+        bob.post(f"/entities/{name}/split", json={"names": [t.name]}) for name in (t.entity, t.name)
+    ],
+    "GET /graph": lambda bob, t: [
+        bob.get("/graph"),
+        bob.get("/graph", params={"entity": t.entity}),
+    ],
+    "GET /duplicates": lambda bob, t: bob.get("/duplicates"),
+    "GET /overview": lambda bob, t: bob.get("/overview"),
     "GET /timeline": lambda bob, t: [
         bob.get("/timeline"),
         bob.get("/timeline", params={"before": t.memory}),
+        bob.get("/timeline", params={"entity": t.entity}),
+    ],
+    "GET /timeline/days": lambda bob, t: [
+        bob.get("/timeline/days"),
+        bob.get("/timeline/days", params={"entity": t.entity}),
     ],
     "GET /changes": lambda bob, t: bob.get("/changes"),
     "GET /health": lambda bob, t: bob.get("/health"),
+    "GET /admin": lambda bob, t: bob.get("/admin"),
     "GET /review": lambda bob, t: bob.get("/review"),
     "GET /export": lambda bob, t: bob.get("/export"),
     "POST /recall": lambda bob, t: [

@@ -11,6 +11,7 @@ from typing import Any
 from holdfast.client import Holdfast
 from holdfast.config import Settings
 from holdfast.extraction.episodes import EXTRACTED
+from holdfast.extraction.proposals import REPLACES
 from holdfast.ingest.entity_linking import link
 from holdfast.models.entities.select import standard
 from holdfast.storage.protocol import Transaction
@@ -314,10 +315,12 @@ def _tell(hf: Holdfast, clock: Past) -> None:
 
 def _propose(hf: Holdfast, clock: Past) -> None:
     clock.hours_ago(9)
+    known = next(one for one in hf.list(kinds=["fact"]) if "peanuts" in one.content)
     hf.reviews.propose(
         "Tomasz cannot have peanuts or walnuts",
         category="relationship",
         reason="it came up while planning a menu",
+        metadata={REPLACES: known.id},
     )
     clock.hours_ago(4)
     hf.reviews.propose(

@@ -40,8 +40,8 @@ class Visit:
         return [memory["content"] for memory in self.ask("memories", **query)["items"]]
 
     def row(self, text: str) -> Locator:
-        """A row of the list; what is only related to a search stands in another."""
-        return self.page.locator("main .row:not(.related .row)", has_text=text)
+        """A row of the list; near misses of a search stand in another."""
+        return self.page.locator("main .row:not(.near .row)", has_text=text)
 
     def open(self, text: str) -> Locator:
         """Opens a memory of the list; its details."""

@@ -56,6 +56,16 @@ class Weighed:
     nearest: Memory | None
 
     @property
+    def changed(self) -> Memory | None:
+        """The memory that approval renews, replaces or contradicts; None if the proposal is new."""
+        match self.decision:
+            case Bump(_, known):
+                return known
+            case Supersede(_, old) | Coexist(_, old):
+                return old
+        return None
+
+    @property
     def told(self) -> str:
         """The effect as a sentence for people."""
         match self.decision:

@@ -25,24 +25,41 @@ from ..storage.protocol import (
     SpendTable,
     Store,
     StoreSessions,
+    TimelineReads,
     Transaction,
     VectorTable,
 )
 from ..storage.store_types import (
     WAIT,
     Author,
+    Axis,
     Candidates,
     Corpus,
+    DayCounts,
     Entities,
     EventOrder,
     Filter,
     Finding,
     KnownFiles,
     Order,
+    Pairs,
     Places,
     Ranked,
+    Sizes,
 )
-from ..types import Edges, Entity, Events, Memories, Memory, Micros, Names, Scope, Scopes, Status
+from ..types import (
+    Edges,
+    Entity,
+    Events,
+    Kind,
+    Memories,
+    Memory,
+    Micros,
+    Names,
+    Scope,
+    Scopes,
+    Status,
+)
 from ..values import replace
 from .atomic_files import Changes
 from .file_sync import Followed, Follower, Progress, follow
@@ -140,6 +157,10 @@ class FileBackedStore:
     @property
     def entities(self) -> EntityReads:
         return RefreshedEntities(self.bare, self.refresh)
+
+    @property
+    def timeline(self) -> TimelineReads:
+        return RefreshedTimeline(self.bare, self.refresh)
 
     @property
     def vectors(self) -> VectorTable:
@@ -287,6 +308,10 @@ class FileBackedStore:
         self.refresh()
         return self.bare.scopes()
 
+    def sizes(self) -> Sizes:
+        self.refresh()
+        return self.bare.sizes()
+
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         self.refresh()
         return self.bare.counts(scopes)
@@ -344,11 +369,12 @@ class RefreshedEntities:
         scopes: Sequence[Scope],
         *,
         names: Sequence[str] | None = None,
+        ids: Sequence[str] | None = None,
         types: Sequence[str] = (),
         limit: int | None = None,
     ) -> Entities:
         self._refresh()
-        return self._store.entities.list(scopes, names=names, types=types, limit=limit)
+        return self._store.entities.list(scopes, names=names, ids=ids, types=types, limit=limit)
 
     def get(self, scope: Scope, id: str) -> Entity | None:
         self._refresh()
@@ -368,6 +394,106 @@ class RefreshedEntities:
     def mentions_of(self, scope: Scope, memories: Sequence[str]) -> dict[str, Names]:
         self._refresh()
         return self._store.entities.mentions_of(scope, memories)
+
+    def companions(
+        self,
+        scope: Scope,
+        entity: str,
+        *,
+        limit: int,
+        most: int,
+    ) -> tuple[dict[str, int], bool]:
+        self._refresh()
+        return self._store.entities.companions(scope, entity, limit=limit, most=most)
+
+    def pairs(
+        self,
+        scope: Scope,
+        entities: Sequence[str],
+        *,
+        latest: int,
+    ) -> tuple[Pairs, bool]:
+        self._refresh()
+        return self._store.entities.pairs(scope, entities, latest=latest)
+
+    def lately(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        latest: int,
+        limit: int,
+    ) -> dict[str, int]:
+        self._refresh()
+        return self._store.entities.lately(scopes, latest=latest, limit=limit)
+
+
+class RefreshedTimeline:
+    """The timeline; see `TimelineReads` in protocol.py."""
+
+    def __init__(self, store: Store, refresh: Callable[[], None]) -> None:
+        self._store = store
+        self._refresh = refresh
+
+    def days(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        axis: Axis,
+        kinds: Sequence[Kind],
+        entity: str | None = None,
+        ahead: Micros = 0,
+    ) -> DayCounts:
+        self._refresh()
+        return self._store.timeline.days(scopes, axis=axis, kinds=kinds, entity=entity, ahead=ahead)
+
+    def page(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        axis: Axis,
+        kinds: Sequence[Kind],
+        limit: int,
+        entity: str | None = None,
+        since: Micros | None = None,
+        until: Micros | None = None,
+        before: Memory | None = None,
+    ) -> Memories:
+        self._refresh()
+        return self._store.timeline.page(
+            scopes,
+            axis=axis,
+            kinds=kinds,
+            limit=limit,
+            entity=entity,
+            since=since,
+            until=until,
+            before=before,
+        )
+
+    def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
+        self._refresh()
+        return self._store.timeline.counts(scopes)
+
+    def fading(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        now: Micros,
+        threshold: float,
+        limit: int,
+    ) -> Memories:
+        self._refresh()
+        return self._store.timeline.fading(scopes, now=now, threshold=threshold, limit=limit)
+
+    def waiting(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        kinds: Sequence[Kind],
+        latest: int,
+    ) -> tuple[int, bool]:
+        self._refresh()
+        return self._store.timeline.waiting(scopes, kinds=kinds, latest=latest)
 
 
 class RefreshedVectors:

@@ -37,6 +37,8 @@ class Key:
     salt: str
     hash: str
     created_at: Micros
+    admin: bool = False
+    """Whether it also opens the figures of the server, which hold nobody's memories."""
 
     @property
     def scope(self) -> Scope:
@@ -77,7 +79,7 @@ class KeyFile:
         key = self._keys.get(shown[1])
         return key if key is not None and key.fits(shown[2]) else None
 
-    def add(self, owner: str, *, at: Micros) -> str:
+    def add(self, owner: str, *, at: Micros, admin: bool = False) -> str:
         """Create a key for one owner and return it; it cannot be shown again."""
         # Raises for an invalid name.
         Scope("user", owner)
@@ -91,6 +93,8 @@ class KeyFile:
                 "salt": salt,
                 "hash": _hashed(salt, secret),
                 "created_at": at,
+                # Only where it is true, so that an older version can read the others.
+                **({"admin": True} if admin else {}),
             }
         )
         return f"hf_{id_}_{secret}"

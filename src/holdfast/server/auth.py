@@ -20,10 +20,15 @@ from ..types import Scope
 from .api_keys import Key, KeyFile
 from .owner_view import Checkup, owner_id
 from .ratelimit import Buckets
+from .request_counts import RequestCounts
 from .session_watch import Conversations
 
 ASK_FOR_KEY = (
     "This server requires a key. Send it as `Authorization: Bearer hf_…` or as `X-API-Key: hf_…`."
+)
+NO_ADMIN = (
+    "Only an admin key opens the figures of the server. Whoever runs it can create one: "
+    "`holdfast serve keys add OWNER --admin`."
 )
 UserId = Annotated[
     str | None,
@@ -71,6 +76,7 @@ class Serving:
     checkup: Checkup
     audit: AuditLog
     feedback: FeedbackLog
+    requests: RequestCounts
 
 
 def serving(request: Request) -> Serving:
@@ -91,14 +97,40 @@ async def owner(
     if not server.keys.needed:
         within_limit(server.buckets, _address(request))
         return named(user_id or thread_id, server.hf.scopes[0])
+    return opened(_key(request, bearer, header), user_id)
+
+
+async def admin(
+    request: Request,
+    bearer: Bearer,
+    header: KeyHeader,
+) -> Serving:
+    """Return the state of the server to an admin key; refuse everybody else."""
+    server = serving(request)
+    if not server.keys.needed:
+        within_limit(server.buckets, _address(request))
+        raise HTTPException(403, NO_ADMIN)
+    if not _key(request, bearer, header).admin:
+        raise HTTPException(403, NO_ADMIN)
+    return server
+
+
+def _key(
+    request: Request,
+    bearer: HTTPAuthorizationCredentials | None,
+    header: str | None,
+) -> Key:
+    """Return the key of a request; refuse one without."""
+    server = serving(request)
     key = server.keys.find(bearer.credentials if bearer else header or "")
     if key is None:
         # Failed attempts count against the address: keys cannot be guessed at full speed.
         within_limit(server.buckets, _address(request))
         raise HTTPException(401, ASK_FOR_KEY, {"WWW-Authenticate": "Bearer"})
     request.state.caller = key.id
+    request.state.admin = key.admin
     within_limit(server.buckets, key.id)
-    return opened(key, user_id)
+    return key
 
 
 async def memory(
@@ -132,6 +164,7 @@ async def memory(
 
 Mine = Annotated[Holdfast, Depends(memory)]
 Server = Annotated[Serving, Depends(serving)]
+Administered = Annotated[Serving, Depends(admin)]
 
 
 def named(name: str | None, default: Scope) -> Scope:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
@@ -14,6 +15,8 @@ EVENTS_PER_RUN = 20
 # Memories shown per run; an import has thousands.
 SHOWN = 5
 SAID = "capture"
+# Runs that change entities and no memory, and are a person's.
+ENTITY_VERBS = ("merge", "split", "rename", "undo")
 
 
 def latest(hf: Holdfast, *, limit: int) -> list[schemas.RunOfChanges]:
@@ -44,8 +47,16 @@ def taken_back(runs: Iterable[Sequence[Event]]) -> Iterator[bool]:
 
 
 def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
-    kept = (event for event in events if event.noun == "memory" and event.verb != SAID)
-    return (list(run) for _, run in groupby(kept, key=lambda event: event.run))
+    for _, run in groupby(events, key=lambda event: event.run):
+        changes = list(run)
+        memories = [event for event in changes if event.noun == "memory" and event.verb != SAID]
+        entities = [
+            event
+            for event in changes
+            if event.noun in ("entity", "entity_name") and event.verb in ENTITY_VERBS
+        ]
+        if kept := memories or entities:
+            yield kept
 
 
 def _listed_run(
@@ -54,7 +65,7 @@ def _listed_run(
     *,
     undone: bool,
 ) -> schemas.RunOfChanges:
-    targets = list(dict.fromkeys(event.target for event in run))
+    targets = list(dict.fromkeys(event.target for event in run if event.noun == "memory"))
     return schemas.RunOfChanges(
         run=run[0].run,
         at=iso(run[0].at),
@@ -63,4 +74,19 @@ def _listed_run(
         undone=undone,
         count=len(targets),
         memories=[schemas.Record.of(memory) for memory in hf.store.get(hf.scopes, targets[:SHOWN])],
+        names=[] if targets else _names(hf, run),
     )
+
+
+def _names(hf: Holdfast, run: Sequence[Event]) -> list[str]:
+    """Names of the entities that a run changed, as they were and as they are."""
+    changed = [event for event in run if event.noun == "entity"]
+    told = [
+        row["name"]
+        for event in changed
+        for row in (event.before, event.after)
+        if row and "name" in row
+    ]
+    ids = [json.loads(event.target)[-1] for event in run]
+    now = hf.store.entities.list(hf.scopes, ids=list(dict.fromkeys(ids)))
+    return list(dict.fromkeys([*told, *(one.name for one in now)]))[:SHOWN]

@@ -19,6 +19,7 @@ from .auth import Serving
 from .owner_view import Checkup
 from .problem_json import HANDLERS
 from .ratelimit import Buckets
+from .request_counts import RequestCounts
 from .request_guards import Gate
 from .response_headers import Envelope
 from .routes import ROUTERS
@@ -62,6 +63,7 @@ def create_app(
         exception_handlers=HANDLERS,
         generate_unique_id_function=_operation,
     )
+    requests = RequestCounts(hf.clock())
     app.state.serving = Serving(
         hf=hf,
         keys=keys,
@@ -70,6 +72,7 @@ def create_app(
         checkup=Checkup(hf),
         audit=audit,
         feedback=feedback,
+        requests=requests,
     )
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, responses=_problems())
@@ -80,7 +83,7 @@ def create_app(
         largest=max(SMALLEST_LIMIT, 2 * hf.settings.max_content_bytes),
     )
     # Added last and so outermost: refusals of the gate also get headers and a log line.
-    app.add_middleware(Envelope)
+    app.add_middleware(Envelope, requests=requests)
     _add_page(app)
     _complete_schema(app)
     return app

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator
-from typing import Literal
 
 from ..async_client import AsyncHoldfast
 from ..audit import AuditLog
 from ..client import Holdfast
 from ..errors import StoreError
 from ..feedback import FeedbackLog
-from ..types import MAIN_KINDS, MINUTE, Kind, Memory, Micros, Scope, iso
+from ..storage import Filter
+from ..types import MAIN_KINDS, MINUTE, STATUSES, Memory, Micros, Scope, iso
 from . import schemas
 
-LIFE: tuple[Kind, ...] = ("episode", "fact", "reflection", "rule", "document", "skill")
 RECALL = "proactive_recall"
 
 
@@ -30,7 +29,7 @@ def status(
 ) -> schemas.Standing:
     """Figures of the Memory page, for this owner only."""
     scope = hf.scopes[0]
-    counts = hf.store.counts(hf.scopes)
+    counts = hf.store.timeline.counts(hf.scopes)
     by_layer = {layer: counts.get(kind, {}).get("active", 0) for layer, kind in MAIN_KINDS.items()}
     return schemas.Standing(
         memory_mode=hf.mode,
@@ -42,6 +41,18 @@ def status(
     )
 
 
+def totals(hf: Holdfast, *, admin: bool) -> schemas.Totals:
+    """Counts beside the views of the Memory page; `admin` says whether it may show the server."""
+    counts = hf.store.counts(hf.scopes)
+    oldest = hf.store.list(Filter(hf.scopes, statuses=STATUSES), order="oldest", limit=1)
+    return schemas.Totals(
+        active={kind: by_status.get("active", 0) for kind, by_status in counts.items()},
+        review=sum(by_status.get("proposed", 0) for by_status in counts.values()),
+        oldest=iso(oldest[0].created_at) if oldest else None,
+        admin=admin,
+    )
+
+
 def switch(hf: Holdfast, enabled: bool) -> schemas.Switched:
     """Turn proactive recall on or off."""
     hf.sessions.set_profile(**{RECALL: enabled})
@@ -50,28 +61,6 @@ def switch(hf: Holdfast, enabled: bool) -> schemas.Switched:
         proactive_recall_enabled=enabled,
         detail=f"Proactive recall is now {'on' if enabled else 'off'}.",
         run=hf.last_run,
-    )
-
-
-def timeline(
-    hf: Holdfast,
-    *,
-    before: str | None,
-    limit: int,
-) -> schemas.Timeline:
-    """Page of the timeline, in the order in which memories were stored."""
-    page = hf.list(kinds=LIFE, limit=limit, after=seq_of(hf, before))
-    return schemas.Timeline(
-        items=[_happening(memory) for memory in page], next=next_after(page, limit)
-    )
-
-
-def _happening(memory: Memory) -> schemas.Happening:
-    what: Literal["happened", "learned"] = "happened" if memory.layer == "episodic" else "learned"
-    return schemas.Happening(
-        at=iso(memory.created_at),
-        what=what,
-        memory=schemas.Record.of(memory),
     )
 
 

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..types import new_id, system_clock
 from .problem_json import tell_unknown
+from .request_counts import Failure, RequestCounts
 
 log = logging.getLogger("holdfast.server.access")
 
@@ -47,8 +48,9 @@ HEADERS = {
 class Envelope:
     """Outermost middleware: names the request, answers if all else failed, logs the response."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, requests: RequestCounts | None = None) -> None:
         self._app = app
+        self._requests = requests
 
     async def __call__(
         self,
@@ -83,6 +85,10 @@ class Envelope:
                 await response(scope, receive, noted)
         finally:
             _note(scope, status, time.perf_counter() - started, name)
+            if self._requests is not None:
+                self._requests.note(
+                    Failure(system_clock(), scope["method"], _route(scope), status, name)
+                )
 
 
 def _left_out(scope: Scope) -> str:
@@ -109,6 +115,10 @@ def _add_headers(
     headers["Cache-Control"] = "no-store" if path.startswith("/api/") else "no-cache"
 
 
+def _route(scope: Scope) -> str:
+    return getattr(scope.get("route"), "path", "-")
+
+
 def _note(
     scope: Scope,
     status: int,
@@ -118,7 +128,7 @@ def _note(
     """Write one log line, with the route and not the path: an address may contain a name or a
     query.
     """
-    route = getattr(scope.get("route"), "path", "-")
+    route = _route(scope)
     caller = scope.get("state", {}).get("caller", "-")
     log.info(
         "%s %s %d %.1f ms %s %s",

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .. import types
 from ..extraction import approval, proposals
+from ..retrieval.matches import Match
 from ..types import iso
 
 Kind = types.Kind
@@ -30,6 +31,7 @@ Id = Annotated[
 ]
 # The setting max_content_bytes is the actual limit.
 MOST_TEXT = 1_000_000
+NO_MATCH = Match()
 
 
 class Problem(BaseModel):
@@ -130,25 +132,45 @@ class Reasons(BaseModel):
     arms: dict[str, int] = Field(description="Rank in each candidate list.")
     signals: dict[str, float] = Field(description="Parts of the score.")
     model: str
+    words: list[str] = Field(
+        default_factory=list,
+        description="Words of the memory that the question asks for, without stop words.",
+    )
+    names: list[str] = Field(
+        default_factory=list, description="People and things that both mention."
+    )
+    speaker: str = Field(
+        default="", description="Its author, if the question is about that person."
+    )
+    time: str = Field(
+        default="", description="Words of the question that name the time of the memory."
+    )
 
 
 class Found(Record):
     """A memory in a list; after a query with its score and reasons."""
 
     score: float | None = Field(None, description="From 0 to 1; higher is better.")
+    strength: Literal["strong", "likely", "weak"] | None = Field(
+        None, description="The score in a word."
+    )
     why: Reasons | None = None
 
     @classmethod
-    def by(cls, hit: types.Hit) -> Self:
-        """A hit of recall."""
+    def by(cls, hit: types.Hit, match: Match = NO_MATCH) -> Self:
+        """A hit of recall, with what it has in common with the question."""
         signals = {signal.name: round(signal.share, 4) for signal in hit.why.signals}
         why = Reasons(
             summary=str(hit.why),
             arms=dict(hit.why.arms),
             signals=signals,
             model=hit.why.model,
+            words=list(match.words),
+            names=list(match.names),
+            speaker=match.speaker,
+            time=match.time,
         )
-        return cls.of(hit.memory, score=round(hit.score, 4), why=why)
+        return cls.of(hit.memory, score=round(hit.score, 4), strength=hit.strength, why=why)
 
 
 class Page(BaseModel):
@@ -156,6 +178,10 @@ class Page(BaseModel):
 
     items: list[Found]
     next: str | None = Field(description="Pass it as `after` for the next page; null at the end.")
+    relevant: bool = Field(
+        default=True,
+        description="False if nothing relevant is known: the items are then only near misses.",
+    )
     warnings: list[str] = Field(
         default_factory=list,
         description=(
@@ -343,6 +369,15 @@ class Standing(BaseModel):
     proactive_recall_enabled: bool
 
 
+class Totals(BaseModel):
+    """What the Memory page shows beside every view."""
+
+    active: dict[str, int] = Field(description="Number of active memories by kind.")
+    review: int = Field(description="Number of proposals that need approval.")
+    oldest: Moment | None = Field(description="When the first memory was stored.")
+    admin: bool = Field(description="Whether this key opens the figures of the server.")
+
+
 class Switch(Request):
     """On or off."""
 
@@ -393,16 +428,120 @@ class Who(BaseModel):
         return cls(**{**fields, "aliases": list(entity.aliases)}, **more)
 
 
-class Profile(Who):
-    """An entity with the memories that mention it."""
+class ChangedEntity(Who):
+    """An entity after a change."""
 
+    run: Run
+
+
+class Mentioned(Who):
+    """An entity that was mentioned lately."""
+
+    lately: int = Field(description="Number of the latest 1,000 memories that mention it.")
+
+
+class Waiting(BaseModel):
+    """Memories in which names are still to be looked for; counts of mentions may grow by them."""
+
+    count: int
+    complete: bool = Field(
+        description="False if only the latest 10,000 memories were looked at, so it is at least."
+    )
+
+
+class Profile(Who):
+    """An entity with its current facts and the memories that mention it."""
+
+    facts: list[Record] = Field(description="A short profile: lasting facts first.")
     memories: list[Record]
+    waiting: Waiting
+
+
+class Together(BaseModel):
+    """Two entities that memories mention together."""
+
+    one: str
+    other: str
+    memories: int
+
+
+class Graph(BaseModel):
+    """Who is mentioned with whom."""
+
+    entities: list[Who]
+    links: list[Together] = Field(description="Most often first.")
+    complete: bool = Field(
+        description="False if there are more memories than were read, so counts are at least."
+    )
+    waiting: Waiting
+
+
+class Alike(BaseModel):
+    """Two entities that may be the same."""
+
+    keep: Who
+    other: Who
+    reason: str
+
+
+class NewName(Request):
+    """Another name of an entity, and optionally another type."""
+
+    name: Name
+    type: Name | None = None
+
+
+class Merge(Request):
+    """Entities to merge, by id or name."""
+
+    others: list[Name] = Field(min_length=1, max_length=50)
+
+
+class Split(Request):
+    """Names that belong to another entity."""
+
+    names: list[Name] = Field(min_length=1, max_length=50)
+
+
+class Day(BaseModel):
+    """Number of memories of a day, by kind."""
+
+    day: str = Field(examples=["2026-03-18"])
+    counts: dict[str, int]
+
+
+class Days(BaseModel):
+    """Memories by day."""
+
+    total: int
+    days: list[Day]
+
+
+class Fading(BaseModel):
+    """A fact that fades if nobody uses it, or ends with its date."""
+
+    at: Moment
+    how: Literal["fades", "ends"]
+    memory: Record
+
+
+class Overview(BaseModel):
+    """A memory at a glance."""
+
+    new: dict[str, int] = Field(description="Memories stored in the last seven days, by kind.")
+    newest: list[Record]
+    growth: list[Day] = Field(description="Memories in use, by the day they were stored.")
+    review: int = Field(description="Proposals that wait for a person.")
+    held: int = Field(description="Memories on hold until a conversation ends.")
+    fading: list[Fading] = Field(description="What fades or ends next.")
+    mentioned: list[Mentioned] = Field(description="People, places and projects, lately.")
+    waiting: Waiting
 
 
 class Happening(BaseModel):
     """An event or something learned."""
 
-    at: Moment = Field(description="When it was stored.")
+    at: Moment = Field(description="When it happened or, by `learned`, was stored.")
     what: Literal["happened", "learned"]
     memory: Record
 
@@ -426,6 +565,7 @@ class RunOfChanges(BaseModel):
     undone: bool = Field(description="Whether it was undone.")
     count: int = Field(description="Number of memories it changed.")
     memories: list[Record] = Field(description="Some of them, as they are now.")
+    names: list[str] = Field(description="People and places that were merged, split or renamed.")
 
 
 class Health(BaseModel):
@@ -481,6 +621,9 @@ class Proposal(Record):
     proposed_by: str
     reason: str = Field(description="Why it was proposed.")
     effect: str = Field(description="Effect of approval.", examples=["It is new."])
+    changes: Record | None = Field(
+        description="The memory that approval would change; null if the proposal is new."
+    )
     nearest: Record | None = Field(description="The most similar active memory.")
 
     @classmethod
@@ -491,6 +634,7 @@ class Proposal(Record):
             proposed_by=proposals.proposer(memory),
             reason=proposals.grounds(memory),
             effect=weighed.told,
+            changes=Record.of(weighed.changed) if weighed.changed else None,
             nearest=Record.of(weighed.nearest) if weighed.nearest else None,
         )
 
@@ -505,6 +649,83 @@ class Rejection(Request):
     """Rejection."""
 
     reason: str = Field("", max_length=1000)
+
+
+# The server, for admin keys: no field holds anything that a memory says
+
+
+class OwnerFigures(BaseModel):
+    """How much one owner stores and uses."""
+
+    owner: str = Field(examples=["alice"])
+    memories: int = Field(description="Active memories.")
+    words: int = Field(description="Words in them.")
+    last_activity: Moment | None = Field(description="End of the latest conversation.")
+    keys: int
+    calls: int = Field(description="Questions to language models in the last 30 days.")
+    tokens: int
+
+
+class DaySpend(BaseModel):
+    """Use of language models on one day."""
+
+    day: str = Field(examples=["2026-03-18"])
+    calls: int
+    tokens: int
+
+
+class WorkerFigures(BaseModel):
+    """A worker that holds a job."""
+
+    name: str
+    job: str
+    lease_until: Moment | None
+
+
+class JobError(BaseModel):
+    """A job that failed, without the text of its error."""
+
+    owner: str
+    job: str
+    error: str
+    retries_left: int
+    retry_at: Moment | None
+
+
+class RequestFailure(BaseModel):
+    """A request that failed inside the server."""
+
+    at: Moment
+    method: str
+    route: str
+    status: int
+    request_id: str = Field(description="Id under which the server's log has the details.")
+
+
+class ServerFigures(BaseModel):
+    """Figures of a shared server."""
+
+    version: str
+    started_at: Moment
+    keys: int = Field(description="Valid keys.")
+    requests: int = Field(description="Answered since the start.")
+    statuses: dict[str, int] = Field(description="Answers by status.")
+    failures: list[RequestFailure] = Field(description="Newest first.")
+    daily_tokens: int = Field(description="Tokens that each owner may use in a day.")
+    findings: int | None = Field(description="Problems of the store; null if not permitted.")
+    missing: str = Field(default="", description="Why figures of the store are missing.")
+    bytes: int | None = Field(default=None, description="Size of the store.")
+    owner_count: int = 0
+    memories: int = 0
+    owners: list[OwnerFigures] = Field(
+        default_factory=list, description="Those with the most memories first; at most 500."
+    )
+    spend: list[DaySpend] = Field(default_factory=list, description="The last 30 days.")
+    jobs: dict[str, dict[str, int]] = Field(
+        default_factory=dict, description="Number of jobs by kind and status."
+    )
+    workers: list[WorkerFigures] = Field(default_factory=list)
+    job_errors: list[JobError] = Field(default_factory=list)
 
 
 def when(micros: types.Micros | None) -> str | None:

@@ -13,7 +13,7 @@ from .filters import Clause, marks, where_clause
 from .journal import JournalledRows
 from .row_codec import entity_from, entity_names
 from .schema import ENTITIES, ENTITY_NAMES, MENTIONS, SELECT_MEMORY, Row, Rows
-from .store_types import Entities, Filter, Ranked
+from .store_types import Entities, Filter, Pair, Pairs, Ranked
 from .table_access import Access
 
 # Ids per statement, well below SQLite's limit on bound parameters.
@@ -64,12 +64,16 @@ class SQLEntityReads:
         scopes: Sequence[Scope],
         *,
         names: Sequence[str] | None = None,
+        ids: Sequence[str] | None = None,
         types: Sequence[str] = (),
         limit: int | None = None,
     ) -> Entities:
         numbers = self._access.numbers(scopes)
         parts = ["TRUE"]
         values: Any = []
+        if ids is not None:
+            parts.append(f"e.id IN ({marks(ids)})")
+            values += ids
         if names is not None:
             named = (
                 f"SELECT a.scope, a.entity FROM entity_names a WHERE a.scope IN ({marks(numbers)})"
@@ -169,6 +173,77 @@ class SQLEntityReads:
             ):
                 mentioned.setdefault(memory, []).append(entity)
         return mentioned
+
+    def companions(
+        self,
+        scope: Scope,
+        entity: str,
+        *,
+        limit: int,
+        most: int,
+    ) -> tuple[dict[str, int], bool]:
+        numbers = self._access.numbers((scope,))
+        rows = self._access.read(
+            numbers,
+            f"SELECT o.entity, count(*) FROM {_mentions(numbers, most)} "
+            "CROSS JOIN memories m CROSS JOIN mentions o "
+            "WHERE m.scope = t.scope AND m.id = t.memory AND m.status = 'active' "
+            "AND o.scope = t.scope AND o.memory = t.memory "
+            "AND o.entity <> t.entity "
+            f"GROUP BY o.entity ORDER BY count(*) DESC, o.entity LIMIT {max(0, int(limit))}",
+            (*numbers, entity),
+        )
+        ((count,),) = self._access.read(
+            numbers,
+            f"SELECT count(*) FROM {_mentions(numbers, most + 1)}",
+            (*numbers, entity),
+        )
+        return dict(rows), count <= most
+
+    def pairs(
+        self,
+        scope: Scope,
+        entities: Sequence[str],
+        *,
+        latest: int,
+    ) -> tuple[Pairs, bool]:
+        numbers = self._access.numbers((scope,))
+        # A memory mentions few entities, so these are looked up by memory, not one by one.
+        by_memory = self._access.dialect.unindexed
+        rows = self._access.read(
+            numbers,
+            f"SELECT t.entity, o.entity, count(*) FROM {_latest(numbers, latest)} "
+            "CROSS JOIN mentions t CROSS JOIN mentions o WHERE m.status = 'active' "
+            "AND t.scope = m.scope AND t.memory = m.id "
+            f"AND {by_memory}t.entity IN ({marks(entities)}) "
+            "AND o.scope = m.scope AND o.memory = m.id "
+            f"AND {by_memory}o.entity > {by_memory}t.entity "
+            f"AND {by_memory}o.entity IN ({marks(entities)}) "
+            "GROUP BY t.entity, o.entity ORDER BY count(*) DESC, t.entity, o.entity",
+            (*numbers, *entities, *entities),
+        )
+        ((count,),) = self._access.read(
+            numbers, f"SELECT count(*) FROM {_latest(numbers, latest + 1)}", numbers
+        )
+        return [Pair(*row) for row in rows], count <= latest
+
+    def lately(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        latest: int,
+        limit: int,
+    ) -> dict[str, int]:
+        numbers = self._access.numbers(scopes)
+        rows = self._access.read(
+            numbers,
+            f"SELECT t.entity, count(*) FROM {_latest(numbers, latest)} "
+            "CROSS JOIN mentions t WHERE t.scope = m.scope AND t.memory = m.id "
+            "AND m.status = 'active' GROUP BY t.entity ORDER BY count(*) DESC, t.entity "
+            f"LIMIT {max(0, int(limit))}",
+            numbers,
+        )
+        return dict(rows)
 
 
 class SQLEntityTable(SQLEntityReads):
@@ -313,6 +388,22 @@ class SQLEntityTable(SQLEntityReads):
             (self._rows.known(scope), entity),
         )
         return {memory for (memory,) in rows}
+
+
+def _mentions(numbers: Sequence[int], most: int) -> str:
+    """A table of the mentions of one entity, as many as may be read."""
+    return (
+        "(SELECT t.scope, t.entity, t.memory FROM mentions t "
+        f"WHERE t.scope IN ({marks(numbers)}) AND t.entity = ? LIMIT {int(most)}) t"
+    )
+
+
+def _latest(numbers: Sequence[int], count: int) -> str:
+    """A table of the latest memories."""
+    return (
+        "(SELECT n.scope, n.id, n.status FROM memories n "
+        f"WHERE n.scope IN ({marks(numbers)}) ORDER BY n.seq DESC LIMIT {int(count)}) m"
+    )
 
 
 def _bare(row: Row, count: int) -> Row:

@@ -11,7 +11,7 @@ from .filters import Clause, Dialect, marks
 from .journal import JournalledRows
 from .row_codec import job_from
 from .schema import JOB_COLUMNS, Rows, Statements
-from .store_types import Jobs
+from .store_types import JobCount, JobCounts, Jobs
 from .table_access import StoreAccess, existing_number
 
 LOST = "'Its worker ' || worker || ' was lost.'"
@@ -131,16 +131,35 @@ class SQLJobs:
             )
         )
 
-    def list(self, scopes: Sequence[Scope] | None = None) -> Jobs:
+    def list(
+        self,
+        scopes: Sequence[Scope] | None = None,
+        *,
+        status: str | None = None,
+        limit: int | None = None,
+    ) -> Jobs:
         numbers = None if scopes is None else self._store.numbers(scopes)
-        within = "" if numbers is None else f"WHERE scope IN ({marks(numbers)}) "
+        conditions = [] if numbers is None else [f"scope IN ({marks(numbers)})"]
+        if status is not None:
+            conditions.append("status = ?")
+        within = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+        most = "" if limit is None else f" LIMIT {int(limit)}"
         rows = self._store.read(
             numbers,
-            f"SELECT scope, {', '.join(JOB_COLUMNS)} FROM jobs {within}ORDER BY scope, kind, key",
-            numbers or (),
+            f"SELECT scope, {', '.join(JOB_COLUMNS)} FROM jobs {within}ORDER BY scope, kind, key"
+            f"{most}",
+            (*(numbers or ()), *(() if status is None else (status,))),
         )
         self._store.learn_scopes(row[0] for row in rows)
         return self._store.damages.sound(rows, lambda row: job_from(row, self._store.scope_of))
+
+    def counts(self) -> JobCounts:
+        rows = self._store.read(
+            None,
+            "SELECT kind, status, worker, count(*), max(lease_until) FROM jobs "
+            "GROUP BY kind, status, worker ORDER BY kind, status, worker",
+        )
+        return [JobCount(*row) for row in rows]
 
     def _if_held(
         self,

@@ -43,19 +43,25 @@ from .store_types import (
     WAIT,
     Adopted,
     Author,
+    Axis,
+    Bookings,
     Candidates,
     Corpus,
+    DayCounts,
     Entities,
     EventOrder,
     Filter,
     Finding,
+    JobCounts,
     Jobs,
     KnownFile,
     KnownFiles,
     Met,
     Order,
+    Pairs,
     Places,
     Ranked,
+    Sizes,
     Spent,
 )
 
@@ -74,6 +80,7 @@ class EntityReads(Protocol):
         scopes: Sequence[Scope],
         *,
         names: Sequence[str] | None = None,
+        ids: Sequence[str] | None = None,
         types: Sequence[str] = (),
         limit: int | None = None,
     ) -> Entities:
@@ -81,7 +88,7 @@ class EntityReads(Protocol):
         first.
 
         Ties are ordered by name. `names` must be folded and match whole names and aliases only:
-        "Ann" does not match "Joanna". Without `names` or `types`, all entities match.
+        "Ann" does not match "Joanna". Without `names`, `ids` or `types`, all entities match.
         """
 
     def get(self, scope: Scope, id: str) -> Entity | None:
@@ -106,6 +113,44 @@ class EntityReads(Protocol):
         """Map each of these memories to the sorted ids of the entities it mentions.
 
         Memories without mentions are left out.
+        """
+
+    def companions(
+        self,
+        scope: Scope,
+        entity: str,
+        *,
+        limit: int,
+        most: int,
+    ) -> tuple[dict[str, int], bool]:
+        """Map the entities that active memories mention together with this one to the number of
+        these memories, most first.
+
+        Reads at most `most` mentions; false means that there are more.
+        """
+
+    def pairs(
+        self,
+        scope: Scope,
+        entities: Sequence[str],
+        *,
+        latest: int,
+    ) -> tuple[Pairs, bool]:
+        """Pairs of these entities that the active ones of the latest memories mention together,
+        most often first.
+
+        False means that there are older memories, which were not counted.
+        """
+
+    def lately(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        latest: int,
+        limit: int,
+    ) -> dict[str, int]:
+        """Map the entities that the active ones of the latest memories mention to the number of
+        these memories, most first.
         """
 
 
@@ -158,6 +203,71 @@ class EntityTable(EntityReads, Protocol):
         memory: str,
     ) -> None:
         """Delete the mention of an entity by a memory. Idempotent."""
+
+
+class TimelineReads(Protocol):
+    """Active memories by day, by when they happened or by when they were stored.
+
+    Must be fast at any number of turns, unless turns are asked for.
+    """
+
+    def days(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        axis: Axis,
+        kinds: Sequence[Kind],
+        entity: str | None = None,
+        ahead: Micros = 0,
+    ) -> DayCounts:
+        """Number of memories by day and kind, oldest first; days without any are left out.
+
+        With `entity`, only memories that mention it. `ahead` is by how much the local time is ahead
+        of UTC.
+        """
+
+    def page(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        axis: Axis,
+        kinds: Sequence[Kind],
+        limit: int,
+        entity: str | None = None,
+        since: Micros | None = None,
+        until: Micros | None = None,
+        before: Memory | None = None,
+    ) -> Memories:
+        """Memories from `since` until before `until`, newest first; ties in order of insertion.
+
+        `before` is the last memory of the previous page.
+        """
+
+    def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
+        """Number of memories by kind and status, without turns."""
+
+    def fading(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        now: Micros,
+        threshold: float,
+        limit: int,
+    ) -> Memories:
+        """Facts that fade below a confidence, or end with their date, next after `now`."""
+
+    def waiting(
+        self,
+        scopes: Sequence[Scope],
+        *,
+        kinds: Sequence[Kind],
+        latest: int,
+    ) -> tuple[int, bool]:
+        """Number of active memories that the second entity pass has not processed yet, among the
+        latest memories.
+
+        False means that there are older memories, which were not counted.
+        """
 
 
 class SessionReads(Protocol):
@@ -593,10 +703,19 @@ class JobTable(Protocol):
     ) -> int:
         """Delete finished jobs of a kind with a watermark below `before`, and return how many."""
 
-    def list(self, scopes: Sequence[Scope] | None = None) -> Jobs:
-        """All jobs, finished ones included, by scope. None means all, which requires maintenance
-        rights.
+    def list(
+        self,
+        scopes: Sequence[Scope] | None = None,
+        *,
+        status: str | None = None,
+        limit: int | None = None,
+    ) -> Jobs:
+        """All jobs, or those with this status, finished ones included, by scope. None means all
+        scopes, which requires maintenance rights.
         """
+
+    def counts(self) -> JobCounts:
+        """Number of jobs of all scopes by kind, status and worker. Requires maintenance rights."""
 
 
 class JobWrites(Protocol):
@@ -643,6 +762,11 @@ class SpendTable(Protocol):
 
     def total(self, scopes: Sequence[Scope], day: int) -> Spent:
         """Return what was booked for these owners on a day."""
+
+    def since(self, day: int) -> Bookings:
+        """What was booked for every owner from a day on, oldest first. Requires maintenance
+        rights.
+        """
 
 
 class Transaction(Protocol):
@@ -798,6 +922,10 @@ class Store(Protocol):
     @property
     def entities(self) -> EntityReads:
         """People, places and things."""
+
+    @property
+    def timeline(self) -> TimelineReads:
+        """Memories by day."""
 
     @property
     def sessions(self) -> StoreSessions:
@@ -988,6 +1116,11 @@ class Store(Protocol):
 
     def scopes(self) -> Scopes:
         """Scopes that exist, in the order of first use."""
+
+    def sizes(self) -> Sizes:
+        """Size of the store and of each owner's part, in order of first use. Must be fast at any
+        size. Requires maintenance rights.
+        """
 
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         """Number of memories by kind and status."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..types import Scope
 from .filters import marks
-from .store_types import Spent
+from .store_types import Booked, Bookings, Spent
 from .table_access import StoreAccess, existing_number
 
 _BOOK = (
@@ -48,3 +48,12 @@ class SQLSpend:
             f"WHERE day = ? AND scope IN ({marks(numbers)})"
         )
         return Spent(*self._store.read(numbers, sql, (day, *numbers))[0]) if numbers else Spent()
+
+    def since(self, day: int) -> Bookings:
+        rows = self._store.read(
+            None,
+            "SELECT scope, day, calls, tokens FROM spend WHERE day >= ? ORDER BY day, scope",
+            (day,),
+        )
+        self._store.learn_scopes(row[0] for row in rows)
+        return [Booked(self._store.scope_of(row[0]), row[1], Spent(*row[2:])) for row in rows]

@@ -25,6 +25,7 @@ from .protocol import (
     SpendTable,
     StoreSessions,
     T,
+    TimelineReads,
     Transaction,
     VectorTable,
 )
@@ -48,8 +49,18 @@ from .schema import (
     Table,
     key_of,
 )
-from .store_types import Author, Candidate, Candidates, EventOrder, Filter, Order, Ranked
-from .table_access import Reach
+from .store_types import (
+    Author,
+    Candidate,
+    Candidates,
+    EventOrder,
+    Filter,
+    Order,
+    OwnerSize,
+    Ranked,
+    Sizes,
+)
+from .table_access import Reach, counted
 from .vector_index import SQLVectors
 
 if TYPE_CHECKING:
@@ -68,6 +79,10 @@ class SQLStore(ABC):
 
     location: str
     dialect: Dialect
+    totals_sql: str
+    """Selects scope, active memories and words in them."""
+    bytes_sql: str
+    """Selects the size of the whole store."""
 
     def __init__(self, vectors: SQLVectors) -> None:
         self._numbers: dict[Scope, int] = {}
@@ -87,6 +102,12 @@ class SQLStore(ABC):
         from .entity_table import SQLEntityReads  # noqa: PLC0415
 
         return SQLEntityReads(self)
+
+    @cached_property
+    def timeline(self) -> TimelineReads:
+        from .timeline_table import SQLTimeline  # noqa: PLC0415
+
+        return SQLTimeline(self)
 
     @cached_property
     def sessions(self) -> StoreSessions:
@@ -383,6 +404,17 @@ class SQLStore(ABC):
             names.update(row[0] for row in rows)
         return sorted(names)[:200]
 
+    def sizes(self) -> Sizes:
+        totals = {row[0]: (row[1], row[2]) for row in self.read(None, self.totals_sql)}
+        used = self.read(None, "SELECT scope, max(last_activity) FROM sessions GROUP BY scope")
+        last: dict[int, Micros] = {row[0]: row[1] for row in used}
+        owners = []
+        for scope in self.scopes():
+            number = self.numbers([scope])[0]
+            memories, words = totals.get(number, (0, 0))
+            owners.append(OwnerSize(scope, memories, words, last.get(number)))
+        return Sizes(self.read(None, self.bytes_sql)[0][0], owners)
+
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         numbers = self.numbers(scopes)
         rows = self.read(
@@ -391,10 +423,7 @@ class SQLStore(ABC):
             "GROUP BY kind, status ORDER BY kind, status",
             numbers,
         )
-        counted: dict[str, dict[str, int]] = {}
-        for kind, status, count in rows:
-            counted.setdefault(kind, {})[status] = count
-        return counted
+        return counted(rows)
 
     def touch(
         self,

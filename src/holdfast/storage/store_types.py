@@ -16,6 +16,8 @@ Ranked = list[tuple[int, float]]
 """Pairs of a memory's `seq` and a similarity in [0, 1], best first, ties in insertion order."""
 Order = Literal["newest", "oldest", "latest", "earliest"]
 EventOrder = Literal["newest", "oldest"]
+Axis = Literal["happened", "learned"]
+"""What a timeline goes by: when things happened, or when they were stored."""
 ITEMS = "langgraph"
 """Source of memories that are items of LangGraph's store; their metadata holds the namespace."""
 
@@ -121,6 +123,28 @@ class Candidate(NamedTuple):
 Candidates = list[Candidate]
 
 
+class DayCount(NamedTuple):
+    """Number of memories of a kind on a day, which is counted from 1970."""
+
+    day: int
+    kind: Kind
+    memories: int
+
+
+DayCounts = list[DayCount]
+
+
+class Pair(NamedTuple):
+    """Two entities, and the number of active memories that mention both."""
+
+    one: str
+    other: str
+    memories: int
+
+
+Pairs = list[Pair]
+
+
 class Author(NamedTuple):
     """Who writes, in which run and when. All changes of one transaction share it."""
 
@@ -135,6 +159,40 @@ class Spent(NamedTuple):
 
     calls: int = 0
     tokens: int = 0
+
+
+class Booked(NamedTuple):
+    """What an owner used on a day, counted in days since 1970."""
+
+    scope: Scope
+    day: int
+    spent: Spent
+
+
+class OwnerSize(NamedTuple):
+    """How much an owner has stored: active memories, words in them, and the last time of use."""
+
+    scope: Scope
+    memories: int
+    words: int
+    last_activity: Micros | None
+
+
+class Sizes(NamedTuple):
+    """Size of a store in bytes, and of each owner's part."""
+
+    bytes: int
+    owners: list[OwnerSize]
+
+
+class JobCount(NamedTuple):
+    """Number of jobs of a kind in a status, by the worker that holds them."""
+
+    kind: str
+    status: str
+    worker: str
+    number: int
+    lease_until: Micros | None
 
 
 class Finding(NamedTuple):
@@ -172,6 +230,8 @@ class Adopted:
 
 Findings = list[Finding]
 Jobs = list[Job]
+JobCounts = list[JobCount]
+Bookings = list[Booked]
 Entities = list[Entity]
 
 

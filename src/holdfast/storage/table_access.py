@@ -89,3 +89,11 @@ def existing_number(access: StoreAccess, scope: Scope) -> int:
         access.make_scope(scope)
     (number,) = access.numbers((scope,))
     return number
+
+
+def counted(rows: Rows) -> dict[str, dict[str, int]]:
+    """Rows of kind, status and number as a mapping."""
+    counts: dict[str, dict[str, int]] = {}
+    for kind, status, count in rows:
+        counts.setdefault(kind, {})[status] = count
+    return counts

@@ -22,6 +22,7 @@ import pytest
 
 from ..errors import StoreClosed
 from ..storage.protocol import Store
+from .days import TimelineContract
 from .entities import EntitiesContract
 from .erasing import ErasingContract
 from .exporting import ExportContract
@@ -48,6 +49,7 @@ class StoreContract(
     VectorsContract,
     GraphContract,
     EntitiesContract,
+    TimelineContract,
     MessagesContract,
     ProfilesContract,
     ProgressContract,

@@ -146,6 +146,54 @@ class EntitiesContract:
         assert names(store.entities.list([ANN], limit=2)) == ["Often", "Rare"]
         assert store.entities.list([ANN], limit=0) == store.entities.list([ANN], limit=-1) == []
 
+    def test_entities_may_be_narrowed_to_some(self, store: Store) -> None:
+        known(store, ZOE, Entity("ent_joanna", ANN, "Joanna", "person", START))
+        assert names(store.entities.list([ANN], ids=["ent_joanna", "ent_nobody"])) == ["Joanna"]
+        assert store.entities.list([ANN], ids=[]) == []
+
+    def test_who_is_mentioned_with_whom_is_counted_by_memory(self, store: Store) -> None:
+        one, two, past = put(store, fact("one"), fact("two"), fact("past"))
+        zoe, bea, tom, far = (
+            Entity(f"ent_{name}", ANN, name, "person", START) for name in ("a", "b", "c", "d")
+        )
+        known(store, zoe, bea, tom, far)
+        mentioned(store, zoe, one, two, past)
+        mentioned(store, bea, one, two, past)
+        mentioned(store, tom, two)
+        mentioned(store, far, past)
+        set_status(store, past, "archived")
+        assert store.entities.companions(ANN, "ent_a", limit=9, most=9) == (
+            {"ent_b": 2, "ent_c": 1},
+            True,
+        )
+        assert list(store.entities.companions(ANN, "ent_a", limit=1, most=9)[0]) == ["ent_b"]
+        assert store.entities.pairs(ANN, ["ent_a", "ent_b", "ent_c"], latest=9) == (
+            [("ent_a", "ent_b", 2), ("ent_a", "ent_c", 1), ("ent_b", "ent_c", 1)],
+            True,
+        )
+        assert store.entities.companions(BOB, "ent_a", limit=9, most=9) == ({}, True)
+
+    def test_a_count_says_when_not_every_mention_was_read(self, store: Store) -> None:
+        many = put(store, fact("one"), fact("two"), fact("three"))
+        known(store, ZOE)
+        mentioned(store, ZOE, *many)
+        assert store.entities.companions(ANN, ZOE.id, limit=9, most=3)[1]
+        assert not store.entities.companions(ANN, ZOE.id, limit=9, most=2)[1]
+        assert store.entities.pairs(ANN, [ZOE.id], latest=3)[1]
+        assert not store.entities.pairs(ANN, [ZOE.id], latest=2)[1]
+
+    def test_who_was_mentioned_lately_is_counted_in_the_latest_memories(self, store: Store) -> None:
+        old, new, newest = put(store, fact("old"), fact("new"), fact("newest"))
+        bea = Entity("ent_bea", ANN, "Bea", "person", START)
+        known(store, ZOE, bea)
+        mentioned(store, ZOE, old)
+        mentioned(store, bea, new, newest)
+        assert store.entities.lately([ANN], latest=3, limit=9) == {"ent_bea": 2, ZOE.id: 1}
+        assert store.entities.lately([ANN], latest=2, limit=9) == {"ent_bea": 2}
+        set_status(store, newest, "archived")
+        assert store.entities.lately([ANN], latest=2, limit=9) == {"ent_bea": 1}
+        assert store.entities.lately([BOB], latest=2, limit=9) == {}
+
     def test_only_active_memories_count_as_mentions(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         known(store, ZOE)

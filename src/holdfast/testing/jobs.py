@@ -80,6 +80,30 @@ class JobsContract:
         assert job.lease_until == at(60)
         assert self.none_due(store, 59)
 
+    def test_jobs_are_counted_by_kind_status_and_worker(self, store: Store) -> None:
+        for scope, kind in ((ANN, "tidy"), (BOB, "tidy"), (ANN, "other")):
+            store.jobs.enqueue(scope, kind, "k", watermark=1)
+        self.claim(store, "first")
+        counted = {
+            (one.kind, one.status, one.worker): (one.number, one.lease_until)
+            for one in store.jobs.counts()
+        }
+        assert counted == {
+            ("other", "pending", ""): (1, None),
+            ("tidy", "pending", ""): (1, None),
+            ("tidy", "running", "first"): (1, at(60)),
+        }
+
+    def test_jobs_of_one_status_are_listed_up_to_a_limit(self, store: Store) -> None:
+        for key in "abc":
+            store.jobs.enqueue(ANN, "tidy", key, watermark=1)
+        failed = self.claim(store)
+        store.jobs.fail(failed, error="broken", retry_at=at(5))
+        assert [job.key for job in store.jobs.list(status="error")] == [failed.key]
+        assert len(store.jobs.list([ANN], status="pending")) == 2
+        assert len(store.jobs.list(limit=2)) == 2
+        assert store.jobs.list([BOB], status="error") == []
+
     def test_only_the_kinds_asked_for_are_claimed(self, store: Store) -> None:
         store.jobs.enqueue(ANN, "other", "k", watermark=1)
         assert self.none_due(store)

@@ -12,6 +12,7 @@ from ..errors import NotFound, ScopeError
 from ..storage.duplicates import same_content
 from ..storage.protocol import Store, Transaction
 from ..storage.store_types import Filter, KnownFile, Spent
+from ..text.tokens import index_terms
 from ..types import Edge, Entity, Memory, Scope, Session
 from .scene import (
     ALL,
@@ -152,6 +153,22 @@ class ScopesContract:
             {"s": 1},
             {},
         )
+
+    def test_each_owner_has_a_size(self, store: Store) -> None:
+        populate(store, ANN)
+        put(store, fact("green tea with milk", scope=BOB))
+        sizes = store.sizes()
+        assert sizes.bytes > 0
+        told = {
+            one.scope: (one.memories, one.words, one.last_activity)
+            for one in sizes.owners
+            if one.memories
+        }
+        words = len(index_terms("tea of ann")) + len(index_terms("more tea of ann"))
+        assert told == {
+            ANN: (2, words, START),
+            BOB: (1, len(index_terms("green tea with milk")), None),
+        }
 
     def test_models_and_coverage_are_those_of_the_scope(self, store: Store) -> None:
         one, _ = put(store, fact("ann"), fact("bob", scope=BOB))

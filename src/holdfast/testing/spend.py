@@ -25,6 +25,15 @@ class SpendContract:
         assert store.spend.total([ANN], TUESDAY) == Spent(1, 5)
         assert store.spend.total([ANN, BOB], MONDAY) == Spent(2, 137)
 
+    def test_what_everybody_used_is_told_by_day(self, store: Store) -> None:
+        store.spend.add(ANN, MONDAY, Spent(1, 100))
+        store.spend.add(BOB, MONDAY, Spent(1, 7))
+        store.spend.add(ANN, TUESDAY, Spent(2, 5))
+        told = sorted((str(one.scope), one.day, one.spent) for one in store.spend.since(TUESDAY))
+        assert told == [(str(ANN), TUESDAY, Spent(2, 5))]
+        assert {one.day for one in store.spend.since(MONDAY)} == {MONDAY, TUESDAY}
+        assert len(store.spend.since(MONDAY)) == 3
+
     def test_nothing_is_booked_beyond_what_may_be(self, store: Store) -> None:
         assert not store.spend.add(ANN, MONDAY, Spent(1, 101), most=100)
         assert store.spend.add(ANN, MONDAY, Spent(1, 60), most=100)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Protocol
@@ -177,6 +177,28 @@ def query_terms(text: str) -> list[str]:
     ['dog']
     """
     return [term for term in _meaningful(text) if not _is_letter(term)]
+
+
+def words_with(text: str, terms: Collection[str]) -> list[str]:
+    """Return the distinct words of `text` that have one of these terms, as they are written.
+
+    Neighbouring characters of a script without spaces are one word.
+
+    >>> words_with("The dogs of Ana: two dogs", query_terms("Which dog?"))
+    ['dogs']
+    """
+    tokens = _tokens(text)
+    language = _language(tokens)
+    words: list[str] = []
+    begun = False
+    for token in tokens:
+        wanted = any(term in terms for term in _terms(token, language))
+        if wanted and begun and f"{words[-1]}{token}" in text:
+            words[-1] += token
+        elif wanted:
+            words.append(token)
+        begun = wanted
+    return list(dict.fromkeys(words))
 
 
 def lone_letters(text: str) -> list[str]:

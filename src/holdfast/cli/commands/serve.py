@@ -126,6 +126,10 @@ def add_key(
     owner: Annotated[
         str, typer.Argument(metavar="OWNER", help="Whose memory it opens: alice, or user:alice.")
     ],
+    admin: Annotated[
+        bool,
+        typer.Option("--admin", help="Also open the figures of the server, but nobody's memories."),
+    ] = False,
     keys: KeysFile = None,
     as_json: Json = False,
 ) -> None:
@@ -135,9 +139,9 @@ def add_key(
     """
     file = key_file(keys)
     user = _user(owner)
-    key = file.add(user, at=system_clock())
+    key = file.add(user, at=system_clock(), admin=admin)
     if as_json:
-        output.emit({"owner": user, "key": key, "file": str(file.path)})
+        output.emit({"owner": user, "key": key, "admin": admin, "file": str(file.path)})
         return
     print(key)
     print(
@@ -166,13 +170,22 @@ def list_keys(keys: KeysFile = None, as_json: Json = False) -> None:
     if as_json:
         output.emit(
             [
-                {"id": one.id, "owner": one.owner, "created_at": json_time(one.created_at)}
+                {
+                    "id": one.id,
+                    "owner": one.owner,
+                    "admin": one.admin,
+                    "created_at": json_time(one.created_at),
+                }
                 for one in found
             ]
         )
         return
-    rows = [(one.id, one.owner, when(one.created_at)) for one in found]
-    output.table(("id", "owner", "made"), rows, empty="No keys: only this machine is answered.")
+    rows = [
+        (one.id, one.owner, "admin" if one.admin else "", when(one.created_at)) for one in found
+    ]
+    output.table(
+        ("id", "owner", "opens", "made"), rows, empty="No keys: only this machine is answered."
+    )
 
 
 @keys_app.command("revoke")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from .. import memory_view, schemas
+from .. import memory_view, schemas, search_view
 from ..auth import Mine
 from ..owner_view import next_after, seq_of
 
@@ -38,35 +38,33 @@ def list_memories(
         datetime | None,
         Query(description="Only memories that happened, or were stored, from this time on."),
     ] = None,
+    as_of: Annotated[
+        datetime | None, Query(description="What was known at this time. Default: now.")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=500, description="Maximum number of results.")] = 50,
     after: After = None,
 ) -> schemas.Page:
     """List memories, newest first; with `q`, recall active ones with scores and reasons."""
     if q and q.strip():
-        hits = hf.recall(
+        return search_view.search(
+            hf,
             q,
             kinds=kind,
             categories=category,
             since=since,
+            as_of=as_of,
             limit=limit,
-            # A person who searches wants to see what comes nearest.
-            min_score=0.0,
             deep=deep,
         )
-        return schemas.Page(
-            items=[schemas.Found.by(hit) for hit in hits],
-            next=None,
-            warnings=hf.admin.warnings(commands=False),
-        )
-    place = seq_of(hf, after)
     page = hf.list(
         kinds=kind,
         statuses=status,
         categories=category,
         sessions=session,
         since=since,
+        as_of=as_of,
         limit=limit,
-        after=place,
+        after=seq_of(hf, after),
     )
     return schemas.Page(
         items=schemas.found(page),

@@ -1,15 +1,14 @@
-"""The owner's memory as a whole: status, switch, undo, timeline, export."""
+"""The owner's memory as a whole: status, switch, undo, changes, export."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import StreamingResponse
 
 from .. import changes_view, owner_view, schemas
 from ..auth import Mine, Server
-from .memories import After
 
 router = APIRouter(tags=["owner"])
 Limit = Annotated[int, Query(ge=1, le=500, description="Maximum number of results.")]
@@ -24,6 +23,12 @@ NDJSON = {
 def status(hf: Mine, server: Server) -> schemas.Standing:
     """Count facts, sessions and rules; return the state of proactive recall."""
     return owner_view.status(hf, server.audit, server.feedback)
+
+
+@router.get("/totals")
+def totals(hf: Mine, request: Request) -> schemas.Totals:
+    """Count active memories by kind, and proposals."""
+    return owner_view.totals(hf, admin=getattr(request.state, "admin", False))
 
 
 @router.patch("/recall")
@@ -42,16 +47,6 @@ def undo(hf: Mine, body: schemas.UndoRequest | None = None) -> schemas.Undone:
         verb=events[0].verb,
         changes=len(events),
     )
-
-
-@router.get("/timeline")
-def timeline(
-    hf: Mine,
-    before: After = None,
-    limit: Limit = 50,
-) -> schemas.Timeline:
-    """Timeline of what happened and was learned, newest first."""
-    return owner_view.timeline(hf, before=before, limit=limit)
 
 
 @router.get("/changes")

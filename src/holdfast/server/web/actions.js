@@ -3,7 +3,9 @@
 import * as api from "./api.js";
 import { changed } from "./bus.js";
 import { askForMemory, askForWords, askWhichToForget } from "./dialogs.js";
-import { failed, offerUndo } from "./toast.js";
+import { say } from "./dom.js";
+import { asMarkdown } from "./markdown.js";
+import { failed, notice, offerUndo } from "./toast.js";
 import { plural, short } from "./words.js";
 
 /** Runs `work`, which resolves to the response of the server; true on success. */
@@ -67,18 +69,41 @@ export async function remember() {
 /** Asks which memories to forget and forgets them; resolves to their number. */
 export async function forgetSeveral(memories) {
   const chosen = await askWhichToForget(memories);
-  if (!chosen) return 0;
-  const runs = [];
-  const gone = [];
-  try {
-    for (const memory of chosen) {
-      runs.push((await api.forget(memory.id)).run);
-      gone.push(memory.id);
+  return chosen ? several(chosen, api.forget, "Forgotten") : 0;
+}
+
+export const archiveSeveral = (memories) => several(memories, api.archive, "Archived");
+export const confirmSeveral = (memories) => several(memories, api.confirm, "Confirmed");
+export const approveSeveral = (proposals) => several(proposals, (id) => api.approve(id), "Approved", "proposal");
+export const rejectSeveral = (proposals) => several(proposals, (id) => api.reject(id), "Rejected", "proposal");
+
+/** Changes memories one after the other, with one undo for all; one that fails does not stop the others. */
+async function several(memories, work, told, one = "memory") {
+  const many = one === "memory" ? "memories" : `${one}s`;
+  const [runs, ids, left] = [[], [], []];
+  let problem = null;
+  for (const memory of memories) {
+    try {
+      runs.push((await work(memory.id)).run);
+      ids.push(memory.id);
+    } catch (error) {
+      problem = error;
+      left.push(memory);
     }
-  } catch (error) {
-    failed(error);
   }
-  changed({ ids: gone });
-  if (gone.length > 0) offerUndo(`Forgotten: ${plural(gone.length, "memory", "memories")}.`, runs, { ids: gone });
-  return gone.length;
+  changed({ ids });
+  if (ids.length > 0) offerUndo(`${told}: ${plural(ids.length, one, many)}.`, runs.filter(Boolean), { ids });
+  if (problem) failed(problem, () => several(left, work, told, one));
+  return ids.length;
+}
+
+/** Puts memories on the clipboard as Markdown. */
+export async function copyMarkdown(memories) {
+  try {
+    await navigator.clipboard.writeText(asMarkdown(memories));
+    notice(`Copied ${plural(memories.length, "memory", "memories")} as Markdown.`);
+    say("Copied.");
+  } catch (error) {
+    notice("This browser does not let the page use the clipboard. Open it on this machine, or over https.", { problem: true });
+  }
 }

@@ -89,9 +89,11 @@ async function explained(response) {
 }
 
 const json = async (...request) => (await send(...request)).json();
+const named = (id, verb = "") => `entities/${encodeURIComponent(id)}${verb && `/${verb}`}`;
 const at = (id, verb = "") => `memories/${encodeURIComponent(id)}${verb && `/${verb}`}`;
 
 export const status = () => json("GET", "status");
+export const totals = () => json("GET", "totals");
 export const setRecall = (enabled) => json("PATCH", "recall", { body: { enabled } });
 
 export const memories = (query, signal) => json("GET", "memories", { query, signal });
@@ -111,8 +113,16 @@ export const approve = (id, content) => json("POST", `review/${encodeURIComponen
 export const reject = (id, reason) => json("POST", `review/${encodeURIComponent(id)}/reject`, { body: { reason } });
 
 export const entities = (query) => json("GET", "entities", { query });
-export const entity = (id) => json("GET", `entities/${encodeURIComponent(id)}`);
+export const entity = (id, query) => json("GET", named(id), { query });
+export const graph = (query) => json("GET", "graph", { query });
+export const duplicates = () => json("GET", "duplicates");
+export const renameEntity = (id, name, type) => json("PATCH", named(id), { body: { name, type } });
+export const mergeEntities = (id, others) => json("POST", named(id, "merge"), { body: { others } });
+export const splitEntity = (id, names) => json("POST", named(id, "split"), { body: { names } });
+export const overview = (query) => json("GET", "overview", { query });
 export const timeline = (query) => json("GET", "timeline", { query });
+export const timelineDays = (query) => json("GET", "timeline/days", { query });
 export const changes = (query) => json("GET", "changes", { query });
 export const health = () => json("GET", "health");
+export const server = () => json("GET", "admin");
 export const bundle = async () => (await send("GET", "export")).blob();

@@ -3,14 +3,20 @@
 import * as actions from "./actions.js";
 import { entities, whenKeyIsWanted } from "./api.js";
 import { learnWords } from "./completing.js";
+import { isDense, setDense } from "./density.js";
 import { closeDetail, isDetailOpen, leaveDetail, openDetail } from "./detail.js";
 import { askForKey, showHelp } from "./dialogs.js";
 import { afterQuiet, byId, icon, isTyping } from "./dom.js";
+import { isSingle, singleKeys } from "./keys.js";
+import { openPalette } from "./palette.js";
 import { go, route } from "./router.js";
-import { startStrip } from "./strip.js";
+import { loadingView } from "./skeleton.js";
+import { download, startStrip } from "./strip.js";
 import { undoLatest } from "./toast.js";
+import { mountAdmin } from "./views/admin.js";
 import { mountChanges } from "./views/changes.js";
 import { mountHealth } from "./views/health.js";
+import { mountHome } from "./views/home.js";
 import { LISTS, mountList } from "./views/list.js";
 import { mountPeople } from "./views/people.js";
 import { mountReview } from "./views/review.js";
@@ -18,12 +24,14 @@ import { mountTimeline } from "./views/timeline.js";
 
 const TYPING_PAUSE = 180; // milliseconds without a key press before a search starts
 const VIEWS = {
+  home: { title: "Home", mount: mountHome, wide: true },
   ...Object.fromEntries(Object.keys(LISTS).map((name) => [name, { title: LISTS[name].title, mount: (main) => mountList(main, name) }])),
   review: { title: "Review", mount: mountReview, wide: true },
   people: { title: "People and places", mount: mountPeople },
   timeline: { title: "Timeline", mount: mountTimeline },
   changes: { title: "Recent changes", mount: mountChanges },
   health: { title: "Health", mount: mountHealth, wide: true },
+  server: { title: "Server", mount: mountAdmin, wide: true },
 };
 
 const main = byId("main");
@@ -32,11 +40,13 @@ let current = { name: null, view: null };
 
 function show() {
   const asked = route();
-  const name = asked.view in VIEWS ? asked.view : "everything";
+  const name = asked.view in VIEWS ? asked.view : "home";
   if (name !== current.name) {
     current.view?.dispose();
+    main.replaceChildren(...loadingView(VIEWS[name].title)); // nothing of the view before under a new title
     current = { name, view: VIEWS[name].mount(main) };
     document.body.classList.toggle("wide", Boolean(VIEWS[name].wide));
+    document.body.dataset.view = name;
     scrollTo(0, 0);
     markCurrent(name);
   }
@@ -102,35 +112,38 @@ function showColours() {
   toggle.replaceChildren(icon(isDark() ? "sun" : "moon"));
 }
 
-byId("colours").addEventListener("click", () => {
+function switchColours() {
   const chosen = isDark() ? "light" : "dark";
   document.documentElement.dataset.colours = chosen;
   localStorage.setItem("holdfast.colours", chosen);
   showColours();
-});
+}
+
+byId("colours").addEventListener("click", switchColours);
 darkSystem.addEventListener("change", showColours);
 
 // Keys
 
 const KEYS = [
+  [["Ctrl", "K"], "Commands, people and memories"],
   [["/"], "Search"],
-  [["↑", "↓"], "Move in the list"],
+  [["J", "K"], "Move in the list, as ↓ and ↑ do"],
   [["Enter"], "Open a memory"],
-  [["Esc"], "Close it, or clear the search"],
+  [["Esc"], "Close it, or clear the selection or the search"],
+  [["X"], "Select the focused memory; with Shift, all up to it"],
+  [["Ctrl", "A"], "Select all of the list"],
   [["Del"], "Forget the focused memory"],
   [["Ctrl", "Z"], "Undo the latest change"],
-  [["A", "E", "R"], "Approve, edit or reject the focused proposal"],
+  [["A", "E", "R"], "Approve, edit or reject the focused proposal, or the selected ones"],
   [["?"], "Show this help"],
 ];
-const SINGLE_KEYS = "holdfast.keys";
-const singleKeys = { get on() { return localStorage.getItem(SINGLE_KEYS) !== "off"; }, set: (on) => localStorage.setItem(SINGLE_KEYS, on ? "on" : "off") };
-
 function help() {
   showHelp(KEYS, singleKeys);
 }
 
 function escape() {
   if (isDetailOpen()) leaveDetail();
+  else if (current.view.escape?.()) return;
   else if (search.value) {
     search.value = "";
     searchNow();
@@ -139,23 +152,42 @@ function escape() {
 
 document.addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]")) return;
-  const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
+  const single = isSingle(event) && !isTyping();
   if (event.key === "Escape") {
     event.preventDefault();
     escape();
   } else if (event.key === "z" && (event.ctrlKey || event.metaKey) && !isTyping()) {
     event.preventDefault();
     undoLatest();
-  } else if (event.key === "/" && plain && !isTyping() && singleKeys.on) {
+  } else if (event.key === "k" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    openPalette(commands());
+  } else if (event.key === "j" && single && !main.contains(document.activeElement.closest(".row, .card"))) {
+    current.view.focusFirst();
+  } else if (event.key === "/" && single) {
     event.preventDefault();
     search.focus();
     search.select();
-  } else if (event.key === "?" && plain && !isTyping() && singleKeys.on) {
+  } else if (event.key === "?" && single) {
     event.preventDefault();
     help();
   }
 });
 
+/** What the palette offers: every view of the side bar, and what the buttons do. */
+function commands() {
+  const views = [...document.querySelectorAll(".side li:not([hidden]) a[data-view]")].map((link) => ({
+    label: VIEWS[link.dataset.view].title, symbol: link.querySelector("use").getAttribute("href").split("#")[1], hint: "Go to", run: () => go({ view: link.dataset.view }) }));
+  return [...views,
+    { label: "Remember something", symbol: "plus", run: actions.remember },
+    { label: "Undo the latest change", symbol: "undo", keys: ["Ctrl", "Z"], run: undoLatest },
+    { label: isDense() ? "Roomy rows" : "Dense rows", symbol: "rows", run: () => setDense(!isDense()) },
+    { label: `Switch to ${isDark() ? "light" : "dark"} colours`, symbol: isDark() ? "sun" : "moon", run: switchColours },
+    { label: "Download a copy", symbol: "download", run: download },
+    { label: "Help and keyboard shortcuts", symbol: "help", keys: ["?"], run: help }];
+}
+
+byId("palette").addEventListener("click", () => openPalette(commands()));
 whenKeyIsWanted(askForKey);
 window.addEventListener("hashchange", show);
 showColours();

@@ -4,17 +4,21 @@ import * as actions from "./actions.js";
 import * as api from "./api.js";
 import { onChange } from "./bus.js";
 import { retention } from "./curve.js";
-import { button, byId, h, icon } from "./dom.js";
+import { afterQuiet, button, byId, h, icon } from "./dom.js";
 import { go, href, route } from "./router.js";
 import { hasCategory, time } from "./row.js";
-import { nothing, trouble } from "./views/list.js";
+import { nothing, trouble } from "./empty.js";
+import { ghostMemory, ifSlow } from "./skeleton.js";
 import { actorWord, day, deciderSentence, decisionSentences, kindSymbol, kindWord, sentence, short, statusWord, verbWord } from "./words.js";
 
 const narrow = matchMedia("(max-width: 1099px)");
 const MOST_DAYS = 3650;
+const FOLLOW = 120; // milliseconds on a row before it is previewed
 const pane = byId("detail");
 let shown = null;
+let previewed = null; // shown while nothing is open: the best hit of a search, or the focused row
 let opener = null;
+const current = () => shown ?? previewed;
 
 /** Shows the memory `id` beside the list, or over it where there is no room. */
 export async function openDetail(id) {
@@ -27,13 +31,31 @@ export async function openDetail(id) {
   await fill(id, { fresh: true, follow });
 }
 
+/** Shows a memory while none is open, without taking the focus; null ends that. Where there is no room, nothing. */
+export function preview(id) {
+  const before = previewed;
+  previewed = id;
+  if (shown || id === before) return;
+  if (id) fill(id, { fresh: true });
+  else showHint();
+}
+
+/** Previews the row of `list` that has the focus by keyboard. */
+export function followFocus(list) {
+  const follow = afterQuiet(FOLLOW, (id) => list.isConnected && preview(id));
+  list.addEventListener("focusin", (event) => {
+    if (!narrow.matches && event.target.matches(".row-link:focus-visible")) follow(event.target.closest(".row").dataset.id);
+  });
+}
+
 export function closeDetail() {
-  if (!shown) return showHint();
+  if (!shown) return previewed ? undefined : showHint();
   const [id, came] = [shown, opener];
   const held = pane.contains(document.activeElement) || document.activeElement === document.body;
   [shown, opener] = [null, null];
   cover(false);
-  showHint();
+  if (previewed) fill(previewed, { fresh: true });
+  else showHint();
   const row = document.querySelector(`main [data-id="${CSS.escape(id)}"] a`);
   if (held) (row ?? (came?.isConnected ? came : byId("main"))).focus();
 }
@@ -61,15 +83,18 @@ function showHint() {
 
 async function fill(id, { fresh = false, follow = false } = {}) {
   pane.setAttribute("aria-busy", "true");
+  const settle = ifSlow(() => fresh && current() === id && pane.replaceChildren(closer(), ghostMemory()));
   try {
     const [memory, why, forecast] = await Promise.all([api.memory(id), api.why(id), whole(id)]);
-    if (shown !== id) return;
+    settle();
+    if (current() !== id) return;
     pane.replaceChildren(...content(memory, why, forecast));
     if (fresh) pane.scrollTop = 0;
     if (follow) pane.querySelector("h2").focus({ preventScroll: true });
     await Promise.all([addLinks(memory, why.links), addConversation(memory)]);
   } catch (error) {
-    if (shown !== id) return;
+    settle();
+    if (current() !== id) return;
     if (error.status === 404) leaveDetail();
     else pane.replaceChildren(closer(), trouble(error, () => fill(id)));
   } finally {
@@ -85,7 +110,7 @@ async function whole(id) {
 }
 
 const closer = () =>
-  h("div", { class: "detail-top" }, button("Back", leaveDetail, { look: "quiet small back", symbol: "back" }),
+  !shown ? h("p", { class: "preview-top quietly" }, "Preview") : h("div", { class: "detail-top" }, button("Back", leaveDetail, { look: "quiet small back", symbol: "back" }),
     h("button", { type: "button", class: "button quiet square small shut", "aria-label": "Close details", onclick: leaveDetail }, icon("close")));
 
 function content(memory, why, forecast) {
@@ -96,7 +121,8 @@ function content(memory, why, forecast) {
         hasCategory(memory) && h("span", { class: "chip" }, memory.category.replaceAll("_", " ")),
         memory.protected && h("span", { class: "chip good" }, icon("shield"), "Confirmed"),
         memory.status !== "active" && h("span", { class: "chip warn" }, statusWord(memory.status))),
-      h("h2", { tabindex: "-1", dir: "auto", class: memory.content.length > 220 ? "long" : "" }, memory.content),
+      h("h2", { tabindex: "-1", dir: "auto", class: !memory.title && memory.content.length > 220 ? "long" : "" }, memory.title || memory.content),
+      memory.title && h("p", { class: "summary-text", dir: "auto" }, memory.content),
       h("div", { class: "actions" }, ...buttons(memory)),
       section("Why it was stored", reasons(memory, why.decision)),
       sources(why.sources),
@@ -117,6 +143,7 @@ function buttons(memory) {
   return [
     memory.kind !== "turn" && correct,
     !memory.protected && memory.kind !== "turn" && button("Confirm", () => actions.confirm(memory), { symbol: "check", title: "Mark as correct: it will not fade" }),
+    button("Copy", () => actions.copyMarkdown([memory]), { symbol: "copy", title: "Copy as Markdown" }),
     button("Archive", () => putAway(memory), { symbol: "box", title: "Keep it, but stop using it" }),
     button("Forget", () => forgetHere(memory), { look: "danger", symbol: "bin" }),
   ].filter(Boolean);
@@ -165,7 +192,7 @@ async function addConversation(memory) {
   const place = pane.querySelector("#conversation");
   if (!place || !memory.session) return;
   const { items } = await api.memories({ kind: "turn", session: memory.session, limit: 100 });
-  if (items.length === 0 || shown !== memory.id) return;
+  if (items.length === 0 || current() !== memory.id) return;
   const said = [...items].reverse();
   place.append(section("The conversation", [h("ol", { class: "turns", role: "list" },
     ...said.map((one) => turn({ who: one.author || one.role, when: one.event_time, text: one.content })))]));
@@ -187,7 +214,7 @@ async function addLinks(memory, links) {
     return other && other.kind !== "turn" && { link, way, other }; // turns are shown under "Source"
   }));
   const told = found.filter(Boolean);
-  if (told.length === 0 || shown !== memory.id) return;
+  if (told.length === 0 || current() !== memory.id) return;
   pane.querySelector("#links").append(section("Linked memories", [h("ul", { class: "links", role: "list" }, ...told.map(linked))]));
 }
 
@@ -219,7 +246,7 @@ function facts(memory) {
 }
 
 onChange(({ ids, gone, replaced }) => {
-  if (!shown) return;
+  if (!shown) return previewed && ids.includes(previewed) ? fill(previewed) : undefined;
   if (gone.includes(shown)) go({ ...route(), id: replaced[shown] ?? "" }, { replace: true });
   else if (ids.includes(shown)) fill(shown);
 });

@@ -5,7 +5,7 @@ import { button, h } from "./dom.js";
 const DRAFTS = "holdfast.draft.";
 
 /** Opens a dialog; resolves to what `close(value)` was given, or null when Escape dismissed it. */
-function opened(title, build) {
+export function opened(title, build) {
   return new Promise((resolve) => {
     let answer = null;
     const dialog = h("dialog", { "aria-labelledby": "dialog-title" });
@@ -26,8 +26,8 @@ function opened(title, build) {
 
 const buttons = (...children) => h("div", { class: "dialog-buttons" }, ...children);
 
-/** A form whose `save(values)` may fail: the input then stays, with the error below it. */
-function form(close, { fields, submit, save, look = "primary" }) {
+/** A form whose `save(values, all)` may fail: the input then stays, with the error below it. */
+export function form(close, { fields, submit, save, look = "primary" }) {
   const problem = h("p", { class: "field-problem", role: "alert" });
   const send = h("button", { class: `button ${look}` }, submit);
   const element = h("form", { method: "dialog" }, ...fields, problem, buttons(button("Cancel", () => close(false)), send));
@@ -36,7 +36,8 @@ function form(close, { fields, submit, save, look = "primary" }) {
     send.disabled = true;
     problem.textContent = "";
     try {
-      close(await save(Object.fromEntries(new FormData(element))));
+      const values = new FormData(element);
+      close(await save(Object.fromEntries(values), values));
     } catch (error) {
       problem.textContent = error.message;
       send.disabled = false;
@@ -58,8 +59,11 @@ function keptText(name, draft, { label, text = "", rows = 4, hint, required = tr
 
 const forgetDraft = (draft) => sessionStorage.removeItem(DRAFTS + draft);
 
-const line = (name, label) =>
-  h("div", { class: "field" }, h("label", { for: `field-${name}` }, label), h("input", { name, id: `field-${name}`, autocomplete: "off" }));
+export const line = (name, label, value = "") =>
+  h("div", { class: "field" }, h("label", { for: `field-${name}` }, label), h("input", { name, id: `field-${name}`, autocomplete: "off", value }));
+
+export const choice = (name, value, label, hint, checked) =>
+  h("label", { class: "choice" }, h("input", { type: "radio", name, value, checked }), h("span", {}, h("strong", {}, label), h("span", { class: "quietly" }, hint)));
 
 /** Asks for a new text; `save(content, reason)` stores it. */
 export async function askForWords({ title, memory, submit, withReason = false, save }) {
@@ -81,16 +85,14 @@ export async function askForWords({ title, memory, submit, withReason = false, s
 
 /** Asks what to remember; `save({content, kind})` stores it. */
 export async function askForMemory(save) {
-  const choice = (value, label, hint, checked) =>
-    h("label", { class: "choice" }, h("input", { type: "radio", name: "kind", value, checked }), h("span", {}, h("strong", {}, label), h("span", { class: "quietly" }, hint)));
   const saved = await opened("Remember something", (close) => [
     form(close, {
       submit: "Remember",
       fields: [
         keptText("content", "new", { label: "What should be remembered?", rows: 3 }),
         h("fieldset", { class: "choices" }, h("legend", {}, "Type"),
-          choice("fact", "A fact", "A true statement, such as “Tomasz cannot have peanuts”.", true),
-          choice("rule", "A rule", "An instruction for assistants, such as “Keep answers short”.")),
+          choice("kind", "fact", "A fact", "A true statement, such as “Tomasz cannot have peanuts”.", true),
+          choice("kind", "rule", "A rule", "An instruction for assistants, such as “Keep answers short”.")),
       ],
       save: ({ content, kind }) => save({ content: content.trim(), kind }),
     }),

@@ -52,5 +52,6 @@ export function afterQuiet(milliseconds, work) {
 /** Whether keys typed now belong to a text field. */
 export function isTyping() {
   const at = document.activeElement;
-  return at instanceof HTMLElement && (at.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(at.tagName));
+  const fields = "textarea, select, input:not([type=checkbox])"; // a tick takes no letters
+  return at instanceof HTMLElement && (at.isContentEditable || at.matches(fields));
 }

@@ -1,11 +1,13 @@
 // The address says what is shown: `#/facts/fact_01…?q=lisbon` is a view, a memory that is open, and what narrows it.
 
-const DEFAULT = "everything";
+const DEFAULT = "home";
 
 export function route() {
   const [path, query = ""] = (location.hash.startsWith("#/") ? location.hash.slice(2) : "").split("?");
   const [view = "", id = ""] = path.split("/");
-  return { view: view || DEFAULT, id: decodeURIComponent(id), query: Object.fromEntries(new URLSearchParams(query)) };
+  const asked = Object.fromEntries(new URLSearchParams(query));
+  // A search without a view is a search in everything.
+  return { view: view || (asked.q ? "everything" : DEFAULT), id: decodeURIComponent(id), query: asked };
 }
 
 export function href({ view = DEFAULT, id = "", query = {} }) {

@@ -1,27 +1,32 @@
 // One memory in a list.
 
 import * as actions from "./actions.js";
-import { button, h, icon } from "./dom.js";
-import { highlighted } from "./highlight.js";
+import { button, h, icon, isTyping } from "./dom.js";
+import { excerpt, highlighted } from "./highlight.js";
+import { moveOf } from "./keys.js";
+import { reasonLine } from "./reasons.js";
 import { href } from "./router.js";
 import { ago, dayAndTime, kindSymbol, kindWord, short, statusWord } from "./words.js";
 
-const ARMS = { entities: "name" }; // the other arms keep the name that the server uses
-
 export const time = (text) => h("time", { datetime: text, title: dayAndTime(text) }, ago(text));
 
-/** A list item for a memory or a search hit; `view` and `query` are the target of its link. */
-export function row(memory, { view, query = {} }) {
+/** A list item for a memory or a search hit; `view` and `query` are the target of its link, `lead` is its start. */
+export function row(memory, { view, query = {}, lead = rowIcon(memory) }) {
+  const words = memory.why?.words;
+  const found = (text) => highlighted(excerpt(text, words), words);
   const link = h("a", { class: "row-link", href: href({ view, id: memory.id, query }) },
-    h("span", { class: "unseen" }, `${kindWord(memory)}: `), ...highlighted(memory.title || memory.content, query.q));
+    h("span", { class: "unseen" }, `${kindWord(memory)}: `), ...found(memory.title || memory.content));
   const forget = button("Forget", (event) => forgetFrom(event.target, memory), {
     look: "quiet small forget", symbol: "bin", "aria-label": `Forget: ${short(memory.content, 60)}` });
   return h("li", { class: `row ${memory.status === "active" ? "" : "resting"}`, "data-id": memory.id },
-    h("span", { class: "row-icon" }, icon(kindSymbol(memory))),
+    lead,
     h("p", { class: "row-text", dir: "auto" }, link),
-    h("div", { class: "row-foot" }, h("p", { class: "row-meta" }, ...meta(memory)), memory.fit && relevance(memory),
-      memory.status === "active" && forget));
+    memory.title && h("p", { class: "row-more", dir: "auto" }, ...found(memory.content)),
+    memory.why && reasonLine(memory),
+    h("div", { class: "row-foot" }, h("p", { class: "row-meta" }, ...meta(memory)), memory.status === "active" && forget));
 }
+
+export const rowIcon = (memory, ...more) => h("span", { class: "row-icon" }, icon(kindSymbol(memory)), ...more);
 
 function meta(memory) {
   const parts = [memory.kind === "turn" ? speaker(memory) : kindWord(memory)];
@@ -39,15 +44,6 @@ export const hasCategory = ({ kind, category }) => ["fact", "rule"].includes(kin
 function speaker({ author, role }) {
   const roles = { user: "You", assistant: "The assistant" };
   return `${author || roles[role] || role || "Someone"} said`;
-}
-
-/** A bar that compares a hit with the best one, and the score itself. */
-function relevance({ score, fit, why }) {
-  const found = Object.keys(why.arms).map((arm) => ARMS[arm] ?? arm.replace(/ \(.*/, ""));
-  const bar = h("span", { class: "bar" }, h("span", {}));
-  bar.firstChild.style.inlineSize = `${Math.max(4, Math.round(fit * 100))}%`;
-  return h("span", { class: "score", title: `Score ${score.toFixed(3)}, found by ${[...new Set(found)].join(" and ")}` },
-    h("span", { class: "unseen" }, "score "), bar, score.toFixed(2));
 }
 
 async function forgetFrom(place, memory) {
@@ -68,15 +64,16 @@ export function focusLater(item, list) {
   });
 }
 
-/** Keys of `list`: arrows move between rows, Home and End jump, Delete forgets. */
+/** Keys of `list`: arrows, `j` and `k` move between rows, Home and End jump, Delete forgets. */
 export function keysFor(list, memoryOf) {
   list.addEventListener("keydown", async (event) => {
     const item = event.target.closest(".row");
+    const key = moveOf(event);
     const moves = { ArrowDown: item?.nextElementSibling, ArrowUp: item?.previousElementSibling, Home: list.firstElementChild, End: list.lastElementChild };
-    if (event.key in moves && !event.target.matches("input, textarea, select")) {
+    if (key in moves && !isTyping()) {
       event.preventDefault();
-      const search = event.key === "ArrowUp" && !moves.ArrowUp && document.getElementById("search");
-      (moves[event.key]?.querySelector(".row-link") ?? (search || null))?.focus();
+      const search = key === "ArrowUp" && !moves.ArrowUp && document.getElementById("search");
+      (moves[key]?.querySelector(".row-link") ?? (search || null))?.focus();
     }
     const memory = event.key === "Delete" && item && memoryOf(item.dataset.id);
     if (memory && memory.status === "active") {

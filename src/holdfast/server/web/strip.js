@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { onChange } from "./bus.js";
 import { afterQuiet, button, byId, h, say } from "./dom.js";
 import { failed, offerUndo } from "./toast.js";
+import { LISTED } from "./words.js";
 
 const MODES = {
   local: "Stored on this machine",
@@ -11,9 +12,9 @@ const MODES = {
   incognito: "Guest session: nothing is stored",
 };
 
-const MOST_COUNTED = 100;
-
+const told = new EventTarget();
 let status = null;
+let totals = null;
 let latest = 0;
 
 /** Shows the status now and after every change. */
@@ -25,14 +26,28 @@ export function startStrip() {
 async function refresh() {
   const mine = ++latest;
   try {
-    const [stands, waiting] = await Promise.all([api.status(), api.memories({ status: "proposed", limit: MOST_COUNTED })]);
+    const [stands, counted] = await Promise.all([api.status(), api.totals()]);
     if (mine !== latest) return; // a newer request finished first
-    status = stands;
-    showCounts({ ...stands.counts, review: waiting.items.length });
+    [status, totals] = [stands, counted];
+    const listed = Object.entries(LISTED).map(([name, kinds]) => [name, activeCount(kinds)]);
+    showCounts({ ...Object.fromEntries(listed), review: counted.review });
+    byId("for-admins").hidden = !counted.admin;
     show(stands);
+    told.dispatchEvent(new Event("counts"));
   } catch (error) {
     if (!status) byId("strip").replaceChildren(h("p", { class: "quietly" }, error.message));
   }
+}
+
+/** Calls `listener` whenever the counts are known anew, until the returned function is called. */
+export function onCounts(listener) {
+  told.addEventListener("counts", listener);
+  return () => told.removeEventListener("counts", listener);
+}
+
+/** How many memories of these kinds are in use; null before it is known. */
+export function activeCount(kinds) {
+  return totals && kinds.reduce((sum, kind) => sum + (totals.active[kind] ?? 0), 0);
 }
 
 function showCounts(counts) {
@@ -68,7 +83,7 @@ async function switched(event) {
   }
 }
 
-async function download() {
+export async function download() {
   try {
     const link = h("a", { href: URL.createObjectURL(await api.bundle()), download: `memory-of-${status?.owner_id ?? "me"}.jsonl` });
     link.click();

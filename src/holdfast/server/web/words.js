@@ -1,13 +1,21 @@
 // Texts of the page that several modules use.
 
 export const KINDS = {
-  fact: { one: "Fact", symbol: "fact" },
-  reflection: { one: "Reflection", symbol: "spark" },
-  episode: { one: "Session", symbol: "session" },
-  turn: { one: "Said", symbol: "turn" },
-  document: { one: "Document", symbol: "document" },
-  rule: { one: "Rule", symbol: "rule" },
-  skill: { one: "Playbook", symbol: "rule" },
+  fact: { one: "Fact", many: "facts", symbol: "fact" },
+  reflection: { one: "Reflection", many: "reflections", symbol: "spark" },
+  episode: { one: "Session", many: "sessions", symbol: "session" },
+  turn: { one: "Said", many: "said", symbol: "turn" },
+  document: { one: "Document", many: "documents", symbol: "document" },
+  rule: { one: "Rule", many: "rules", symbol: "rule" },
+  skill: { one: "Playbook", many: "playbooks", symbol: "rule" },
+};
+
+/** The kinds that each list shows; the counts beside the views count the same. */
+export const LISTED = {
+  everything: ["fact", "reflection", "episode", "rule", "skill", "document"],
+  facts: ["fact", "reflection"],
+  sessions: ["episode"],
+  rules: ["rule", "skill"],
 };
 
 export const STATUSES = {
@@ -38,6 +46,14 @@ export function typeWords(type) {
 }
 
 export const kindWord = (memory) => (KINDS[memory.kind] ?? { one: memory.kind }).one;
+/** "facts"; for a count of one, "fact". */
+export function kindMany(kind, count = 2) {
+  const { one, many } = KINDS[kind] ?? { one: kind, many: `${kind}s` };
+  return count === 1 ? one.toLowerCase() : many;
+}
+
+/** Types that a person can choose from. */
+export const TYPE_NAMES = ["person", "location", "organization", "project", "other"];
 export const kindSymbol = (memory) => (KINDS[memory.kind] ?? { symbol: "fact" }).symbol;
 export const statusWord = (status) => STATUSES[status] ?? status;
 
@@ -69,6 +85,7 @@ function daysAgo(moment) {
 
 export const day = (text) => onDay.format(new Date(text));
 export const dayAndTime = (text) => `${day(text)}, ${atTime.format(new Date(text))}`;
+export const clock = (text) => atTime.format(new Date(text));
 export const dayKey = (text) => midnight(new Date(text)).getTime();
 
 export function dayHeading(text) {

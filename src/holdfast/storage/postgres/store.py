@@ -53,6 +53,8 @@ class PostgresStore(SQLStore):
     """Memories in a Postgres database, shared by many machines."""
 
     dialect = POSTGRES
+    totals_sql = "SELECT scope, active, terms FROM totals"
+    bytes_sql = "SELECT pg_database_size(current_database())"
 
     def __init__(
         self,

@@ -64,6 +64,8 @@ class SQLiteStore(SQLStore):
     """Memories in one SQLite file; see `Store` in protocol.py for what each method promises."""
 
     dialect = SQLITE
+    totals_sql = "SELECT number, active, terms FROM scopes"
+    bytes_sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
     def __init__(self, path: str | Path, *, clock: Callable[[], Micros] = system_clock) -> None:
         """Open the file at `path`; creates it (0600) and its folder (0700) if missing.

@@ -7,10 +7,10 @@ import { href } from "../router.js";
 import { time } from "../row.js";
 import { takeBack } from "../toast.js";
 import { actorWord, short, verbWord } from "../words.js";
-import { nothing, trouble } from "./list.js";
+import { nothing, trouble } from "../empty.js";
 
 const PAGE = 50;
-const SYMBOLS = { forget: "bin", archive: "box", correct: "pencil", confirm: "shield", restore: "undo", undo: "undo", remember: "plus", propose: "inbox", approve: "check", reject: "close" };
+const SYMBOLS = { forget: "bin", archive: "box", correct: "pencil", confirm: "shield", restore: "undo", undo: "undo", remember: "plus", propose: "inbox", approve: "check", reject: "close", merge: "people", split: "people", rename: "pencil" };
 
 const GONE = new Set(["archived", "superseded", "faded", "evicted"]);
 
@@ -43,8 +43,9 @@ function entry(change) {
     h("div", { class: "row-body" },
       h("p", {}, h("strong", {}, verbWord(change.verb)), " ", h("span", { class: "quietly" }, actorWord(change.actor), " · ", time(change.at))),
       ...memories.map((memory) => h("p", { class: `row-text ${GONE.has(memory.status) ? "gone" : ""}`, dir: "auto", "data-id": memory.id }, h("a", { href: href({ view: "changes", id: memory.id }) }, short(memory.content, 140)))),
+      change.names.length > 0 && h("p", { class: "row-text", dir: "auto" }, change.names.join(", ")),
       more > 0 && h("p", { class: "quietly" }, `and ${more.toLocaleString("en")} more`)),
     change.undone
       ? h("span", { class: "chip" }, "Undone")
-      : button("Undo", () => takeBack([run], { ids }), { look: "small", symbol: "undo", "aria-label": `Undo: ${verbWord(change.verb)}, ${short(memories[0]?.content ?? "", 60)}` }));
+      : button("Undo", () => takeBack([run], { ids }), { look: "small", symbol: "undo", "aria-label": `Undo: ${verbWord(change.verb)}, ${short(memories[0]?.content ?? change.names.join(", "), 60)}` }));
 }

@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { h, icon } from "../dom.js";
 import { href } from "../router.js";
 import { KINDS, plural, STATUSES } from "../words.js";
-import { trouble } from "./list.js";
+import { trouble } from "../empty.js";
 
 const SHOWN = ["fact", "episode", "rule", "turn", "reflection", "document", "skill"];
 const LABELS = { episode: "Sessions", turn: "Turns of conversations", fact: "Facts", rule: "Rules", reflection: "Reflections", document: "Documents", skill: "Playbooks" };

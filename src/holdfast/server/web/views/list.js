@@ -2,16 +2,23 @@
 
 import * as actions from "../actions.js";
 import * as api from "../api.js";
+import { AsOf, endOfDay } from "../asof.js";
 import { onChange } from "../bus.js";
-import { button, h, icon, say } from "../dom.js";
-import { go } from "../router.js";
 import { completed, learnWords } from "../completing.js";
+import { densityButton } from "../density.js";
+import { followFocus, preview } from "../detail.js";
+import { button, h } from "../dom.js";
+import { nothing, trouble } from "../empty.js";
+import { sorted } from "../reasons.js";
+import { go } from "../router.js";
 import { focusLater, keysFor, neighbour, row } from "../row.js";
-import { plural, STATUSES } from "../words.js";
+import { Selection } from "../selection.js";
+import { ghostRows } from "../skeleton.js";
+import { activeCount, onCounts } from "../strip.js";
+import { day, LISTED, plural, short, STATUSES } from "../words.js";
 
 const PAGE = 50;
 const FOUND = 40; // hits per search; to see others, refine the query
-const RELATED = 5; // of those, hits that match by meaning only
 const PERIODS = [["", "Any time"], ["7", "Last 7 days"], ["30", "Last 30 days"], ["365", "Last year"]];
 const RESTING = ["held", "proposed", "archived", "superseded", "faded", "evicted"];
 const SHELVES = {
@@ -24,25 +31,21 @@ const SHELVES = {
 export const LISTS = {
   everything: {
     title: "Everything about you",
-    kinds: ["fact", "reflection", "episode", "rule", "skill", "document"],
     intro: "Search for a name, a place, anything. Open a memory to see why it was stored, or to correct or forget it.",
     empty: ["No memories yet", "Memories from your conversations with an assistant appear here. You can also add one yourself."],
   },
   facts: {
     title: "Facts",
-    kinds: ["fact", "reflection"],
     intro: "What assistants know about you and your world.",
     empty: ["No facts yet", "Facts are extracted from conversations, or stored when you say “remember that…”."],
   },
   sessions: {
     title: "Sessions",
-    kinds: ["episode"],
     intro: "Summaries of your conversations.",
     empty: ["No sessions yet", "When a longer conversation ends, its summary appears here."],
   },
   rules: {
     title: "Rules",
-    kinds: ["rule", "skill"],
     intro: "Instructions that assistants always follow.",
     empty: ["No rules yet", "Say “from now on, keep answers short”, or add a rule yourself."],
   },
@@ -53,39 +56,48 @@ const seenCategories = new Set();
 /** Mounts the list `name` in `main`; the result follows the address and can be disposed of. */
 export function mountList(main, name) {
   const list = new MemoryList(main, name);
-  return { update: (route) => list.update(route), dispose: () => list.dispose(), focusFirst: () => list.focusFirst() };
+  return { update: (route) => list.update(route), dispose: () => list.dispose(), focusFirst: () => list.focusFirst(), escape: () => list.escape() };
 }
 
 class MemoryList {
   constructor(main, name) {
     this.name = name;
     this.about = LISTS[name];
+    this.kinds = LISTED[name];
     this.shown = new Map(); // id → memory, of the visible rows
-    this.places = new Map(); // id → position and score; kept for rows that were removed and may come back
+    this.places = new Map(); // id → position and reasons; kept for rows that were removed and may come back
     this.rows = h("ul", { class: "rows", role: "list", "aria-label": this.about.title });
-    this.related = h("section", { class: "related", hidden: true });
+    this.near = h("details", { class: "near", hidden: true });
+    this.selection = new Selection(this.rows, () => this.#inOrder());
+    this.asOf = new AsOf((date) => go({ view: this.name, query: { ...this.query, asof: date } }, { replace: true }));
     this.summary = h("p", { class: "summary", role: "status" });
     this.end = h("div", { class: "list-end" });
     this.filters = this.#filters();
     this.forgetAll = button("Forget these…", () => this.#forgetShown(), { look: "small", symbol: "bin", hidden: true });
     main.replaceChildren(
       h("div", { class: "heading" }, h("h1", {}, this.about.title), h("p", {}, this.about.intro)),
-      h("div", { class: "bar-of-filters" }, this.filters, h("div", { class: "found" }, this.summary, this.forgetAll)),
-      this.rows, this.related, this.end);
+      h("div", { class: "bar-of-filters" }, this.filters, this.asOf.opener, h("div", { class: "found" }, this.summary, this.forgetAll, densityButton())),
+      this.asOf.panel, this.rows, this.near, this.end, this.selection.bar);
+    this.rows.replaceChildren(...ghostRows());
     keysFor(this.rows, (id) => this.shown.get(id));
+    followFocus(this.rows);
     this.watcher = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && this.#more(), { rootMargin: "600px" });
     this.watcher.observe(this.end);
     this.stop = onChange((change) => this.#follow(change));
+    this.stopCounts = onCounts(() => this.shown.size > 0 && this.#tell(this.#asked()));
   }
 
   dispose() {
     this.asking?.abort();
     this.watcher.disconnect();
+    this.selection.stop();
     this.stop();
+    this.stopCounts();
+    preview(null);
   }
 
   update({ query, id }) {
-    const wanted = JSON.stringify([query.q, query.status, query.category, query.days]);
+    const wanted = JSON.stringify([query.q, query.status, query.category, query.days, query.asof]);
     this.query = query;
     if (wanted !== this.wanted) {
       this.wanted = wanted;
@@ -93,6 +105,7 @@ class MemoryList {
     }
     this.open = id;
     this.#markOpen();
+    this.asOf.update(query.asof);
     for (const select of this.filters.elements) {
       select.value = query[select.name] ?? "";
       select.classList.toggle("narrowing", select.value !== "");
@@ -104,6 +117,15 @@ class MemoryList {
 
   focusFirst() {
     this.rows.querySelector(".row-link")?.focus();
+  }
+
+  /** Leaves what was begun here; false if there was nothing. */
+  escape() {
+    return this.selection.escape();
+  }
+
+  #inOrder() {
+    return new Map([...this.rows.querySelectorAll(".row")].map((item) => [item.dataset.id, this.shown.get(item.dataset.id)]));
   }
 
   #filters() {
@@ -121,12 +143,12 @@ class MemoryList {
   }
 
   #asked() {
-    const { q, status, category, days } = this.query;
+    const { q, status, category, days, asof } = this.query;
     // A search includes turns; a list without a query would be full of them.
-    const kind = q && this.name === "everything" ? undefined : this.about.kinds;
+    const kind = q && this.name === "everything" ? undefined : this.kinds;
     const [, statuses] = SHELVES[status ?? ""] ?? SHELVES[""];
     const since = days && sinceDays(Number(days));
-    return { q: q && completed(q), kind, category, status: statuses, since, limit: q ? FOUND : PAGE, deep: q ? true : undefined };
+    return { q: q && completed(q), kind, category, status: statuses, since, as_of: endOfDay(asof), limit: q ? FOUND : PAGE, deep: q ? true : undefined };
   }
 
   async #load() {
@@ -138,14 +160,21 @@ class MemoryList {
     if (!page) return;
     this.shown.clear();
     this.places.clear();
+    this.selection.clear();
     this.rows.replaceChildren();
-    const { fitting, related } = asked.q ? sorted(page.items) : { fitting: page.items, related: [] };
+    const { fitting, near } = !asked.q ? { fitting: page.items, near: [] } : page.relevant ? sorted(page.items) : { fitting: [], near: page.items };
     this.#add(fitting);
-    this.#relate(related);
+    this.#showNear(near);
     this.next = asked.q ? null : page.next;
     this.rows.removeAttribute("aria-busy");
     this.#tell(asked);
     this.#fillEnd();
+    this.#preview();
+  }
+
+  /** Shows the best hit of a search beside the list, where there is room. */
+  #preview() {
+    preview(this.query.q ? this.rows.querySelector(".row")?.dataset.id ?? null : null);
   }
 
   async #fetch(asked) {
@@ -154,6 +183,7 @@ class MemoryList {
     } catch (error) {
       if (error.name === "AbortError") return null;
       this.rows.removeAttribute("aria-busy");
+      this.rows.querySelectorAll(".ghost").forEach((ghost) => ghost.remove());
       this.end.replaceChildren(trouble(error, () => this.#load()));
       return null;
     }
@@ -182,8 +212,8 @@ class MemoryList {
 
   /** Inserts a row at its position, nearly always at the end. */
   #place(memory) {
-    const { place, ...fit } = this.places.get(memory.id);
-    const item = row({ ...memory, ...fit }, { view: this.name, query: this.query });
+    const { place, ...found } = this.places.get(memory.id);
+    const item = row({ ...memory, ...found }, { view: this.name, query: this.query, lead: this.selection.lead(memory) });
     const before = this.#item(memory.id);
     this.shown.set(memory.id, memory);
     if (before) before.replaceWith(item);
@@ -219,34 +249,44 @@ class MemoryList {
 
   #tell({ q }) {
     const count = this.shown.size;
-    const some = this.next ? `the newest ${count.toLocaleString("en")}` : plural(count, "memory", "memories");
-    this.summary.textContent = q
-      ? count === 0 ? "No exact matches" : plural(count, "memory", "memories")
-      : this.next ? `Showing ${some}` : count === 0 ? "" : some;
+    const { status, category, days, asof } = this.query;
+    const narrowed = status || category || days || asof;
+    const all = narrowed ? null : activeCount(this.kinds);
+    const some = plural(count, "memory", "memories");
+    const newest = all > count ? `The newest ${count.toLocaleString("en")} of ${all.toLocaleString("en")}` : `The newest ${count.toLocaleString("en")}`;
+    this.summary.textContent = count === 0 ? "" : !q && this.next ? newest : some;
     this.forgetAll.hidden = !q || count === 0;
   }
 
   #fillEnd() {
     const more = this.next && button("Show more", () => this.#more(), { look: "quiet" });
-    const empty = this.shown.size === 0 && this.related.hidden && this.#nothing();
+    const empty = this.shown.size === 0 && this.#nothing();
     this.end.replaceChildren(...[more, empty].filter(Boolean));
+    if (empty && !this.near.hidden) this.end.after(this.near);
+    else this.end.before(this.near);
   }
 
   #nothing() {
-    const { q, status, category, days } = this.query;
-    if (q) return nothing("search", `No results for “${q}”`, "Try another word, or a single name.");
-    if (status || category || days) {
+    const { q, status, category, days, asof } = this.query;
+    if (q) {
+      const on = asof ? ` on ${day(asof)}` : "";
+      const tip = this.near.hidden ? "Try another word, or a single name." : "Try another word, or look at what comes nearest.";
+      return nothing("search", asof ? `Nothing relevant was known${on}` : "Nothing relevant is known", `No memory fits “${short(q, 60)}”. ${tip}`);
+    }
+    if (status || category || days || asof) {
       return nothing("stack", "No memories match these filters", "Try another time or category.", button("Show all", () => go({ view: this.name })));
     }
     return nothing("stack", ...this.about.empty, button("Remember something", actions.remember, { look: "primary", symbol: "plus" }));
   }
 
-  /** Shows hits that match by meaning only in a section of their own. */
-  #relate(memories) {
-    this.related.hidden = memories.length === 0;
-    const rows = h("ul", { class: "rows", role: "list", "aria-label": "Possibly related" }, ...memories.map((memory) => row(memory, { view: this.name, query: this.query })));
-    keysFor(rows, (id) => memories.find((memory) => memory.id === id));
-    this.related.replaceChildren(h("h2", {}, "Possibly related"), rows);
+  /** Near misses: folded away, for those who want to see them. */
+  #showNear(hits) {
+    this.near.hidden = hits.length === 0;
+    this.near.open = false;
+    const rows = h("ul", { class: "rows", role: "list", "aria-label": "Near misses" }, ...hits.map((hit) => row(hit, { view: this.name, query: this.query })));
+    keysFor(rows, (id) => hits.find((hit) => hit.id === id));
+    followFocus(rows);
+    this.near.replaceChildren(h("summary", {}, plural(hits.length, "near miss", "near misses")), rows);
   }
 
   async #forgetShown() {
@@ -260,11 +300,12 @@ class MemoryList {
     }
     for (const id of gone) this.#leave(id);
     await Promise.all(ids.map((id) => this.#look(id)));
-    for (const id of [...ids, ...gone]) this.related.querySelector(`[data-id="${CSS.escape(id)}"]`)?.remove();
-    this.related.hidden = this.related.querySelector(".row") === null;
+    for (const id of [...ids, ...gone]) this.near.querySelector(`[data-id="${CSS.escape(id)}"]`)?.remove();
+    this.near.hidden = this.near.querySelector(".row") === null;
     this.#tell(this.#asked());
     if (this.shown.size === 0) this.#fillEnd();
     else if (!this.next) this.end.replaceChildren();
+    this.#preview();
   }
 
   async #look(id) {
@@ -289,30 +330,6 @@ class MemoryList {
   }
 }
 
-/** Splits hits into those that match words, names or times, and the rest. */
-function sorted(hits) {
-  const named = (hit) => Object.keys(hit.why.arms).some((arm) => !arm.startsWith("meaning"));
-  const fitting = hits.filter(named);
-  const best = Math.max(...fitting.map((hit) => hit.score), 0.001);
-  return {
-    fitting: fitting.map((hit) => ({ ...hit, fit: hit.score / best })),
-    related: hits.filter((hit) => !named(hit) && Object.keys(hit.why.arms).length > 0).slice(0, RELATED),
-  };
-}
-
 function sinceDays(days) {
   return new Date(Date.now() - days * 86_400_000).toISOString();
-}
-
-/** An empty state: what would be here, and what to do. */
-export function nothing(symbol, title, text, ...more) {
-  return h("div", { class: "nothing" }, h("span", { class: "nothing-icon" }, icon(symbol)), h("h2", {}, title), h("p", {}, text), ...more);
-}
-
-/** An empty state for an error. */
-export function trouble(error, retry) {
-  if (!(error instanceof api.ApiError)) console.error(error);
-  say(error.message);
-  const title = error.status === 0 ? "No connection" : "Could not load this";
-  return nothing("alert", title, error instanceof api.ApiError ? error.message : "Something went wrong on this page.", button("Try again", retry));
 }

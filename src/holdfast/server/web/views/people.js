@@ -1,54 +1,110 @@
-// Entities that memories mention, and a page for each.
+// Entities that memories mention: who is mentioned with whom, and a page for each.
 
 import * as api from "../api.js";
 import { onChange } from "../bus.js";
-import { h, icon } from "../dom.js";
-import { go, href } from "../router.js";
-import { keysFor, row } from "../row.js";
+import { button, h, icon } from "../dom.js";
+import * as entityActions from "../entity_actions.js";
+import { graphFigure } from "../graph.js";
+import { Moments } from "../moments.js";
+import { go, href, route } from "../router.js";
 import { plural, typeWords } from "../words.js";
-import { nothing, trouble } from "./list.js";
+import { stillReading } from "./home.js";
+import { nothing, trouble } from "../empty.js";
 
 const MOST = 200;
+const AROUND = 24; // names around one, and among all, that a drawing has room for
+const DRAWN = 30;
+const SUGGESTED = 3;
 
 export function mountPeople(main) {
-  let asked = null;
-  let stop = () => {};
-  const show = (query) => (query.name ? profile(main, query) : everybody(main, query));
+  let [asked, shown] = [null, null];
+  const show = (route) => {
+    shown?.dispose();
+    shown = route.query.name ? new EntityPage(main, route.query.name) : new Everybody(main, route.query.type);
+  };
   return {
-    update({ query, id }) {
-      const wanted = JSON.stringify([query.name, query.type]);
+    update(route) {
+      const wanted = JSON.stringify([route.query.name, route.query.name ? "" : route.query.type]);
       if (wanted !== asked) {
         asked = wanted;
-        show(query);
-        stop();
-        stop = onChange(() => show(query));
+        show(route);
+        scrollTo(0, 0);
       }
-      mark(main, id);
+      shown.update(route);
     },
-    dispose: () => stop(),
-    focusFirst: () => main.querySelector(".row-link, .tile")?.focus(),
+    dispose: () => shown?.dispose(),
+    focusFirst: () => main.querySelector(".moment a, .tile")?.focus(),
   };
 }
 
-function mark(main, id) {
-  main.querySelector("[aria-current=true]")?.removeAttribute("aria-current");
-  if (id) main.querySelector(`.row[data-id="${CSS.escape(id)}"] .row-link`)?.setAttribute("aria-current", "true");
-}
+const heading = () => h("div", { class: "heading" }, h("h1", {}, "People and places"), h("p", {}, "People, projects and places in your memories, most mentioned first."));
 
-async function everybody(main, { type }) {
-  const head = h("div", { class: "heading" }, h("h1", {}, "People and places"), h("p", {}, "People, projects and places in your memories, most mentioned first."));
-  try {
-    const all = await api.entities({ limit: MOST });
+/** Everybody: a drawing, suggestions what may be one, and tiles. */
+class Everybody {
+  constructor(main, type) {
+    this.main = main;
+    this.type = type;
+    this.drawing = h("div", { class: "graph-place bone" });
+    this.suggestions = h("div", {});
+    this.tiles = h("div", {});
+    main.replaceChildren(heading(), this.drawing, this.suggestions, this.tiles);
+    this.stop = onChange(() => this.load());
+    this.load();
+  }
+
+  update() {}
+
+  dispose() {
+    this.gone = true;
+    this.stop();
+  }
+
+  async load() {
+    try {
+      const [all, graph, alike] = await Promise.all([api.entities({ limit: MOST }), api.graph({ limit: DRAWN }), api.duplicates()]);
+      if (this.gone) return;
+      this.#fill(all);
+      this.#draw(graph);
+      this.suggestions.replaceChildren(...suggestions(alike));
+    } catch (error) {
+      if (!this.gone) this.main.replaceChildren(heading(), trouble(error, () => (this.main.replaceChildren(heading(), this.drawing, this.suggestions, this.tiles), this.load())));
+    }
+  }
+
+  #fill(all) {
     const known = all.filter((one) => one.mentions > 0);
     const types = [...new Set(known.map((one) => typeWords(one.type).many))];
-    const wanted = known.filter((one) => !type || typeWords(one.type).many === type);
-    main.replaceChildren(head,
-      types.length > 1 ? chooser(types, type) : "",
-      known.length === 0 ? nothing("people", "Nobody yet", "People, projects and places that a memory mentions appear here.") : tiles(wanted));
-  } catch (error) {
-    main.replaceChildren(head, trouble(error, () => everybody(main, { type })));
+    const wanted = known.filter((one) => !this.type || typeWords(one.type).many === this.type);
+    this.drawing.hidden = known.length < 2;
+    this.tiles.replaceChildren(types.length > 1 ? chooser(types, this.type) : "",
+      known.length === 0 ? nothing("people", "Nobody yet", "People, projects and places that a memory mentions appear here.") : tiles(wanted),
+      all.length === MOST ? h("p", { class: "quietly" }, `The ${MOST} most mentioned are shown. To find others, search for them.`) : "");
+  }
+
+  #draw(graph) {
+    this.drawing.classList.remove("bone");
+    this.drawing.hidden = graph.links.length === 0;
+    this.drawing.replaceChildren(graphFigure(graph), h("p", { class: "quietly" }, "Lines join names that one memory mentions together.", partly(graph), stillReading(graph.waiting)));
   }
 }
+
+const partly = ({ complete }) => (complete ? "" : " Counts are of the latest memories, so there are at least as many.");
+
+function suggestions(alike) {
+  if (alike.length === 0) return [];
+  return [h("section", { class: "suggestions" }, h("h2", {}, "The same?"), h("ul", { role: "list" }, ...alike.slice(0, SUGGESTED).map(({ keep, other, reason }) =>
+    h("li", {}, h("span", {}, h("a", { href: link(other) }, other.name), " and ", h("a", { href: link(keep) }, keep.name), h("span", { class: "quietly" }, ` — ${reason}`)),
+      button("Merge", () => mergeInto(keep, other), { look: "small", "aria-label": `Merge ${other.name} into ${keep.name}` })))))];
+}
+
+/** Merges two; whoever looks at the one that goes then looks at the one that stays. */
+async function mergeInto(keep, other) {
+  const looking = route().query.name;
+  const now = await entityActions.mergeThese(keep, other);
+  if (now && looking) go({ view: "people", query: { name: now.id } }, { replace: true });
+}
+
+const link = ({ id }) => href({ view: "people", query: { name: id } });
 
 function chooser(types, chosen = "") {
   const choice = (label, value) =>
@@ -59,33 +115,88 @@ function chooser(types, chosen = "") {
 function tiles(entities) {
   return h("ul", { class: "tiles", role: "list" }, ...entities.map((one) => {
     const words = typeWords(one.type);
-    return h("li", {}, h("a", { class: "tile", href: href({ view: "people", query: { name: one.id } }) },
+    return h("li", {}, h("a", { class: "tile", href: link(one) },
       h("span", { class: "avatar" }, icon(words.symbol)),
       h("span", {}, h("strong", {}, one.name), h("span", { class: "quietly" }, `${words.one} · ${plural(one.mentions, "mention")}`))));
   }));
 }
 
-async function profile(main, query) {
-  try {
-    const about = await api.entity(query.name);
-    const words = typeWords(about.type);
-    const rows = h("ul", { class: "rows", role: "list", "aria-label": `Memories that mention ${about.name}` },
-      ...about.memories.map((memory) => row(memory, { view: "people", query })));
-    keysFor(rows, (id) => about.memories.find((memory) => memory.id === id));
-    const held = main.querySelector(".rows")?.contains(document.activeElement);
+/** One entity: profile, who it is mentioned with, timeline. */
+class EntityPage {
+  constructor(main, name) {
+    this.main = main;
+    this.name = name;
+    this.head = h("div", {}, h("div", { class: "heading person" }, h("span", { class: "avatar large bone" }), h("div", {}, h("h1", {}, "…"))));
+    this.suggestions = h("div", {});
+    this.profile = h("div", { class: "profile-place" });
+    this.drawing = h("div", { class: "graph-place bone" });
+    this.moments = new Moments("people", { entity: name });
     main.replaceChildren(
       h("p", {}, h("a", { class: "crumb", href: href({ view: "people" }) }, icon("back"), "People and places")),
-      h("div", { class: "heading person" }, h("span", { class: "avatar large" }, icon(words.symbol)),
-        h("div", {}, h("h1", {}, about.name), h("p", {}, sentence(about, words)))),
-      about.summary ? h("p", { class: "profile" }, about.summary) : "",
-      about.memories.length > 0 ? rows : nothing("stack", "No memories", `No active memory mentions ${about.name}.`));
-    if (held) (main.querySelector(".row-link") ?? main).focus();
-  } catch (error) {
-    main.replaceChildren(trouble(error, () => profile(main, query)));
+      this.head, this.suggestions, this.profile,
+      this.together = h("section", {}, h("h2", {}, "Mentioned with"), this.drawing),
+      h("section", { class: "their-timeline" }, h("h2", {}, "Timeline"), this.moments.element));
+    this.stop = onChange(() => this.load());
+    this.load();
+  }
+
+  update(route) {
+    this.moments.update(route);
+  }
+
+  dispose() {
+    this.gone = true;
+    this.stop();
+    this.moments.dispose();
+  }
+
+  async load() {
+    try {
+      const [about, graph, alike] = await Promise.all([api.entity(this.name, { limit: 1 }), api.graph({ entity: this.name, limit: AROUND }), api.duplicates()]);
+      if (this.gone) return;
+      document.title = `${about.name} · Memory`;
+      const held = this.head.contains(document.activeElement) && document.activeElement.textContent;
+      this.head.replaceChildren(...header(about));
+      if (held) ([...this.head.querySelectorAll("button")].find((one) => one.textContent === held) ?? this.main).focus();
+      this.profile.replaceChildren(...profile(about));
+      this.drawing.classList.remove("bone");
+      this.together.hidden = graph.links.length === 0;
+      this.drawing.replaceChildren(graphFigure(graph, { centre: about.id, height: 320 }), h("p", { class: "quietly" }, partly(graph)));
+      this.suggestions.replaceChildren(...suggestions(alike.filter(({ keep, other }) => [keep.id, other.id].includes(about.id))));
+    } catch (error) {
+      if (this.gone) return;
+      // A merge or an undo has taken it away.
+      if (error.status === 404) this.main.replaceChildren(nothing("people", "Not there any more", "Nobody goes by this name now.", h("a", { class: "button", href: href({ view: "people" }) }, "People and places")));
+      else this.head.replaceChildren(trouble(error, () => this.load()));
+    }
   }
 }
 
-function sentence(about, words) {
+function header(about) {
+  const words = typeWords(about.type);
   const others = about.aliases.filter((name) => name !== about.name);
-  return [`${words.one} · ${plural(about.mentions, "mention")}`, others.length > 0 && `also ${others.join(", ")}`].filter(Boolean).join(" · ");
+  const told = [`${words.one} · ${plural(about.mentions, "mention")}`, others.length > 0 && `also ${others.join(", ")}`].filter(Boolean).join(" · ");
+  const merged = async () => {
+    const now = await entityActions.merge(about);
+    if (now) go({ view: "people", query: { name: now.id } }, { replace: true });
+  };
+  return [
+    h("div", { class: "heading person" }, h("span", { class: "avatar large" }, icon(words.symbol)), h("div", {}, h("h1", { dir: "auto" }, about.name), h("p", {}, told),
+      about.waiting.count > 0 && h("p", { class: "quietly" }, stillReading(about.waiting)))),
+    h("div", { class: "actions entity-actions" },
+      button("Rename", () => entityActions.rename(about), { look: "small", symbol: "pencil" }),
+      button("Merge…", merged, { look: "small", symbol: "people" }),
+      others.length > 0 && button("Split…", () => entityActions.split(about), { look: "small", symbol: "split" })),
+  ];
+}
+
+/** Current facts, lasting ones first, by what they are about. */
+function profile({ name, summary, facts }) {
+  const groups = new Map();
+  for (const fact of facts) groups.set(fact.category, [...(groups.get(fact.category) ?? []), fact]);
+  const told = summary && h("p", { class: "profile", dir: "auto" }, summary);
+  if (facts.length === 0) return [told, h("p", { class: "quietly no-profile" }, `No fact about ${name} yet. What was said is in the timeline.`)].filter(Boolean);
+  return [told, h("section", { class: "panel" }, h("h2", {}, "Profile"), h("dl", { class: "profile-facts" }, ...[...groups].map(([category, some]) =>
+    h("div", {}, h("dt", {}, category.replaceAll("_", " ")), ...some.map((fact) => h("dd", { dir: "auto", "data-id": fact.id },
+      h("a", { href: href({ view: "people", id: fact.id, query: route().query }) }, fact.content))))))) ].filter(Boolean);
 }

@@ -1,0 +1,264 @@
+"""The Memory page every day: several rows at once, keys, the palette, dense rows, loading."""
+
+from __future__ import annotations
+
+import re
+
+import demo_memory
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from visits import Visit
+
+PEANUTS = "Tomasz cannot have peanuts"
+
+
+@pytest.fixture
+def context(context):
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    return context
+
+
+def toolbar(visit: Visit):
+    return visit.page.get_by_role("toolbar", name="Selected memories")
+
+
+# Several at once
+
+
+def test_rows_are_selected_by_keyboard_and_forgotten_with_one_undo(ann):
+    page = ann.go("#/facts")
+    expect(page.get_by_text("8 memories")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Shift+X")
+    expect(toolbar(ann)).to_contain_text("3 memories selected")
+    toolbar(ann).get_by_role("button", name="Forget…").click()
+    page.get_by_role("button", name="Forget 3 of 3").click()
+    expect(page.locator("main .row")).to_have_count(5)
+    expect(page.get_by_role("link", name="Facts 5")).to_be_visible()
+    expect(toolbar(ann)).to_be_hidden()
+    page.keyboard.press("Control+z")
+    expect(page.locator("main .row")).to_have_count(8)
+    assert len(ann.texts(kind="fact")) == 8
+
+
+def test_rows_are_selected_by_mouse_and_confirmed(ann):
+    page = ann.go("#/facts")
+    for text in (PEANUTS, "Priya is vegetarian"):
+        ann.row(text).hover()
+        ann.row(text).get_by_role("checkbox").check()
+    toolbar(ann).get_by_role("button", name="Confirm").click()
+    expect(ann.row(PEANUTS)).to_contain_text("confirmed")
+    expect(ann.row("Priya is vegetarian")).to_contain_text("confirmed")
+    expect(page.locator(".chosen")).to_have_count(0)
+
+
+def test_escape_clears_the_selection(ann):
+    page = ann.go("#/facts")
+    expect(ann.row(PEANUTS)).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Control+a")
+    expect(toolbar(ann)).to_contain_text("8 memories selected")
+    page.keyboard.press("Escape")
+    expect(toolbar(ann)).to_be_hidden()
+
+
+def test_a_memory_that_cannot_be_changed_does_not_stop_the_others(ann):
+    page = ann.go("#/facts")
+    expect(ann.row(PEANUTS)).to_be_visible()
+    blocked = ann.ask("memories", q=PEANUTS, kind="fact")["items"][0]["id"]
+    page.route(
+        f"**/{blocked}/archive*",
+        lambda route: route.fulfill(status=409, body="{}", content_type="application/json"),
+    )
+    page.keyboard.press("j")
+    page.keyboard.press("Control+a")
+    toolbar(ann).get_by_role("button", name="Archive").click()
+    expect(page.locator("main .row")).to_have_count(1)
+    expect(ann.toast()).to_contain_text("Archived: 7 memories.")
+    expect(ann.row(PEANUTS)).to_be_visible()
+    assert [trouble for trouble in ann.troubles if "409" not in trouble] == []
+    ann.troubles.clear()
+
+
+def test_memories_are_copied_as_markdown(ann):
+    page = ann.go("#/facts?q=peanuts")
+    expect(ann.row(PEANUTS)).to_be_visible()
+    ann.row(PEANUTS).hover()
+    ann.row(PEANUTS).get_by_role("checkbox").check()
+    toolbar(ann).get_by_role("button", name="Copy as Markdown").click()
+    expect(ann.toast()).to_contain_text("Copied 1 memory as Markdown.")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert re.fullmatch(r"- Tomasz cannot have peanuts \*\(fact, \d+ \w+ \d{4}\)\*\n", copied)
+
+
+def test_what_a_memory_says_is_no_markup_in_markdown(nobody):
+    page = nobody.go()
+    script = "memory => import('/static/markdown.js').then(module => module.asMarkdown([memory]))"
+    evil = {
+        "content": "[x](javascript:1) <img> *b*\n# h",
+        "kind": "fact",
+        "status": "active",
+        "created_at": "2026-03-18T12:00:00Z",
+    }
+    copied = page.evaluate(script, evil)
+    assert copied == r"- \[x\](javascript:1) \<img\> \*b\* \# h *(fact, 18 Mar 2026)*" + "\n"
+
+
+# Keys and commands
+
+
+def test_the_palette_goes_to_a_view_and_finds_memories(ann):
+    page = ann.go("#/facts")
+    expect(ann.row(PEANUTS)).to_be_visible()
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("combobox", name="Type a command, a name or a word")
+    expect(palette).to_be_focused()
+    palette.fill("recent")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Recent changes")
+    page.keyboard.press("Control+k")
+    palette.fill("peanuts")
+    page.get_by_role("option", name=PEANUTS).click()
+    expect(page.get_by_role("complementary").get_by_role("heading", level=2)).to_have_text(PEANUTS)
+
+
+def test_the_palette_names_people_and_closes_with_escape(ann):
+    page = ann.go("#/facts")
+    page.get_by_role("button", name="Commands (Ctrl K)").click()
+    page.get_by_role("combobox", name="Type a command").fill("tomasz")
+    person = page.get_by_role("option", name="Tomasz Person")
+    expect(person).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(person).to_have_count(0)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Facts")
+
+
+def test_rows_are_dense_when_somebody_wants_them_so(ann):
+    page = ann.go("#/facts")
+    row = ann.row(PEANUTS)
+    expect(row).to_be_visible()
+    roomy = row.bounding_box()["height"]
+    page.get_by_role("button", name="Dense rows").click()
+    assert row.bounding_box()["height"] < 0.7 * roomy
+    page.reload()
+    expect(row).to_be_visible()
+    assert row.bounding_box()["height"] < 0.7 * roomy
+
+
+# Counts and loading
+
+
+def test_the_counts_agree_everywhere(nobody, place):
+    demo_memory.build(place.store, nobody.owner)
+    page = nobody.go("#/review")
+    expect(page.get_by_role("link", name="Review 2")).to_be_visible()
+    expect(page.get_by_text("2 proposals")).to_be_visible()
+    for view, name in (("facts", "Facts"), ("sessions", "Sessions"), ("rules", "Rules")):
+        page.goto(f"{nobody.url}?user_id={nobody.owner}#/{view}")
+        link = page.get_by_role("link", name=re.compile(rf"^{name} \d+$"))
+        expect(link).to_be_visible()
+        shown = int(link.inner_text().split()[-1])
+        expect(page.locator("main .row")).to_have_count(shown)
+
+
+def test_a_view_that_loads_shows_nothing_of_the_one_before(ann):
+    page = ann.go("#/facts")
+    expect(ann.row(PEANUTS)).to_be_visible()
+    waiting = []
+
+    def hold(route):
+        waiting.append(route)
+
+    page.route("**/api/memory/health*", hold)
+    page.get_by_role("link", name="Health").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Health")
+    expect(page.get_by_role("main")).to_contain_text("Loading…")
+    expect(ann.row(PEANUTS)).to_have_count(0)
+    waiting[0].continue_()
+    expect(page.get_by_role("heading", name="No problems found")).to_be_visible()
+
+
+def test_nothing_moves_while_a_list_loads(ann):
+    page = ann.page
+    page.add_init_script(
+        "window.shifts = 0; new PerformanceObserver(list => list.getEntries().forEach(entry => "
+        "window.shifts += entry.value)).observe({type: 'layout-shift', buffered: true})"
+    )
+    ann.go("#/facts")
+    expect(ann.row(PEANUTS)).to_be_visible()
+    expect(page.get_by_role("link", name="Facts 8")).to_be_visible()
+    expect(page.get_by_role("switch", name="Proactive recall")).to_be_visible()
+    assert page.evaluate("window.shifts") < 0.1
+
+
+# Reviewing several
+
+
+def test_proposals_are_approved_together_with_one_undo(ann):
+    page = ann.go("#/review")
+    page.locator(".card").first.focus()
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(toolbar(ann)).to_contain_text("2 memories selected")
+    page.keyboard.press("a")
+    expect(page.get_by_role("heading", name="Nothing to review")).to_be_visible()
+    assert "Answer in Portuguese on Fridays" in ann.texts(kind="rule")
+    ann.toast().get_by_role("button", name="Undo").click()
+    expect(page.locator(".card")).to_have_count(2)
+    assert "Answer in Portuguese on Fridays" not in ann.texts(kind="rule")
+
+
+def test_a_proposal_stands_beside_what_it_changes_and_only_then_as_a_diff(ann):
+    page = ann.go("#/review")
+    new = page.locator(".card").filter(has_text="Portuguese")
+    expect(new).to_contain_text("It would be a new memory.")
+    expect(new.locator("ins, del")).to_have_count(0)
+    changing = page.locator(".card").filter(has_text="walnuts")
+    expect(changing.get_by_role("heading", level=2)).to_have_text(["Now", "Proposed"])
+    expect(changing.locator("ins")).to_have_text("added: or walnuts")
+
+
+# For every eye
+
+
+def test_the_new_parts_have_no_barrier(ann):
+    page = ann.page
+    page.emulate_media(reduced_motion="reduce")
+    ann.go("#/facts?q=peanuts")
+    expect(ann.row(PEANUTS)).to_be_visible()
+    page.get_by_role("button", name="Go back in time").click()
+    ann.row(PEANUTS).hover()
+    ann.row(PEANUTS).get_by_role("checkbox").check()
+    assert barriers(page) == []
+    page.get_by_role("button", name="Dense rows").click()
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    assert barriers(page) == []
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Type a command").fill("e")
+    expect(page.get_by_role("listbox").get_by_role("option").first).to_be_visible()
+    assert barriers(page) == []
+
+
+def barriers(page) -> list[tuple[str, str]]:
+    found = Axe().run(page).response["violations"]
+    return [(told["id"], told["nodes"][0]["html"]) for told in found]
+
+
+def test_what_memories_say_is_text_in_the_palette_and_the_review(nobody, place):
+    evil = "<img src=x onerror=\"document.title='gone'\"> peanuts"
+    with demo_memory._open(place.store, demo_memory.Past(), nobody.owner) as hf:
+        hf.remember(evil)
+        hf.actor = "agent:<img src=x onerror=\"document.title='gone'\">"
+        hf.reviews.propose(evil + " and walnuts", reason=evil)
+    page = nobody.go("#/review")
+    expect(page.locator(".card")).to_contain_text("walnuts")
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Type a command").fill("peanuts")
+    expect(page.get_by_role("option", name="peanuts")).to_be_visible()
+    assert page.locator("main img, dialog img").count() == 0
+    assert page.title() == "Review · Memory"
