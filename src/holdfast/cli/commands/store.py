@@ -232,7 +232,7 @@ def distribute(
         )
     from ...storage.postgres import citus
 
-    done = citus.plan(where) if plan else citus.distribute(where)
+    done = citus.statements() if plan else citus.distribute(where)
     if as_json:
         output.emit({"statements": done, "ran": not plan})
     else:

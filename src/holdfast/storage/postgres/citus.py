@@ -10,9 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
-
 from ...errors import InvalidInput, StoreError
 from .connections import Connections
 from .driver_errors import explained, without_password
@@ -43,8 +40,8 @@ DISTRIBUTED = (
 )
 
 
-def statements(database: str, spread: Container[str] = ()) -> list[str]:
-    """Return the statements to run once on the coordinator, in order.
+def statements(spread: Container[str] = ()) -> list[str]:
+    """Return the statements to run once on the coordinator, in order and in one transaction.
 
     `spread` are the tables that are distributed already; the result then covers only the tables
     that a later version added.
@@ -61,26 +58,26 @@ def statements(database: str, spread: Container[str] = ()) -> list[str]:
     if first in spread:
         return together
     return [
-        # SET LOCAL must reach the workers, where row-level security checks it against the rows.
-        (
-            f"ALTER DATABASE {sql.Identifier(database).as_string(None)} SET "
-            "citus.propagate_set_commands = 'local'"
-        ),
+        # Foreign keys to reference tables allow one connection for each worker.
+        "SET LOCAL citus.multi_shard_modify_mode = 'sequential'",
         # Citus connects to the workers as the role that the transaction has assumed.
         f"ALTER ROLE {APP} LOGIN",
         f"ALTER ROLE {WORKER} LOGIN",
+        # Otherwise all tables that point to `scopes` would become local ones of Citus in between,
+        # which it cannot do with identity columns.
+        "SET LOCAL citus.enable_local_reference_table_foreign_keys = off",
+        *(f"ALTER TABLE holdfast.{table} DROP CONSTRAINT {table}_scope_fkey" for table in LOCAL),
         *(f"SELECT create_reference_table('holdfast.{table}')" for table in REFERENCE),
-        *(f"SELECT citus_add_local_table_to_metadata('holdfast.{table}')" for table in LOCAL),
         f"SELECT create_distributed_table('holdfast.{first}', 'scope')",
         *together,
+        "SET LOCAL citus.enable_local_reference_table_foreign_keys = on",
+        *(f"SELECT citus_add_local_table_to_metadata('holdfast.{table}')" for table in LOCAL),
+        *(
+            f"ALTER TABLE holdfast.{table} ADD CONSTRAINT {table}_scope_fkey FOREIGN KEY (scope) "
+            "REFERENCES holdfast.scopes (number)"
+            for table in LOCAL
+        ),
     ]
-
-
-def plan(url: str) -> list[str]:
-    """Return what `distribute` would run on a database that is not distributed yet, without
-    connecting to it.
-    """
-    return statements(str(conninfo_to_dict(url).get("dbname") or "postgres"))
 
 
 def distribute(url: str) -> list[str]:
@@ -112,7 +109,7 @@ def distribute(url: str) -> list[str]:
             "SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
             "WHERE c.relnamespace = 'holdfast'::regnamespace AND p.partmethod = 'h'"
         )
-        todo = statements(connection.info.dbname, {name for (name,) in rows})
+        todo = statements({name for (name,) in rows})
         with connection.transaction():
             for statement in todo:
                 connection.execute(statement.encode())

@@ -72,9 +72,12 @@ def opening(
 ) -> bytes:
     """Return the start of a transaction: its scopes, role and statement timeout, in one round
     trip.
+
+    Citus sends SET LOCAL to its workers, where the policies read the scopes, only if told so. It is
+    told in every transaction, because the tables may be distributed while a connection is open.
     """
     return (
-        f"{begin}; SET LOCAL ROLE {WORKER if sight.numbers is None else APP}; "
+        f"{begin}; SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL ROLE {WORKER if sight.numbers is None else APP}; "
         f"SET LOCAL search_path = {sight.search_path}; SET LOCAL statement_timeout = "
         f"{milliseconds}; "
         "SET LOCAL row_security = on; SET LOCAL jit = off; "
