@@ -116,18 +116,17 @@ class PostgresRows(JournalledRows):
 
     def number(self, scope: Scope) -> int:
         if not self.known(scope):
-            made = self.execute(
-                (
-                    "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) ON CONFLICT DO "
-                    "NOTHING RETURNING number"
-                ),
-                (scope.kind, scope.key, self.author.at),
-            )
-            if not made:
+            # Without ON CONFLICT, for which Citus would require the right to change scopes.
+            try:
+                made = self.execute(
+                    "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) RETURNING number",
+                    (scope.kind, scope.key, self.author.at),
+                )
+            except psycopg.errors.UniqueViolation as error:
                 # This transaction has read the scope as missing, which is no longer true: retry it.
                 raise psycopg.errors.SerializationFailure(
                     f"another transaction made the scope '{scope}'"
-                )
+                ) from error
             self._use(scope, made[0][0])
         return self._numbers[scope]
 
