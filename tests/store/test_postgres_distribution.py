@@ -100,8 +100,7 @@ def test_nothing_stands_on_what_citus_cannot_spread(
 
 
 def test_the_plan_names_every_table_once_and_keeps_owners_together() -> None:
-    plan = citus.statements('my "db"')
-    assert plan[0] == 'ALTER DATABASE "my ""db""" SET citus.propagate_set_commands = \'local\''
+    plan = citus.statements()
     for table in (*DISTRIBUTED, *REFERENCE, *LOCAL):
         assert sum(f"('holdfast.{table}'" in statement for statement in plan) == 1
     spread = [statement for statement in plan if "create_distributed_table" in statement]
@@ -111,12 +110,20 @@ def test_the_plan_names_every_table_once_and_keeps_owners_together() -> None:
 
 def test_a_table_of_a_later_version_is_spread_beside_the_others() -> None:
     spread = [table for table in DISTRIBUTED if table != "messages"]
-    (statement,) = citus.statements("db", spread)
+    (statement,) = citus.statements(spread)
     assert statement == (
         "SELECT create_distributed_table('holdfast.messages', 'scope', colocate_with => "
         "'holdfast.totals')"
     )
-    assert citus.statements("db", DISTRIBUTED) == []
+    assert citus.statements(DISTRIBUTED) == []
+
+
+def test_no_policy_has_a_subquery(catalogue: psycopg.Connection[tuple[Any, ...]]) -> None:
+    rows = catalogue.execute(
+        "SELECT tablename, qual FROM pg_policies WHERE schemaname = 'holdfast'"
+    ).fetchall()
+    assert len(rows) > len(DISTRIBUTED)
+    assert [table for table, rule in rows if "SELECT" in rule] == []
 
 
 def test_without_citus_nothing_is_changed_and_the_error_says_what_to_do(

@@ -110,19 +110,21 @@ def wrong_lengths(look: Look) -> Iterator[tuple[str, tuple[int, int, int]]]:
             yield id_, (terms, scope, seq)
 
 
-def vectors(look: Look, unpack: Unpack) -> Iterator[Finding]:
-    """Unusable vectors."""
-    for number, identity, dimensions in unsound_vectors(look, unpack):
+def vectors(look: Look, unpack: Unpack, *, by_scope: bool = False) -> Iterator[Finding]:
+    """Unusable vectors. `by_scope`: every scope has models of its own, as on a server."""
+    for number, identity, dimensions in unsound_vectors(look, unpack, by_scope=by_scope):
         yield Finding(
             "vectors", f"vector {number} of {identity} is not a unit vector of {dimensions} numbers"
         )
 
 
-def unsound_vectors(look: Look, unpack: Unpack) -> Iterator[tuple[int, str, int]]:
+def unsound_vectors(
+    look: Look, unpack: Unpack, *, by_scope: bool = False
+) -> Iterator[tuple[int, str, int]]:
     """Number, model and expected length of each vector of another length or not of unit norm."""
     for number, identity, dimensions, vector in look(
         "SELECT v.number, d.identity, d.dimensions, v.vector FROM vectors v JOIN models d ON "
-        "d.number = v.model"
+        f"d.number = v.model {'AND d.scope = v.scope' if by_scope else ''}"
     ):
         if not _sound(vector, dimensions, unpack):
             yield number, identity, dimensions
@@ -143,10 +145,11 @@ def _sound(
     return len(vector) == dimensions and (length == 0.0 or abs(length - 1.0) < 1e-2)
 
 
-def watermarks(look: Look) -> Iterator[Finding]:
-    """Models whose watermark claims more vectors than exist."""
+def watermarks(look: Look, *, by_scope: bool = False) -> Iterator[Finding]:
+    """Models whose watermark claims more vectors than exist; `by_scope` as in `vectors`."""
     for identity, count in look(
         "SELECT d.identity, count(*) FROM embedded e JOIN models d ON d.number = e.model "
+        f"{'AND d.scope = e.scope' if by_scope else ''} "
         "JOIN memories m ON m.scope = e.scope AND m.seq <= e.seq WHERE NOT EXISTS "
         "(SELECT 1 FROM vectors v WHERE v.model = e.model AND v.scope = m.scope AND v.seq = m.seq) "
         "GROUP BY e.model, d.identity"

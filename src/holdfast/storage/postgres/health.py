@@ -44,8 +44,8 @@ def check(look: Look, unpack: Unpack) -> Iterator[Finding]:
     yield from health.lengths(look)
     yield from _totals(look)
     yield from _words(look)
-    yield from health.vectors(look, unpack)
-    yield from health.watermarks(look)
+    yield from health.vectors(look, unpack, by_scope=True)
+    yield from health.watermarks(look, by_scope=True)
     yield from health.journal(look)
     yield from health.messages(look)
 
@@ -107,9 +107,9 @@ def _dropped(sql: str) -> set[str]:
 
 def _totals(look: Look) -> Iterator[Finding]:
     for kind, key in look(
-        "SELECT s.kind, s.key FROM scopes s WHERE NOT EXISTS (SELECT 1 FROM totals t WHERE "
-        "t.scope = s.number) "
-        "AND EXISTS (SELECT 1 FROM events e WHERE e.scope = s.number)"
+        "SELECT s.kind, s.key FROM (SELECT DISTINCT scope FROM events) e "
+        "LEFT JOIN totals t ON t.scope = e.scope JOIN scopes s ON s.number = e.scope "
+        "WHERE t.scope IS NULL"
     ):
         yield Finding("totals", f"{kind}:{key} counts nothing at all")
     for kind, key, active, terms, entries, *real in look(
