@@ -77,7 +77,8 @@ def opening(
     told in every transaction, because the tables may be distributed while a connection is open.
     """
     return (
-        f"{begin}; SET LOCAL citus.propagate_set_commands = 'local'; SET LOCAL ROLE {WORKER if sight.numbers is None else APP}; "
+        f"{begin}; SET LOCAL citus.propagate_set_commands = 'local'; "
+        f"SET LOCAL ROLE {WORKER if sight.numbers is None else APP}; "
         f"SET LOCAL search_path = {sight.search_path}; SET LOCAL statement_timeout = "
         f"{milliseconds}; "
         "SET LOCAL row_security = on; SET LOCAL jit = off; "
