@@ -40,6 +40,19 @@ DISTRIBUTED = (
 )
 
 
+# Citus allows no subquery in a policy, so the setting is read for each row; on one server the
+# subquery of the migrations is quicker for several scopes. Compared as text, because the cast to
+# bigint[] costs more for each row: first as a whole, which it is with one scope.
+_SCOPES = "current_setting('holdfast.scopes', true)"
+_OWN = (
+    f"CASE WHEN scope::text = {_SCOPES} THEN true "
+    f"WHEN strpos(',' || {_SCOPES} || ',', ',' || scope || ',') > 0 THEN true ELSE false END"
+)
+_OWN_SCOPE = (
+    "kind || ':' || key = ANY (string_to_array(current_setting('holdfast.names', true), E'\\x1f'))"
+)
+
+
 def statements(spread: Container[str] = ()) -> list[str]:
     """Return the statements to run once on the coordinator, in order and in one transaction.
 
@@ -47,22 +60,28 @@ def statements(spread: Container[str] = ()) -> list[str]:
     that a later version added.
     """
     first, *others = DISTRIBUTED
+    others = [table for table in others if table not in spread]
     together = [
         (
             f"SELECT create_distributed_table('holdfast.{table}', 'scope', colocate_with => "
             f"'holdfast.{first}')"
         )
         for table in others
-        if table not in spread
     ]
     if first in spread:
-        return together
+        return [*map(_policy, others), *together]
     return [
+        # Writers lock their row in `totals` first, so all of them wait here and none in between.
+        f"LOCK TABLE holdfast.{first} IN EXCLUSIVE MODE",
         # Foreign keys to reference tables allow one connection for each worker.
         "SET LOCAL citus.multi_shard_modify_mode = 'sequential'",
         # Citus connects to the workers as the role that the transaction has assumed.
         f"ALTER ROLE {APP} LOGIN",
         f"ALTER ROLE {WORKER} LOGIN",
+        *map(_policy, (*LOCAL, first, *others)),
+        f"ALTER POLICY own ON holdfast.scopes USING ({_OWN_SCOPE})",
+        # Without a primary key, rows need it to be moved to another machine while they are written.
+        "ALTER TABLE holdfast.memory_terms REPLICA IDENTITY USING INDEX memory_terms_by_term",
         # Otherwise all tables that point to `scopes` would become local ones of Citus in between,
         # which it cannot do with identity columns.
         "SET LOCAL citus.enable_local_reference_table_foreign_keys = off",
@@ -78,6 +97,10 @@ def statements(spread: Container[str] = ()) -> list[str]:
             for table in LOCAL
         ),
     ]
+
+
+def _policy(table: str) -> str:
+    return f"ALTER POLICY own ON holdfast.{table} USING ({_OWN})"
 
 
 def distribute(url: str) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ...text.terminal import counted
 from ...types import Micros
 from .. import health, migrations_runner
+from ..filters import POSTGRES
 from ..health import Look, Unpack
 from ..row_codec import terms_of
 from ..schema import Statements
@@ -44,8 +45,8 @@ def check(look: Look, unpack: Unpack) -> Iterator[Finding]:
     yield from health.lengths(look)
     yield from _totals(look)
     yield from _words(look)
-    yield from health.vectors(look, unpack, by_scope=True)
-    yield from health.watermarks(look, by_scope=True)
+    yield from health.vectors(look, unpack, POSTGRES)
+    yield from health.watermarks(look, POSTGRES)
     yield from health.journal(look)
     yield from health.messages(look)
 
@@ -167,7 +168,7 @@ def repair(
     execute("SET LOCAL statement_timeout = 0")
     # Writers lock their row in `totals` first, so this lock keeps all of them out.
     execute("LOCK TABLE totals IN EXCLUSIVE MODE")
-    health.repair_rows(execute, unpack, at=at)
+    health.repair_rows(execute, unpack, POSTGRES, at=at)
     execute("DELETE FROM memory_terms")
     for scope, seq, active, title, content, tags in execute(
         "SELECT scope, seq, status = 'active', title, content, tags FROM memories ORDER BY "
@@ -183,4 +184,5 @@ def repair(
             ],
         )
     execute("INSERT INTO totals (scope) SELECT number FROM scopes ON CONFLICT DO NOTHING")
-    execute(f"UPDATE totals t SET (active, terms, entries) = (SELECT {_TRUE_TOTALS})")
+    real = execute(f"SELECT {_TRUE_TOTALS}, t.scope FROM totals t")
+    execute.many("UPDATE totals SET active = ?, terms = ?, entries = ? WHERE scope = ?", real)
