@@ -49,7 +49,7 @@ from holdfast.testing.scene import (
     write,
 )
 from holdfast.types import STATUSES, Job, Memory, Scope
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 from servers import PostgresServer, free_port, start_server
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
@@ -90,13 +90,6 @@ def query(url: str, statement: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(url, autocommit=True, connect_timeout=60) as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
-
-
-def wait_until(done: Callable[[], bool], what: str = "it") -> None:
-    until = time.monotonic() + PATIENCE
-    while not done():
-        assert time.monotonic() < until, f"{what} did not come about"
-        time.sleep(0.01)
 
 
 def hang_up(url: str) -> None:

@@ -6,53 +6,205 @@ tests are skipped.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
+from threading import Thread
+from typing import Any
+from uuid import uuid4
 
+import psycopg
 import pytest
+import test_postgres
+from psycopg import errors
+from test_postgres import Login, filled, new_logins, query
 
+from holdfast.errors import StoreError
 from holdfast.storage.postgres import PostgresStore, citus
+from holdfast.storage.postgres.citus import DISTRIBUTED, LOCAL, REFERENCE
 from holdfast.testing import StoreContract
-from servers import CitusCluster, citus_cluster, empty_tables
+from holdfast.testing.scene import ANN, BOB, fact, listed, put, truth
+from patience import wait_until
+from servers import CITUS, CitusCluster, PostgresServer, empty_tables
 from store.conftest import Opener
 
-# Read at once: a test sees no variable of Holdfast from outside.
-INSTALLED = os.environ.get("HOLDFAST_TEST_CITUS")
-pytestmark = pytest.mark.skipif(
-    not INSTALLED, reason="HOLDFAST_TEST_CITUS names no PostgreSQL with Citus"
-)
+if not CITUS:
+    pytest.skip("HOLDFAST_TEST_CITUS names no PostgreSQL with Citus", allow_module_level=True)
+
+PLACES = {
+    **dict.fromkeys(DISTRIBUTED, "distributed"),
+    **dict.fromkeys(REFERENCE, "reference"),
+    **dict.fromkeys(LOCAL, "local"),
+}
+
+
+@pytest.fixture
+def new_url(citus_cluster: CitusCluster) -> str:
+    """A fresh, empty database on the cluster."""
+    return citus_cluster.create_database(f"test_{uuid4().hex}")
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[CitusCluster]:
-    with citus_cluster(Path(INSTALLED or "") / "bin") as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def tables(cluster: CitusCluster) -> str:
+def tables(citus_cluster: CitusCluster) -> str:
     """A database whose tables are distributed."""
-    url = cluster.create_database("distributed")
+    url = citus_cluster.create_database("distributed")
     PostgresStore(url).close()
     citus.distribute(url)
     return url
 
 
+def places(url: str) -> dict[str, str]:
+    """Where Citus keeps each of our tables, and whether those of a scope are kept together."""
+    rows = query(
+        url,
+        "SELECT table_name::text, citus_table_type, colocation_id FROM citus_tables "
+        "WHERE table_name::text LIKE 'holdfast.%%'",
+    )
+    assert len({together for _, kind, together in rows if kind == "distributed"}) <= 1
+    return {name.removeprefix("holdfast."): kind for name, kind, _ in rows}
+
+
+# The tests of one server, on distributed tables
+
+
 @pytest.fixture
-def again(tables: str) -> Iterator[Opener]:
-    """Opens one more store object on the data of this test; all of them are closed at its end."""
+def postgres_server(citus_cluster: CitusCluster) -> PostgresServer:
+    return citus_cluster.coordinator
+
+
+@pytest.fixture
+def postgres_store_url(tables: str) -> str:
     empty_tables(tables)
-    opened: list[PostgresStore] = []
-
-    def open_one() -> PostgresStore:
-        opened.append(PostgresStore(tables, clock=lambda: 0))
-        return opened[-1]
-
-    yield open_one
-    for store in opened:
-        store.close()
+    return tables
 
 
-class TestStoreOnCluster(StoreContract):
-    """The whole contract of a store, on distributed tables."""
+@pytest.fixture
+def postgres_url(new_url: str) -> str:
+    PostgresStore(new_url).close()
+    citus.distribute(new_url)
+    return new_url
+
+
+@pytest.fixture
+def store(postgres_store_url: str) -> Iterator[PostgresStore]:
+    opened = PostgresStore(postgres_store_url, clock=lambda: 0)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def login(postgres_server: PostgresServer) -> Iterator[Login]:
+    with new_logins(postgres_server) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def shared(citus_cluster: CitusCluster) -> tuple[str, int, int]:
+    url = citus_cluster.create_database("isolation")
+    PostgresStore(url).close()
+    citus.distribute(url)
+    return filled(url)
+
+
+class TestContract(StoreContract):
+    """The whole contract of a store."""
+
+    @pytest.fixture
+    def again(self, postgres_store_url: str) -> Iterator[Opener]:
+        opened: list[PostgresStore] = []
+
+        def open_one() -> PostgresStore:
+            opened.append(PostgresStore(postgres_store_url, clock=lambda: 0))
+            return opened[-1]
+
+        yield open_one
+        for store in opened:
+            store.close()
+
+    @pytest.fixture
+    def store(self, again: Opener) -> Any:
+        return again()
+
+
+class TestIsolation(test_postgres.TestIsolation):
+    # Citus logs in to the workers with the roles, and moves no row to another scope.
+    can_login = True
+    refused = (
+        (errors.InsufficientPrivilege, errors.FeatureNotSupported),
+        "row-level security|modifying the partition value",
+    )
+
+
+class TestLogins(test_postgres.TestLogins):
+    pass
+
+
+class TestDoctor(test_postgres.TestDoctor):
+    pass
+
+
+class TestManyAtOnce(test_postgres.TestManyAtOnce):
+    pass
+
+
+# Distribution
+
+
+def test_a_store_is_distributed_with_everything_in_it(new_url: str) -> None:
+    filled(new_url)
+    store = PostgresStore(new_url)
+    before = truth(store, ANN, BOB)
+    assert places(new_url) == {}
+    assert citus.distribute(new_url)
+    assert places(new_url) == PLACES
+    # The store that was open goes on.
+    assert truth(store, ANN, BOB) == before
+    put(store, fact("one more"))
+    assert "one more" in listed(store)
+    assert list(store.check()) == []
+    store.close()
+    assert citus.distribute(new_url) == []
+
+
+def test_a_distribution_that_is_cut_off_changes_nothing_and_can_be_run_again(new_url: str) -> None:
+    filled(new_url)
+    told: list[StoreError] = []
+
+    def attempt() -> None:
+        try:
+            citus.distribute(new_url)
+        except StoreError as error:
+            told.append(error)
+
+    with psycopg.connect(new_url) as reader:
+        # It gets as far as the last of the tables.
+        reader.execute("SELECT 1 FROM holdfast.memory_terms")
+        distributing = Thread(target=attempt)
+        distributing.start()
+        waiting = (
+            "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%%memory_terms%%'"
+        )
+        wait_until(lambda: query(new_url, f"SELECT 1 {waiting}") != [])
+        query(new_url, f"SELECT pg_terminate_backend(pid) {waiting}")
+        distributing.join()
+    assert len(told) == 1
+    assert places(new_url) == {}
+    store = PostgresStore(new_url)
+    before = truth(store, ANN, BOB)
+    assert list(store.check()) == []
+    citus.distribute(new_url)
+    assert places(new_url) == PLACES
+    assert truth(store, ANN, BOB) == before
+    store.close()
+
+
+def test_the_rows_of_an_owner_are_on_one_worker(citus_cluster: CitusCluster, new_url: str) -> None:
+    _, ann, bob = filled(new_url)
+    citus.distribute(new_url)
+    for scope in (ann, bob):
+        nodes = query(
+            new_url,
+            "SELECT DISTINCT s.nodeport FROM citus_shards s JOIN pg_dist_partition p ON "
+            "p.logicalrelid = s.table_name WHERE p.partmethod = 'h' AND s.shardid = "
+            f"get_shard_id_for_distribution_column(s.table_name, {scope})",
+        )
+        assert len(nodes) == 1
+        assert nodes[0][0] in [worker.port for worker in citus_cluster.workers]

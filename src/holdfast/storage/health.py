@@ -119,9 +119,7 @@ def vectors(look: Look, unpack: Unpack, dialect: Dialect) -> Iterator[Finding]:
         )
 
 
-def unsound_vectors(
-    look: Look, unpack: Unpack, dialect: Dialect
-) -> Iterator[tuple[int, str, int]]:
+def unsound_vectors(look: Look, unpack: Unpack, dialect: Dialect) -> Iterator[tuple[int, str, int]]:
     """Number, model and expected length of each vector of another length or not of unit norm."""
     for number, identity, dimensions, vector in look(
         "SELECT v.number, d.identity, d.dimensions, v.vector FROM vectors v JOIN models d ON "

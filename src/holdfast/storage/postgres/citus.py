@@ -76,8 +76,8 @@ def statements(spread: Container[str] = ()) -> list[str]:
         # Foreign keys to reference tables allow one connection for each worker.
         "SET LOCAL citus.multi_shard_modify_mode = 'sequential'",
         # Citus connects to the workers as the role that the transaction has assumed.
-        f"ALTER ROLE {APP} LOGIN",
-        f"ALTER ROLE {WORKER} LOGIN",
+        *(f"ALTER ROLE {role} LOGIN" for role in (APP, WORKER)),
+        *(f"ALTER ROLE {role} SET jit = off" for role in (APP, WORKER)),
         *map(_policy, (*LOCAL, first, *others)),
         f"ALTER POLICY own ON holdfast.scopes USING ({_OWN_SCOPE})",
         # Without a primary key, rows need it to be moved to another machine while they are written.
