@@ -6,6 +6,7 @@ tests are skipped.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from threading import Thread
 from typing import Any
@@ -15,10 +16,11 @@ import psycopg
 import pytest
 import test_postgres
 from psycopg import errors
-from test_postgres import Login, filled, new_logins, query
+from test_postgres import Login, filled, new_logins, query, step
 
 from holdfast.errors import StoreError
-from holdfast.storage.postgres import PostgresStore, citus
+from holdfast.storage import migrations_runner as migrations
+from holdfast.storage.postgres import PostgresStore, citus, schema
 from holdfast.storage.postgres.citus import DISTRIBUTED, LOCAL, REFERENCE
 from holdfast.testing import StoreContract
 from holdfast.testing.scene import ANN, BOB, fact, listed, put, truth
@@ -194,6 +196,37 @@ def test_a_distribution_that_is_cut_off_changes_nothing_and_can_be_run_again(new
     assert places(new_url) == PLACES
     assert truth(store, ANN, BOB) == before
     store.close()
+
+
+def test_a_table_of_a_later_version_waits_on_the_coordinator_until_it_is_distributed(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (like,) = (one.sql for one in migrations.migrations("postgres") if one.name == "0006_spend.sql")
+    steps = step(like.replace("spend", "later"))
+    monkeypatch.setattr(migrations, "migrations", lambda backend: steps)
+    monkeypatch.setattr(citus, "DISTRIBUTED", (*DISTRIBUTED, "later"))
+    schema.migrate_tables(postgres_url)
+    assert "later" not in places(postgres_url)
+    citus.distribute(postgres_url)
+    assert places(postgres_url) == PLACES | {"later": "distributed"}
+    store = PostgresStore(postgres_url)
+    put(store, fact("one"))
+    assert list(store.check()) == []
+    store.close()
+
+
+def test_init_offers_distribution_and_status_says_what_was_done(new_url: str, cli: Any) -> None:
+    done = cli("store", "init", new_url)
+    assert f"2 workers, {len(DISTRIBUTED)} tables not distributed yet" in done.out
+    assert f"`holdfast store distribute {new_url}`" in done.out
+    empty = json.loads(cli("store", "status", new_url, "--json").out)
+    done = cli("store", "init", new_url, "--distribute")
+    assert (done.code, places(new_url)) == (0, PLACES)
+    assert "citus: distributed over 2 workers" in done.out
+    filled(new_url)
+    now = json.loads(cli("store", "status", new_url, "--json").out)
+    assert (now["workers"], now["distributed"]) == (2, sorted(DISTRIBUTED))
+    assert now["bytes"] > empty["bytes"]
 
 
 def test_the_rows_of_an_owner_are_on_one_worker(citus_cluster: CitusCluster, new_url: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Container
 from ...errors import InvalidInput, StoreError
 from .connections import Connections
 from .driver_errors import explained, without_password
-from .schema import state
+from .schema import distributed_tables, state
 from .scoped_session import APP, WORKER
 
 REFERENCE = ("meta", "scopes")
@@ -125,14 +125,7 @@ def distribute(url: str) -> list[str]:
             raise InvalidInput(
                 f"{connections.location} has no tables yet. Make them with `holdfast store init`."
             )
-        # Only hash-distributed tables ('h') count. Citus may list a table that a later version
-        # added, because it refers to a reference table, but that table has no distribution column
-        # yet.
-        rows = connection.execute(
-            "SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
-            "WHERE c.relnamespace = 'holdfast'::regnamespace AND p.partmethod = 'h'"
-        )
-        todo = statements({name for (name,) in rows})
+        todo = statements(distributed_tables(connection))
         with connection.transaction():
             for statement in todo:
                 connection.execute(statement.encode())
