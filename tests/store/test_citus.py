@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from uuid import uuid4
@@ -19,10 +21,13 @@ from psycopg import errors
 from test_postgres import Login, filled, new_logins, query, step
 
 from holdfast.errors import StoreError
+from holdfast.replication import copy
+from holdfast.storage import SQLiteStore
 from holdfast.storage import migrations_runner as migrations
 from holdfast.storage.postgres import PostgresStore, citus, schema
 from holdfast.storage.postgres.citus import DISTRIBUTED, LOCAL, REFERENCE
 from holdfast.testing import StoreContract
+from holdfast.testing.narrowing import populate
 from holdfast.testing.scene import ANN, BOB, fact, listed, put, truth
 from patience import wait_until
 from servers import CITUS, CitusCluster, PostgresServer, empty_tables
@@ -213,6 +218,32 @@ def test_a_table_of_a_later_version_waits_on_the_coordinator_until_it_is_distrib
     put(store, fact("one"))
     assert list(store.check()) == []
     store.close()
+
+
+def test_a_file_is_copied_to_a_cluster_and_an_interrupted_copy_goes_on(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Cut(Exception):
+        pass
+
+    copied = count()
+
+    def cut(rows: int) -> None:
+        if next(copied) == 5:
+            raise Cut
+
+    monkeypatch.setattr(copy, "STEP", 1)
+    source, target = SQLiteStore(tmp_path / "memory.db"), PostgresStore(postgres_url)
+    for scope in (ANN, BOB):
+        populate(source, scope)
+    with pytest.raises(Cut):
+        copy.copy_store(source, target, progress=cut)
+    done = copy.copy_store(source, target)
+    assert sum(done.already_there.values()) > 0
+    assert truth(target, ANN, BOB) == truth(source, ANN, BOB)
+    assert list(target.check()) == []
+    source.close()
+    target.close()
 
 
 def test_init_offers_distribution_and_status_says_what_was_done(new_url: str, cli: Any) -> None:
