@@ -152,6 +152,10 @@ class TestManyAtOnce(test_postgres.TestManyAtOnce):
     pass
 
 
+class TestScrubbing(test_postgres.TestScrubbing):
+    pass
+
+
 # Distribution
 
 

@@ -1651,6 +1651,8 @@ class TestErrors:
         ):
             assert store._primary.outcome(transaction, replace(trace, message=other)) == "aborted"
 
+
+class TestScrubbing:
     def test_scrubbing_says_that_a_reader_of_an_older_state_holds_it_up(
         self, store: PostgresStore
     ) -> None:

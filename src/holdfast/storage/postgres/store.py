@@ -412,7 +412,7 @@ class PostgresStore(SQLStore):
 
     def scrub(self, *, wait: float = 10.0) -> Places:
         with self._primary.connect() as connection, explained(self.location):
-            return scrub(connection, wait)
+            return scrub(connection, wait, citus=self._state.citus)
 
 
 def _passing_words(where: Filter, numbers: Sequence[int]) -> Clause:

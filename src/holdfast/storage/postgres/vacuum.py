@@ -38,6 +38,12 @@ _REMAINING = re.compile(
     r"(\d+) (?:are dead but not yet removable|dead row versions cannot be removed yet)"
 )
 
+HELD_UP = ErasureTarget(
+    "dead rows",
+    "pending",
+    "Somebody is reading an older state of the tables. Run `holdfast purge --finish` when that has "
+    "ended.",
+)
 FILES = ErasureTarget(
     "server files",
     "beyond",
@@ -54,7 +60,12 @@ LOG = ErasureTarget(
 )
 
 
-def scrub(connection: Connection, wait: float) -> Places:
+def scrub(
+    connection: Connection,
+    wait: float,
+    *,
+    citus: bool = False,
+) -> Places:
     """VACUUM the tables and return the state of each place, including those left to others."""
     said: list[str] = []
     # Formatted at once: the notice is no longer valid after the handler returns.
@@ -71,6 +82,8 @@ def scrub(connection: Connection, wait: float) -> Places:
         )
     else:
         rows = _dead_rows(said)
+        if citus and rows.state == "clean" and _dead_elsewhere(connection):
+            rows = HELD_UP
     return [rows, FILES, LOG]
 
 
@@ -88,13 +101,20 @@ def _dead_rows(said: list[str]) -> ErasureTarget:
             f"The tables belong to another login. Have it run: VACUUM {_EVERY}",
         )
     if any(int(count) for count in _REMAINING.findall(" ".join(said))):
-        return ErasureTarget(
-            "dead rows",
-            "pending",
-            (
-                "Somebody is reading an older state of the tables. Run `holdfast purge --finish` "
-                "when "
-                "that has ended."
-            ),
-        )
+        return HELD_UP
     return ErasureTarget("dead rows", "clean")
+
+
+def _dead_elsewhere(connection: Connection) -> bool:
+    """Whether the workers of a cluster still have removed rows, or one of them cannot be asked.
+    Their notices do not reach the coordinator.
+    """
+    shards = f"^({'|'.join(TABLES)})_[0-9]+$"
+    dead = (
+        "SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_all_tables WHERE schemaname = 'holdfast' "
+        f"AND relname ~ '{shards}'"
+    )
+    answers = connection.execute(
+        "SELECT success AND result = '0' FROM run_command_on_workers(%s)", (dead,)
+    ).fetchall()
+    return not all(clean for (clean,) in answers)
