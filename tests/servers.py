@@ -200,6 +200,37 @@ def start_server(
     return server
 
 
+@contextmanager
+def pgbouncer(server: PostgresServer, *, sessions: int) -> Iterator[int]:
+    """The port of a PgBouncer in transaction mode that has so many sessions on the server for each
+    database.
+    """
+    with _new_folder(os.getpid()) as folder:
+        port, log = free_port(), folder / "log"
+        (folder / "users").write_text('"admin" ""\n')
+        (folder / "ini").write_text(
+            f"[databases]\n* = host=127.0.0.1 port={server.port}\n[pgbouncer]\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+            f"auth_type = trust\nauth_file = {folder / 'users'}\npool_mode = transaction\n"
+            f"default_pool_size = {sessions}\n"
+        )
+        # It ends with its folder, which the watchdog removes if we cannot.
+        ending = 'pgbouncer "$0" & while [ -d "$1" ]; do sleep 0.1; done; kill $!'
+        shell = [Path("/bin/sh"), "-c", ending, folder / "ini", folder]
+        _detach(shell, log, cwd="/", **_unprivileged())
+        try:
+            _wait(lambda: _accepts(port), "PgBouncer is not ready")
+            yield port
+        finally:
+            shutil.rmtree(folder)
+
+
+def _accepts(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
 @dataclass(frozen=True)
 class CitusCluster:
     """A coordinator and two workers, each a server of its own."""

@@ -250,6 +250,17 @@ def test_a_file_is_copied_to_a_cluster_and_an_interrupted_copy_goes_on(
     target.close()
 
 
+def test_the_commands_of_the_how_to_work_on_a_cluster(new_url: str, cli: Any) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "postgres.md").read_text("utf-8")
+    lines = page.split("## Citus cluster")[1].splitlines()
+    commands = [line.split("#")[0].split()[1:] for line in lines if line.startswith("holdfast ")]
+    assert {command[1] for command in commands} == {"init", "distribute"}
+    for command in commands:
+        words = [new_url if "://" in word else word for word in command]
+        assert cli(*words).code == 0, command
+    assert places(new_url) == PLACES
+
+
 def test_init_offers_distribution_and_status_says_what_was_done(new_url: str, cli: Any) -> None:
     done = cli("store", "init", new_url)
     assert f"2 workers, {len(DISTRIBUTED)} tables not distributed yet" in done.out

@@ -103,7 +103,8 @@ class Connections:
         if self._closed:
             raise StoreClosed()
         with explained(self.location):
-            return psycopg.connect(self.url, **self._options())
+            # A pooler may give each statement another session, so none is prepared in this one.
+            return psycopg.connect(self.url, prepare_threshold=None, **self._options())
 
     def _options(self) -> dict[str, Any]:
         seconds = 10 if self.patience is None else max(1, round(self.patience))
@@ -183,6 +184,12 @@ class Connections:
         # same statement always has the same parameter types for the planner.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         connection.adapters.register_loader(UNKNOWN, UnknownType)
+        if connection.execute("SELECT pg_backend_pid()").fetchall() != [
+            (connection.info.backend_pid,)
+        ]:
+            # A pooler between us and the server: each transaction may get another session, in which
+            # the name of a prepared statement is unknown or stands for another statement.
+            connection.prepare_threshold = None
         self.configure(connection)
 
     @contextmanager

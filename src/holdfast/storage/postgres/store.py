@@ -393,7 +393,7 @@ class PostgresStore(SQLStore):
         if not self.has_extension:
             return []
         with self._primary.connect() as connection, explained(self.location):
-            done = hnsw.build(connection, self._state.search_path)
+            done = hnsw.build(connection, self._state.extension_schema)
         self._near.indexes.forget()
         return done
 

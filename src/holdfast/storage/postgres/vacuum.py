@@ -9,6 +9,7 @@ everything that is not done here.
 from __future__ import annotations
 
 import re
+import time
 
 from psycopg import errors
 
@@ -32,6 +33,9 @@ TABLES = (
     "spend",
     "events",
 )
+LOCKED = f"WARNING {errors.LockNotAvailable.sqlstate}"
+# Seconds between attempts at a table on which another one is at work.
+STEP = 0.1
 _EVERY = ", ".join(f"holdfast.{table}" for table in TABLES)
 # The wording since Postgres 15, and the older one.
 _REMAINING = re.compile(
@@ -70,11 +74,8 @@ def scrub(
     said: list[str] = []
     # Formatted at once: the notice is no longer valid after the handler returns.
     connection.add_notice_handler(lambda notice: said.append(_told(notice)))
-    connection.execute(f"SET lock_timeout = {max(1, int(wait * 1000))}".encode())
-    try:
-        for table in TABLES:
-            connection.execute(f"VACUUM (VERBOSE) holdfast.{table}".encode())
-    except errors.LockNotAvailable:
+    until = time.monotonic() + wait
+    if not all(_vacuumed(connection, table, said, until) for table in TABLES):
         rows = ErasureTarget(
             "dead rows",
             "pending",
@@ -87,8 +88,30 @@ def scrub(
     return [rows, FILES, LOG]
 
 
+def _vacuumed(
+    connection: Connection,
+    table: str,
+    said: list[str],
+    until: float,
+) -> bool:
+    """VACUUM a table; return whether nobody else was at work on it until then.
+
+    Not with `lock_timeout`, which would outlive this connection behind a pooler.
+    """
+    before = len(said)
+    while True:
+        connection.execute(f"VACUUM (VERBOSE, SKIP_LOCKED) holdfast.{table}".encode())
+        if not any(notice.startswith(LOCKED) for notice in said[before:]):
+            return True
+        del said[before:]
+        if time.monotonic() >= until:
+            return False
+        time.sleep(STEP)
+
+
 def _told(notice: errors.Diagnostic) -> str:
-    return f"{notice.severity_nonlocalized} {notice.message_primary} {notice.message_detail}"
+    kind = f"{notice.severity_nonlocalized} {notice.sqlstate}"
+    return f"{kind} {notice.message_primary} {notice.message_detail}"
 
 
 def _dead_rows(said: list[str]) -> ErasureTarget:
