@@ -994,6 +994,32 @@ def both(url: str, standby: PostgresServer) -> Iterator[PostgresStore]:
     opened.close()
 
 
+def test_a_standby_is_promoted_while_others_write_and_nothing_promised_is_lost(
+    tmp_path: Path,
+) -> None:
+    with start_server(durable=True) as primary:
+        primary.create_database("notes")
+        PostgresStore(primary.url("notes")).close()
+        with primary.replica() as standby:
+            # A commit returns when the standby has it too; otherwise the last ones could be lost.
+            query(primary.url("notes"), "ALTER SYSTEM SET synchronous_standby_names = '*'")
+            query(primary.url("notes"), "SELECT pg_reload_conf()")
+            synchronous = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"
+            wait_until(lambda: query(primary.url("notes"), synchronous) == [(1,)])
+            url = (
+                f"postgresql://admin@127.0.0.1:{primary.port},127.0.0.1:{standby.port}/notes"
+                "?target_session_attrs=read-write"
+            )
+            with Crowd(url, tmp_path) as crowd:
+                crowd.start(worker.write, "writer0", "writer1", "writer2", "writer3")
+                crowd.start(worker.read, "reader0")
+                crowd.await_more(20)
+                primary.kill()
+                query(standby.url("notes"), "SELECT pg_promote()")
+                crowd.await_more(20)
+                crowd.end()
+
+
 class TestReplicas:
     def test_reads_go_to_the_replica_and_writes_to_the_primary(self, both: PostgresStore) -> None:
         wait_until(lambda: place(both) == "replica")

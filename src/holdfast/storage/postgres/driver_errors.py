@@ -85,6 +85,12 @@ _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
         StoreError,
         "refused the login. Check user and password in the URL.",
     ),
+    (
+        (errors.SqlserverRejectedEstablishmentOfSqlconnection,),
+        StoreError,
+        "refused this login without encryption. Add sslmode=require to the URL, or check its user "
+        "and database.",
+    ),
     ((errors.DatatypeMismatch,), StoreError, CHANGED),
     (
         (errors.InvalidCatalogName,),
@@ -96,6 +102,10 @@ _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
 _REFUSALS: tuple[tuple[str, type[psycopg.Error]], ...] = (
     ("too many clients|remaining connection slots|too many connections", errors.TooManyConnections),
     (r'database "[^"]*" does not exist', errors.InvalidCatalogName),
+    (
+        r"no pg_hba\.conf entry .*, no encryption",
+        errors.SqlserverRejectedEstablishmentOfSqlconnection,
+    ),
     (r"authentication failed|no password supplied|no pg_hba\.conf entry", errors.InvalidPassword),
     (r'role "[^"]*" does not exist|not permitted to log in', errors.InvalidPassword),
 )
