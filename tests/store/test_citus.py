@@ -52,7 +52,7 @@ def new_url(citus_cluster: CitusCluster) -> str:
 @pytest.fixture(scope="module")
 def tables(citus_cluster: CitusCluster) -> str:
     """A database whose tables are distributed."""
-    url = citus_cluster.create_database("distributed")
+    url = citus_cluster.create_database(f"tables_{uuid4().hex}")
     PostgresStore(url).close()
     citus.distribute(url)
     return url
@@ -105,7 +105,7 @@ def login(postgres_server: PostgresServer) -> Iterator[Login]:
 
 @pytest.fixture(scope="module")
 def shared(citus_cluster: CitusCluster) -> tuple[str, int, int]:
-    url = citus_cluster.create_database("isolation")
+    url = citus_cluster.create_database(f"isolation_{uuid4().hex}")
     PostgresStore(url).close()
     citus.distribute(url)
     return filled(url)

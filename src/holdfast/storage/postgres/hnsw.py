@@ -103,7 +103,7 @@ def build(connection: Connection, extension_schema: str) -> list[str]:
                     dimensions,
                     scope,
                     model,
-                    type=sql.SQL(f"{extension_schema}.vector"),  # type: ignore[arg-type]
+                    type=sql.SQL(f"{extension_schema}.vector"),
                 )
             )
             done.append(f"built the index {name} over {counted(count, 'vector')}")
