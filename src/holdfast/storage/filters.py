@@ -38,6 +38,8 @@ class Dialect(NamedTuple):
     """Whether a list can be bound as one value, which is many times faster for hundreds of
     elements.
     """
+    models_by_scope: bool = False
+    """Whether each scope has models of its own; otherwise they are shared."""
 
     def field(self, column: str, key: str) -> str:
         """SQL for one field of a JSON column, as text."""
@@ -52,6 +54,19 @@ class Dialect(NamedTuple):
         if self.arrays:
             return f"{column} = ANY (?)", [list(values)]
         return f"{column} IN ({marks(values)})", list(values)
+
+    def of_model(self, alias: str) -> str:
+        """Condition that joins the model `d` to the row with this alias."""
+        within = f" AND d.scope = {alias}.scope" if self.models_by_scope else ""
+        return f"d.number = {alias}.model{within}"
+
+    def of_identity(self, alias: str) -> str:
+        """Condition that a row belongs to the model with an identity, its parameter."""
+        if self.models_by_scope:
+            return (
+                f"EXISTS (SELECT 1 FROM models d WHERE {self.of_model(alias)} AND d.identity = ?)"
+            )
+        return f"{alias}.model IN (SELECT number FROM models WHERE identity = ?)"
 
 
 # Damaged JSON must not abort a statement: such a row counts as having no fields and no elements.
@@ -70,6 +85,7 @@ POSTGRES = Dialect(
     ' COLLATE "C"',
     " FOR UPDATE SKIP LOCKED",
     arrays=True,
+    models_by_scope=True,
 )
 
 

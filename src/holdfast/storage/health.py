@@ -10,6 +10,7 @@ from ..floats import Vector
 from ..text.terminal import counted
 from ..types import Micros, new_id
 from .damage import NOT_TEXT, QUARANTINED, GarbledRow
+from .filters import Dialect
 from .repair import SELECT_ALL, mend, read_as, unreadable, wrong_columns
 from .row_codec import damaged, terms_of
 from .schema import EVENTS, MEMORIES, TABLES, Row, Statements
@@ -110,19 +111,19 @@ def wrong_lengths(look: Look) -> Iterator[tuple[str, tuple[int, int, int]]]:
             yield id_, (terms, scope, seq)
 
 
-def vectors(look: Look, unpack: Unpack) -> Iterator[Finding]:
+def vectors(look: Look, unpack: Unpack, dialect: Dialect) -> Iterator[Finding]:
     """Unusable vectors."""
-    for number, identity, dimensions in unsound_vectors(look, unpack):
+    for number, identity, dimensions in unsound_vectors(look, unpack, dialect):
         yield Finding(
             "vectors", f"vector {number} of {identity} is not a unit vector of {dimensions} numbers"
         )
 
 
-def unsound_vectors(look: Look, unpack: Unpack) -> Iterator[tuple[int, str, int]]:
+def unsound_vectors(look: Look, unpack: Unpack, dialect: Dialect) -> Iterator[tuple[int, str, int]]:
     """Number, model and expected length of each vector of another length or not of unit norm."""
     for number, identity, dimensions, vector in look(
         "SELECT v.number, d.identity, d.dimensions, v.vector FROM vectors v JOIN models d ON "
-        "d.number = v.model"
+        f"{dialect.of_model('v')}"
     ):
         if not _sound(vector, dimensions, unpack):
             yield number, identity, dimensions
@@ -143,10 +144,10 @@ def _sound(
     return len(vector) == dimensions and (length == 0.0 or abs(length - 1.0) < 1e-2)
 
 
-def watermarks(look: Look) -> Iterator[Finding]:
+def watermarks(look: Look, dialect: Dialect) -> Iterator[Finding]:
     """Models whose watermark claims more vectors than exist."""
     for identity, count in look(
-        "SELECT d.identity, count(*) FROM embedded e JOIN models d ON d.number = e.model "
+        f"SELECT d.identity, count(*) FROM embedded e JOIN models d ON {dialect.of_model('e')} "
         "JOIN memories m ON m.scope = e.scope AND m.seq <= e.seq WHERE NOT EXISTS "
         "(SELECT 1 FROM vectors v WHERE v.model = e.model AND v.scope = m.scope AND v.seq = m.seq) "
         "GROUP BY e.model, d.identity"
@@ -199,6 +200,7 @@ def messages(look: Look) -> Iterator[Finding]:
 def repair_rows(
     execute: Statements,
     unpack: Unpack,
+    dialect: Dialect,
     *,
     at: Micros,
 ) -> None:
@@ -216,7 +218,7 @@ def repair_rows(
     )
     wrong = [place for _, place in wrong_lengths(execute)]
     execute.many("UPDATE memories SET terms = ? WHERE scope = ? AND seq = ?", wrong)
-    unsound = [(number,) for number, _, _ in unsound_vectors(execute, unpack)]
+    unsound = [(number,) for number, _, _ in unsound_vectors(execute, unpack, dialect)]
     execute.many("DELETE FROM vectors WHERE number = ?", unsound)
     # After the vectors: the watermarks are computed from those that remain.
     execute("DELETE FROM embedded")

@@ -31,6 +31,10 @@ class Status(NamedTuple):
     vectors: str = ""
     """Type of the vector column on a server: vector or bytea."""
     citus: bool = False
+    workers: int = 0
+    """Workers of a Citus cluster."""
+    distributed: frozenset[str] = frozenset()
+    """Tables that are distributed over them."""
 
 
 def rows_by_noun(

@@ -552,8 +552,8 @@ class SQLStore(ABC):
         for number in self.numbers((scope,)):
             for identity, memory, vector in stream(
                 (number,),
-                "SELECT d.identity, m.id, v.vector FROM vectors v JOIN models d ON d.number = "
-                "v.model "
+                "SELECT d.identity, m.id, v.vector FROM vectors v JOIN models d ON "
+                f"{self.dialect.of_model('v')} "
                 "JOIN memories m ON m.scope = v.scope AND m.seq = v.seq WHERE v.scope = ? ORDER "
                 "BY d.identity, v.seq",
                 (number,),

@@ -425,8 +425,7 @@ class SQLVectors(ABC):
             reach,
             "SELECT e.scope, e.seq, (SELECT max(m.seq) FROM memories m WHERE m.scope = e.scope) "
             "FROM embedded e "
-            f"WHERE e.scope IN ({marks(numbers)}) AND e.model IN (SELECT number FROM models WHERE "
-            "identity = ?)",
+            f"WHERE e.scope IN ({marks(numbers)}) AND {self.store.dialect.of_identity('e')}",
             (*numbers, model),
         )
         beyond = {scope: last for scope, mark, last in marked if last is not None and last > mark}
@@ -472,8 +471,8 @@ class SQLVectors(ABC):
         within = "" if numbers is None else f" AND v.scope IN ({marks(numbers)})"
         rows = self.store.read(
             numbers,
-            "SELECT d.identity, count(*) FROM models d JOIN vectors v ON v.model = d.number JOIN "
-            "memories m "
+            "SELECT d.identity, count(*) FROM models d JOIN vectors v ON "
+            f"{self.store.dialect.of_model('v')} JOIN memories m "
             f"ON m.scope = v.scope AND m.seq = v.seq WHERE m.status = 'active'{within} "
             "GROUP BY d.identity ORDER BY d.identity",
             numbers or (),
@@ -493,11 +492,14 @@ class SQLVectors(ABC):
         numbers: Reach,
     ) -> int:
         within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
-        of_model = f"model IN (SELECT number FROM models WHERE identity = ?){within}"
+        vectors, embedded = (
+            f"FROM {table} WHERE {self.store.dialect.of_identity(table)}{within}"
+            for table in ("vectors", "embedded")
+        )
         values = (model, *(numbers or ()))
-        ((count,),) = execute(f"SELECT count(*) FROM vectors WHERE {of_model}", values)
-        execute(f"DELETE FROM vectors WHERE {of_model}", values)
-        execute(f"DELETE FROM embedded WHERE {of_model}", values)
+        ((count,),) = execute(f"SELECT count(*) {vectors}", values)
+        execute(f"DELETE {vectors}", values)
+        execute(f"DELETE {embedded}", values)
         self.drop_models(execute, model, numbers)
         return int(count)
 

@@ -55,6 +55,10 @@ Only = Annotated[
 @stores.command()
 def init(
     place: StoreArgument = None,
+    over: Annotated[
+        bool,
+        typer.Option("--distribute", help="Also distribute the tables over the Citus cluster."),
+    ] = False,
     store: Store = None,
     as_json: Json = False,
 ) -> None:
@@ -64,9 +68,13 @@ def init(
     """
     from ...storage import open_store
 
-    where = _place(place, store)
+    where = _server_place(place, store) if over else _place(place, store)
     made = _is_new(where)
     open_store(where).close()
+    if over:
+        from ...storage.postgres import citus
+
+        citus.distribute(where)
     now = _status(where)
     if as_json:
         output.emit({"made": made, **_json(now)})
@@ -77,6 +85,7 @@ def init(
         else f"{now.location} was ready already."
     )
     _tell_extension(now)
+    _tell_cluster(now)
 
 
 @stores.command()
@@ -107,6 +116,7 @@ def migrate(
     if not before.pending:
         print(f"{now.location} is up to date, schema {now.version}.")
     _tell_extension(now)
+    _tell_cluster(now)
 
 
 @stores.command()
@@ -132,7 +142,7 @@ def status(
         )
     )
     if now.kind == "postgres":
-        output.fields((("pgvector", _extension(now)), ("citus", "yes" if now.citus else "no")))
+        output.fields((("pgvector", _extension(now)), ("citus", _cluster(now))))
     if now.rows is None:
         if now.version:
             print("What is in it cannot be counted: this login lacks the role holdfast_worker.")
@@ -225,14 +235,10 @@ def distribute(
 
     Example: holdfast store distribute postgresql://db.example.org/memory --plan
     """
-    where = _place(place, store)
-    if not _is_server(where):
-        raise InvalidInput(
-            f"{where} is a file. Only a Postgres store can be spread: give its postgresql:// URL."
-        )
+    where = _server_place(place, store)
     from ...storage.postgres import citus
 
-    done = citus.plan(where) if plan else citus.distribute(where)
+    done = citus.statements() if plan else citus.distribute(where)
     if as_json:
         output.emit({"statements": done, "ran": not plan})
     else:
@@ -296,6 +302,16 @@ def _place(place: str | None, store: str | None) -> str:
         # Raises the error that says what is wrong with it.
         open_store(chosen).close()
     return chosen
+
+
+def _server_place(place: str | None, store: str | None) -> str:
+    """Return the URL of the store. Raises InvalidInput if it is a file."""
+    where = _place(place, store)
+    if not _is_server(where):
+        raise InvalidInput(
+            f"{where} is a file. Only a Postgres store can be spread: give its postgresql:// URL."
+        )
+    return where
 
 
 def _usable(place: str) -> bool:
@@ -377,9 +393,10 @@ def _json(now: Status) -> dict[str, Any]:
         "rows": now.rows if now.rows is None else dict(now.rows),
         "jobs": dict(now.jobs),
     }
-    return told | (
-        {"pgvector": now.extension, "citus": now.citus} if now.kind == "postgres" else {}
-    )
+    if now.kind == "postgres":
+        told |= {"pgvector": now.extension, "citus": now.citus}
+        told |= {"workers": now.workers, "distributed": sorted(now.distributed)}
+    return told
 
 
 def _schema(now: Status) -> str:
@@ -393,6 +410,26 @@ def _schema(now: Status) -> str:
 def _tell_extension(now: Status) -> None:
     if now.kind == "postgres":
         print(f"pgvector: {_extension(now)}")
+
+
+def _tell_cluster(now: Status) -> None:
+    if now.workers:
+        print(f"citus: {_cluster(now)}")
+
+
+def _cluster(now: Status) -> str:
+    if not now.workers:
+        return "yes, without workers" if now.citus else "no"
+    from ...storage.postgres.citus import DISTRIBUTED
+
+    waiting = len(set(DISTRIBUTED) - now.distributed)
+    workers = counted(now.workers, "worker")
+    if not waiting:
+        return f"distributed over {workers}"
+    return (
+        f"{workers}, {counted(waiting, 'table')} not distributed yet: "
+        f"run `holdfast store distribute {now.location}`"
+    )
 
 
 def _extension(now: Status) -> str:

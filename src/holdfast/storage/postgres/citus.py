@@ -10,13 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
-
 from ...errors import InvalidInput, StoreError
 from .connections import Connections
 from .driver_errors import explained, without_password
-from .schema import state
+from .schema import distributed_tables, state
 from .scoped_session import APP, WORKER
 
 REFERENCE = ("meta", "scopes")
@@ -43,44 +40,67 @@ DISTRIBUTED = (
 )
 
 
-def statements(database: str, spread: Container[str] = ()) -> list[str]:
-    """Return the statements to run once on the coordinator, in order.
+# Citus allows no subquery in a policy, so the setting is read for each row; on one server the
+# subquery of the migrations is quicker for several scopes. Compared as text, because the cast to
+# bigint[] costs more for each row: first as a whole, which it is with one scope.
+_SCOPES = "current_setting('holdfast.scopes', true)"
+_OWN = (
+    f"CASE WHEN scope::text = {_SCOPES} THEN true "
+    f"WHEN strpos(',' || {_SCOPES} || ',', ',' || scope || ',') > 0 THEN true ELSE false END"
+)
+_OWN_SCOPE = (
+    "kind || ':' || key = ANY (string_to_array(current_setting('holdfast.names', true), E'\\x1f'))"
+)
+
+
+def statements(spread: Container[str] = ()) -> list[str]:
+    """Return the statements to run once on the coordinator, in order and in one transaction.
 
     `spread` are the tables that are distributed already; the result then covers only the tables
     that a later version added.
     """
     first, *others = DISTRIBUTED
+    others = [table for table in others if table not in spread]
     together = [
         (
             f"SELECT create_distributed_table('holdfast.{table}', 'scope', colocate_with => "
             f"'holdfast.{first}')"
         )
         for table in others
-        if table not in spread
     ]
     if first in spread:
-        return together
+        return [*map(_policy, others), *together]
     return [
-        # SET LOCAL must reach the workers, where row-level security checks it against the rows.
-        (
-            f"ALTER DATABASE {sql.Identifier(database).as_string(None)} SET "
-            "citus.propagate_set_commands = 'local'"
-        ),
+        # Writers lock their row in `totals` first, so all of them wait here and none in between.
+        f"LOCK TABLE holdfast.{first} IN EXCLUSIVE MODE",
+        # Foreign keys to reference tables allow one connection for each worker.
+        "SET LOCAL citus.multi_shard_modify_mode = 'sequential'",
         # Citus connects to the workers as the role that the transaction has assumed.
-        f"ALTER ROLE {APP} LOGIN",
-        f"ALTER ROLE {WORKER} LOGIN",
+        *(f"ALTER ROLE {role} LOGIN" for role in (APP, WORKER)),
+        *(f"ALTER ROLE {role} SET jit = off" for role in (APP, WORKER)),
+        *map(_policy, (*LOCAL, first, *others)),
+        f"ALTER POLICY own ON holdfast.scopes USING ({_OWN_SCOPE})",
+        # Without a primary key, rows need it to be moved to another machine while they are written.
+        "ALTER TABLE holdfast.memory_terms REPLICA IDENTITY USING INDEX memory_terms_by_term",
+        # Otherwise all tables that point to `scopes` would become local ones of Citus in between,
+        # which it cannot do with identity columns.
+        "SET LOCAL citus.enable_local_reference_table_foreign_keys = off",
+        *(f"ALTER TABLE holdfast.{table} DROP CONSTRAINT {table}_scope_fkey" for table in LOCAL),
         *(f"SELECT create_reference_table('holdfast.{table}')" for table in REFERENCE),
-        *(f"SELECT citus_add_local_table_to_metadata('holdfast.{table}')" for table in LOCAL),
         f"SELECT create_distributed_table('holdfast.{first}', 'scope')",
         *together,
+        "SET LOCAL citus.enable_local_reference_table_foreign_keys = on",
+        *(f"SELECT citus_add_local_table_to_metadata('holdfast.{table}')" for table in LOCAL),
+        *(
+            f"ALTER TABLE holdfast.{table} ADD CONSTRAINT {table}_scope_fkey FOREIGN KEY (scope) "
+            "REFERENCES holdfast.scopes (number)"
+            for table in LOCAL
+        ),
     ]
 
 
-def plan(url: str) -> list[str]:
-    """Return what `distribute` would run on a database that is not distributed yet, without
-    connecting to it.
-    """
-    return statements(str(conninfo_to_dict(url).get("dbname") or "postgres"))
+def _policy(table: str) -> str:
+    return f"ALTER POLICY own ON holdfast.{table} USING ({_OWN})"
 
 
 def distribute(url: str) -> list[str]:
@@ -105,14 +125,7 @@ def distribute(url: str) -> list[str]:
             raise InvalidInput(
                 f"{connections.location} has no tables yet. Make them with `holdfast store init`."
             )
-        # Only hash-distributed tables ('h') count. Citus may list a table that a later version
-        # added, because it refers to a reference table, but that table has no distribution column
-        # yet.
-        rows = connection.execute(
-            "SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
-            "WHERE c.relnamespace = 'holdfast'::regnamespace AND p.partmethod = 'h'"
-        )
-        todo = statements(connection.info.dbname, {name for (name,) in rows})
+        todo = statements(distributed_tables(connection))
         with connection.transaction():
             for statement in todo:
                 connection.execute(statement.encode())

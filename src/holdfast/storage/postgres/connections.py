@@ -35,8 +35,8 @@ from .scoped_session import (
     Connection,
     Sight,
     UnknownType,
+    enter,
     findable,
-    opening,
     rows_of,
     translated,
 )
@@ -63,6 +63,11 @@ class Trace:
     run: str
     message: tuple[Any, ...] | None = None
     """Scope, session, position and time of a message."""
+    entry: int | None = None
+    """Number of its last journal entry, if the rows are on other machines (Citus). Only they know
+    then whether it committed: a worker commits before the coordinator, and rows have no transaction
+    id of the coordinator.
+    """
 
 
 @dataclass(eq=False)
@@ -98,7 +103,8 @@ class Connections:
         if self._closed:
             raise StoreClosed()
         with explained(self.location):
-            return psycopg.connect(self.url, **self._options())
+            # A pooler may give each statement another session, so none is prepared in this one.
+            return psycopg.connect(self.url, prepare_threshold=None, **self._options())
 
     def _options(self) -> dict[str, Any]:
         seconds = 10 if self.patience is None else max(1, round(self.patience))
@@ -178,23 +184,27 @@ class Connections:
         # same statement always has the same parameter types for the planner.
         connection.adapters.register_dumper(int, Int8BinaryDumper)
         connection.adapters.register_loader(UNKNOWN, UnknownType)
+        if connection.execute("SELECT pg_backend_pid()").fetchall() != [
+            (connection.info.backend_pid,)
+        ]:
+            # A pooler between us and the server: each transaction may get another session, in which
+            # the name of a prepared statement is unknown or stands for another statement.
+            connection.prepare_threshold = None
         self.configure(connection)
 
     @contextmanager
     def transaction(self, sight: Sight, *, begin: str = WRITING) -> Iterator[Connection]:
         """Begin a transaction with this sight; it is rolled back unless the caller commits it."""
         with ExitStack() as stack:
-            yield self.again(
-                lambda: self._begun(stack, opening(sight, begin, STATEMENT_MILLISECONDS))
-            )
+            yield self.again(lambda: self._begun(stack, sight, begin))
 
-    def _begun(self, stack: ExitStack, begin: bytes) -> Connection:
+    def _begun(self, stack: ExitStack, sight: Sight, begin: str) -> Connection:
         """Return a connection with a transaction begun. A connection lost while idle fails only
         here.
         """
         with ExitStack() as trial:
             connection = trial.enter_context(self.lent())
-            connection.execute(begin)
+            enter(connection, sight, begin, STATEMENT_MILLISECONDS)
             stack.push(trial.pop_all())
         return connection
 
@@ -251,6 +261,8 @@ class Connections:
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             with suppress(psycopg.Error, StoreError), self.connect() as connection:
+                if trace is not None and trace.entry is not None:
+                    return "committed" if _left_there(connection, trace) else "aborted"
                 try:
                     row = connection.execute(
                         "SELECT pg_xact_status(%s::xid8)", (transaction,)
@@ -297,20 +309,49 @@ def _left(
 
     A server that crashes before a transaction id reaches its disk gives the id to another one.
     """
-    connection.execute(opening(trace.sight, READING, STATEMENT_MILLISECONDS))
-    look: LiteralString = "SELECT 1 FROM events WHERE scope = ANY (%s::bigint[]) AND run = %s"
-    values: tuple[Any, ...] = (list(trace.sight.numbers or ()), trace.run)
-    if trace.message is not None:
-        look = (
-            "SELECT 1 FROM messages WHERE scope = %s AND session = %s AND position = %s AND "
-            "created_at = %s"
-        )
-        values = trace.message
+    enter(connection, trace.sight, READING, STATEMENT_MILLISECONDS)
+    look, values = _looking(trace)
     rows = connection.execute(
         f"{look} AND xmin = %s::xid8::xid LIMIT 1", (*values, transaction)
     ).fetchall()
     connection.execute("ROLLBACK")
     return bool(rows)
+
+
+def _left_there(connection: Connection, trace: Trace) -> bool:
+    """Whether a transaction committed on the machines that have its rows."""
+    enter(connection, trace.sight, WRITING, STATEMENT_MILLISECONDS)
+    for number in sorted(trace.sight.numbers or ()):
+        # It held this lock; when we get it, it has ended there.
+        connection.execute("SELECT scope FROM totals WHERE scope = %s FOR NO KEY UPDATE", (number,))
+    look, values = _looking(trace)
+    if trace.message is None:
+        look, values = f"{look} AND seq >= %s", (*values, trace.entry)
+    rows = connection.execute(f"{look} LIMIT 1", values).fetchall()
+    connection.execute("ROLLBACK")
+    return bool(rows)
+
+
+def last_entry(connection: Connection, trace: Trace) -> int:
+    """Return the number of the last journal entry of a transaction that is still open."""
+    ((entry,),) = connection.execute(
+        "SELECT coalesce(max(seq), 0) FROM events WHERE scope = ANY (%s::bigint[]) AND run = %s",
+        (list(trace.sight.numbers or ()), trace.run),
+    ).fetchall()
+    return int(entry)
+
+
+def _looking(trace: Trace) -> tuple[LiteralString, tuple[Any, ...]]:
+    """Return the query for the proof of a transaction, and its parameters."""
+    if trace.message is not None:
+        return (
+            "SELECT 1 FROM messages WHERE scope = %s AND session = %s AND position = %s AND "
+            "created_at = %s"
+        ), trace.message
+    return ("SELECT 1 FROM events WHERE scope = ANY (%s::bigint[]) AND run = %s"), (
+        list(trace.sight.numbers or ()),
+        trace.run,
+    )
 
 
 def _leave(connection: Connection) -> None:

@@ -15,6 +15,8 @@ from .scoped_session import APP, CHANGED, WORKER
 
 # Codes with which the server ends a connection: shutdown, crash, starting up, idle timeout.
 _GONE = ("57P01", "57P02", "57P03", "57P05", "25P03")
+# The end of its server as Citus notices it while it waits for a worker, an internal error.
+_ENDED = "postmaster was shut down"
 
 
 def lost(error: BaseException) -> bool:
@@ -23,7 +25,9 @@ def lost(error: BaseException) -> bool:
         return False
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    return error.sqlstate in _GONE or error.sqlstate.startswith("08")
+    return (
+        error.sqlstate in _GONE or error.sqlstate.startswith("08") or str(error).startswith(_ENDED)
+    )
 
 
 def well_formed(url: str) -> bool:
@@ -81,6 +85,12 @@ _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
         StoreError,
         "refused the login. Check user and password in the URL.",
     ),
+    (
+        (errors.SqlserverRejectedEstablishmentOfSqlconnection,),
+        StoreError,
+        "refused this login without encryption. Add sslmode=require to the URL, or check its user "
+        "and database.",
+    ),
     ((errors.DatatypeMismatch,), StoreError, CHANGED),
     (
         (errors.InvalidCatalogName,),
@@ -92,6 +102,10 @@ _ADVICE: tuple[tuple[tuple[type[psycopg.Error], ...], type[StoreError], str], ..
 _REFUSALS: tuple[tuple[str, type[psycopg.Error]], ...] = (
     ("too many clients|remaining connection slots|too many connections", errors.TooManyConnections),
     (r'database "[^"]*" does not exist', errors.InvalidCatalogName),
+    (
+        r"no pg_hba\.conf entry .*, no encryption",
+        errors.SqlserverRejectedEstablishmentOfSqlconnection,
+    ),
     (r"authentication failed|no password supplied|no pg_hba\.conf entry", errors.InvalidPassword),
     (r'role "[^"]*" does not exist|not permitted to log in', errors.InvalidPassword),
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ...text.terminal import counted
 from ...types import Micros
 from .. import health, migrations_runner
+from ..filters import POSTGRES
 from ..health import Look, Unpack
 from ..row_codec import terms_of
 from ..schema import Statements
@@ -44,8 +45,8 @@ def check(look: Look, unpack: Unpack) -> Iterator[Finding]:
     yield from health.lengths(look)
     yield from _totals(look)
     yield from _words(look)
-    yield from health.vectors(look, unpack)
-    yield from health.watermarks(look)
+    yield from health.vectors(look, unpack, POSTGRES)
+    yield from health.watermarks(look, POSTGRES)
     yield from health.journal(look)
     yield from health.messages(look)
 
@@ -107,9 +108,9 @@ def _dropped(sql: str) -> set[str]:
 
 def _totals(look: Look) -> Iterator[Finding]:
     for kind, key in look(
-        "SELECT s.kind, s.key FROM scopes s WHERE NOT EXISTS (SELECT 1 FROM totals t WHERE "
-        "t.scope = s.number) "
-        "AND EXISTS (SELECT 1 FROM events e WHERE e.scope = s.number)"
+        "SELECT s.kind, s.key FROM (SELECT DISTINCT scope FROM events) e "
+        "LEFT JOIN totals t ON t.scope = e.scope JOIN scopes s ON s.number = e.scope "
+        "WHERE t.scope IS NULL"
     ):
         yield Finding("totals", f"{kind}:{key} counts nothing at all")
     for kind, key, active, terms, entries, *real in look(
@@ -167,7 +168,7 @@ def repair(
     execute("SET LOCAL statement_timeout = 0")
     # Writers lock their row in `totals` first, so this lock keeps all of them out.
     execute("LOCK TABLE totals IN EXCLUSIVE MODE")
-    health.repair_rows(execute, unpack, at=at)
+    health.repair_rows(execute, unpack, POSTGRES, at=at)
     execute("DELETE FROM memory_terms")
     for scope, seq, active, title, content, tags in execute(
         "SELECT scope, seq, status = 'active', title, content, tags FROM memories ORDER BY "
@@ -183,4 +184,5 @@ def repair(
             ],
         )
     execute("INSERT INTO totals (scope) SELECT number FROM scopes ON CONFLICT DO NOTHING")
-    execute(f"UPDATE totals t SET (active, terms, entries) = (SELECT {_TRUE_TOTALS})")
+    real = execute(f"SELECT {_TRUE_TOTALS}, t.scope FROM totals t")
+    execute.many("UPDATE totals SET active = ?, terms = ?, entries = ? WHERE scope = ?", real)

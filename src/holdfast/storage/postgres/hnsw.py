@@ -73,13 +73,12 @@ _VALID = (
 _ALL = _VALID.replace("AND i.indisvalid ", "")
 
 
-def build(connection: Connection, search_path: str) -> list[str]:
+def build(connection: Connection, extension_schema: str) -> list[str]:
     """Build missing indexes and drop those no longer needed; return what was done.
 
     Needs the owner of the tables. Writes continue meanwhile. Indexes that an interrupted run left
     invalid are built again.
     """
-    connection.execute(f"SET search_path = {search_path}".encode())
     done = []
     wanted = _large(connection, EXACT_UP_TO)
     kept = _large(connection, round(EXACT_UP_TO * KEPT_FROM)).keys()
@@ -87,7 +86,9 @@ def build(connection: Connection, search_path: str) -> list[str]:
     for (name,) in connection.execute(_ALL.encode()).fetchall():
         found = _NAME.fullmatch(name)
         if found and (name not in valid or int(found[1]) not in kept):
-            connection.execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
+            connection.execute(
+                sql.SQL("DROP INDEX CONCURRENTLY holdfast.{}").format(sql.Identifier(name))
+            )
             valid.discard(name)
             done.append(f"removed the index {name}")
     for model, (scope, dimensions, count) in wanted.items():
@@ -95,10 +96,15 @@ def build(connection: Connection, search_path: str) -> list[str]:
         if name not in valid and dimensions <= WIDEST:
             connection.execute(
                 sql.SQL(
-                    "CREATE INDEX CONCURRENTLY {} ON vectors USING hnsw ((vector::vector({})) "
-                    "vector_cosine_ops) "
-                    "WHERE scope = {} AND model = {}"
-                ).format(sql.Identifier(name), dimensions, scope, model)
+                    "CREATE INDEX CONCURRENTLY {} ON holdfast.vectors USING hnsw "
+                    "((vector::{type}({})) {type}_cosine_ops) WHERE scope = {} AND model = {}"
+                ).format(
+                    sql.Identifier(name),
+                    dimensions,
+                    scope,
+                    model,
+                    type=sql.SQL(f"{extension_schema}.vector"),
+                )
             )
             done.append(f"built the index {name} over {counted(count, 'vector')}")
     return done
@@ -109,7 +115,8 @@ def _large(connection: Connection, size: int) -> dict[int, tuple[int, int, int]]
     with connection.transaction():
         connection.execute(f"SET LOCAL ROLE {WORKER}".encode())
         rows = connection.execute(
-            "SELECT v.model, v.scope, d.dimensions, count(*) FROM vectors v JOIN models d "
+            "SELECT v.model, v.scope, d.dimensions, count(*) FROM holdfast.vectors v "
+            "JOIN holdfast.models d "
             "ON d.scope = v.scope AND d.number = v.model GROUP BY 1, 2, 3 HAVING count(*) > %s "
             "ORDER BY count(*) DESC, 1 LIMIT %s",
             (size, MOST),

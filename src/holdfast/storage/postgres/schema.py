@@ -117,7 +117,41 @@ def status(url: str, scopes: Sequence[Scope] = ()) -> Status:
         )
         found = Status("postgres", location, now.version, tuple(pending), sum(tables.values()))
         found = found._replace(extension=now.extension, vectors=now.vectors, citus=now.citus)
+        if now.citus:
+            found = found._replace(
+                workers=_workers(connection),
+                distributed=distributed_tables(connection),
+                size=found.size + _size_elsewhere(connection),
+            )
         return _counted(connection, found, tables, scopes) if now.version else found
+
+
+def distributed_tables(connection: Connection) -> frozenset[str]:
+    """Return our tables that Citus has distributed by scope."""
+    # Only those by hash ('h'): Citus may list a table that a later version added, because it refers
+    # to a reference table, but that table has no distribution column yet.
+    rows = connection.execute(
+        "SELECT c.relname FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
+        "WHERE c.relnamespace = to_regnamespace('holdfast') AND p.partmethod = 'h'"
+    )
+    return frozenset(name for (name,) in rows)
+
+
+def _workers(connection: Connection) -> int:
+    ((count,),) = connection.execute(
+        "SELECT count(*) FROM pg_dist_node WHERE noderole = 'primary' AND groupid <> 0"
+    ).fetchall()
+    return int(count)
+
+
+def _size_elsewhere(connection: Connection) -> int:
+    """Return the bytes of our tables on the workers."""
+    ((size,),) = connection.execute(
+        "SELECT coalesce(sum(citus_total_relation_size(p.logicalrelid)), 0)::bigint "
+        "FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid "
+        "WHERE c.relnamespace = to_regnamespace('holdfast') AND p.partmethod = 'h'"
+    ).fetchall()
+    return int(size)
 
 
 def _may_use_extension(connection: Connection) -> bool:
@@ -185,7 +219,8 @@ def _permitted(connection: Connection) -> Iterator[None]:
 
 
 def _migrate(connection: Connection, location: str) -> None:
-    steps = migrations_runner.pending("postgres", state(connection).version, location)
+    now = state(connection)
+    steps = migrations_runner.pending("postgres", now.version, location)
     if steps:
         _make_roles(connection)
         # Checked first, because IF NOT EXISTS requires the right to create a schema even if it
@@ -193,6 +228,10 @@ def _migrate(connection: Connection, location: str) -> None:
         if connection.execute("SELECT to_regnamespace('holdfast') IS NULL").fetchall() == [(True,)]:
             connection.execute("CREATE SCHEMA holdfast")
     connection.execute("SET LOCAL search_path = holdfast, public")
+    if now.citus:
+        # A new table stays on the coordinator until `citus.distribute`; Citus would not accept its
+        # policies, nor its identity columns, if it took the table at once.
+        connection.execute("SET LOCAL citus.enable_local_reference_table_foreign_keys = off")
     for step in steps:
         connection.execute(step.sql.encode())
         connection.execute(

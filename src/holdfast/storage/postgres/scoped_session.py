@@ -23,6 +23,12 @@ WORKER = "holdfast_worker"
 # Explicit, because the login or the server may have other defaults.
 WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
 READING = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY"
+# Citus adds a scope, to all machines at once, only if the transaction has one connection to each of
+# them. Last, from when on SET LOCAL reaches the workers, where the policies read the scopes.
+ON_CLUSTER = (
+    "SET LOCAL citus.multi_shard_modify_mode = 'sequential'; "
+    "SET LOCAL citus.propagate_set_commands = 'local'"
+)
 # Rows per INSERT.
 ROWS_TOGETHER = 5_000
 # Bytes per INSERT of several rows; the server accepts at most a gigabyte.
@@ -51,6 +57,8 @@ class Sight:
     numbers: tuple[int, ...] | None = ()
     names: tuple[str, ...] = ()
     search_path: str = "holdfast, public"
+    citus: bool = False
+    """Whether the tables may be distributed with Citus."""
 
     def covers(self, other: Sight) -> bool:
         """Whether a statement for the other sight may run with this one. Never if either sees all
@@ -64,21 +72,32 @@ class Sight:
         )
 
 
+def enter(
+    connection: Connection,
+    sight: Sight,
+    begin: str,
+    milliseconds: int,
+) -> None:
+    """Start a transaction: its scopes, role and statement timeout, in one round trip; in two on a
+    cluster, because Citus sends its workers the whole text that has a SET LOCAL.
+    """
+    connection.execute(_opening(sight, begin, milliseconds))
+    if sight.citus:
+        connection.execute(seen(sight))
+
+
 @lru_cache(maxsize=1024)
-def opening(
+def _opening(
     sight: Sight,
     begin: str,
     milliseconds: int,
 ) -> bytes:
-    """Return the start of a transaction: its scopes, role and statement timeout, in one round
-    trip.
-    """
     return (
         f"{begin}; SET LOCAL ROLE {WORKER if sight.numbers is None else APP}; "
         f"SET LOCAL search_path = {sight.search_path}; SET LOCAL statement_timeout = "
         f"{milliseconds}; "
         "SET LOCAL row_security = on; SET LOCAL jit = off; "
-    ).encode() + seen(sight)
+    ).encode() + (ON_CLUSTER.encode() if sight.citus else seen(sight))
 
 
 def seen(sight: Sight) -> bytes:

@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,7 @@ from ..store_types import Author, Corpus, Filter, Finding, Places, Ranked
 from ..table_access import Reach
 from ..transaction import SQLTransaction
 from . import health, hnsw, schema
-from .connections import Connections, Trace
+from .connections import Connections, Trace, last_entry
 from .driver_errors import explained, lost, without_password
 from .pgvector_type import teach_vectors
 from .replica import Replica
@@ -115,7 +116,10 @@ class PostgresStore(SQLStore):
 
     def _sight(self, reach: Reach, *names: str) -> Sight:
         return Sight(
-            None if reach is None else tuple(reach), names, search_path=self._state.search_path
+            None if reach is None else tuple(reach),
+            names,
+            search_path=self._state.search_path,
+            citus=self._state.citus,
         )
 
     def read(
@@ -226,8 +230,10 @@ class PostgresStore(SQLStore):
         """Begin a read-only transaction on one snapshot, without a statement timeout."""
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         with explained(self.location), self._primary.transaction(sight, begin=begin) as connection:
-            # The snapshot is taken by the first query.
-            connection.execute("SET LOCAL statement_timeout = 0; SELECT 1")
+            # The snapshot is taken by the first query; on a cluster by the first on each worker, so
+            # one that asks all of them.
+            connection.execute("SET LOCAL statement_timeout = 0")
+            connection.execute("SELECT count(*) FROM totals" if self._state.citus else "SELECT 1")
             yield connection
 
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
@@ -269,14 +275,19 @@ class PostgresStore(SQLStore):
     def _attempt(self, sight: Sight, work: Callable[[Connection], tuple[T, Trace | None]]) -> T:
         with self._primary.transaction(sight) as connection:
             result, trace = work(connection)
+            if self._state.citus and trace is not None:
+                trace = replace(trace, entry=last_entry(connection, trace))
             ((transaction,),) = connection.execute("SELECT pg_current_xact_id()::text").fetchall()
             try:
                 connection.execute("COMMIT")
             except psycopg.Error as error:
-                # The connection was lost during COMMIT, so only the server knows whether it
-                # succeeded.
-                if not lost(error) or self._primary.outcome(transaction, trace) != "committed":
+                # A connection was lost during COMMIT, so only the server knows whether it
+                # succeeded. Citus reports one between two machines as an internal error.
+                between = self._state.citus and isinstance(error, psycopg.errors.InternalError_)
+                if not lost(error) and not between:
                     raise
+                if self._primary.outcome(transaction, trace) != "committed":
+                    raise psycopg.errors.ConnectionFailure(str(error)) from error
             if self._replica is not None:
                 self._replica.must_have(connection, self._primary)
             return result
@@ -384,7 +395,7 @@ class PostgresStore(SQLStore):
         if not self.has_extension:
             return []
         with self._primary.connect() as connection, explained(self.location):
-            done = hnsw.build(connection, self._state.search_path)
+            done = hnsw.build(connection, self._state.extension_schema)
         self._near.indexes.forget()
         return done
 
@@ -403,7 +414,7 @@ class PostgresStore(SQLStore):
 
     def scrub(self, *, wait: float = 10.0) -> Places:
         with self._primary.connect() as connection, explained(self.location):
-            return scrub(connection, wait)
+            return scrub(connection, wait, citus=self._state.citus)
 
 
 def _passing_words(where: Filter, numbers: Sequence[int]) -> Clause:

@@ -12,7 +12,7 @@ import psycopg
 
 from ...errors import InvalidInput
 from ...types import Scope
-from ..filters import POSTGRES, marks
+from ..filters import POSTGRES
 from ..journal import Indexed, JournalledRows
 from ..schema import Statements
 from ..store_types import Author
@@ -116,18 +116,17 @@ class PostgresRows(JournalledRows):
 
     def number(self, scope: Scope) -> int:
         if not self.known(scope):
-            made = self.execute(
-                (
-                    "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) ON CONFLICT DO "
-                    "NOTHING RETURNING number"
-                ),
-                (scope.kind, scope.key, self.author.at),
-            )
-            if not made:
+            # Without ON CONFLICT, for which Citus would require the right to change scopes.
+            try:
+                made = self.execute(
+                    "INSERT INTO scopes (kind, key, created_at) VALUES (?, ?, ?) RETURNING number",
+                    (scope.kind, scope.key, self.author.at),
+                )
+            except psycopg.errors.UniqueViolation as error:
                 # This transaction has read the scope as missing, which is no longer true: retry it.
                 raise psycopg.errors.SerializationFailure(
                     f"another transaction made the scope '{scope}'"
-                )
+                ) from error
             self._use(scope, made[0][0])
         return self._numbers[scope]
 
@@ -166,12 +165,10 @@ class PostgresRows(JournalledRows):
 
 def take_turns(execute: Statements, numbers: Sequence[int]) -> int:
     """Lock these scopes against other writers until the transaction ends; return how many exist."""
-    # Locked in ascending order, so that two transactions cannot deadlock.
-    ordered = (
-        f"SELECT scope FROM totals WHERE scope IN ({marks(numbers)}) ORDER BY scope FOR NO "
-        "KEY UPDATE"
-    )
-    return len(execute(ordered, numbers))
+    # Locked in ascending order, so that two transactions cannot deadlock; one by one, because Citus
+    # locks rows on one machine only in a statement.
+    lock = "SELECT scope FROM totals WHERE scope = ? FOR NO KEY UPDATE"
+    return sum(len(execute(lock, (number,))) for number in sorted(numbers))
 
 
 def marked(term: str, *, active: bool) -> str:

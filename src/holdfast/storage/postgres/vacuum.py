@@ -9,6 +9,7 @@ everything that is not done here.
 from __future__ import annotations
 
 import re
+import time
 
 from psycopg import errors
 
@@ -32,12 +33,21 @@ TABLES = (
     "spend",
     "events",
 )
+LOCKED = f"WARNING {errors.LockNotAvailable.sqlstate}"
+# Seconds between attempts at a table on which another one is at work.
+STEP = 0.1
 _EVERY = ", ".join(f"holdfast.{table}" for table in TABLES)
 # The wording since Postgres 15, and the older one.
 _REMAINING = re.compile(
     r"(\d+) (?:are dead but not yet removable|dead row versions cannot be removed yet)"
 )
 
+HELD_UP = ErasureTarget(
+    "dead rows",
+    "pending",
+    "Somebody is reading an older state of the tables. Run `holdfast purge --finish` when that has "
+    "ended.",
+)
 FILES = ErasureTarget(
     "server files",
     "beyond",
@@ -54,16 +64,18 @@ LOG = ErasureTarget(
 )
 
 
-def scrub(connection: Connection, wait: float) -> Places:
+def scrub(
+    connection: Connection,
+    wait: float,
+    *,
+    citus: bool = False,
+) -> Places:
     """VACUUM the tables and return the state of each place, including those left to others."""
     said: list[str] = []
     # Formatted at once: the notice is no longer valid after the handler returns.
     connection.add_notice_handler(lambda notice: said.append(_told(notice)))
-    connection.execute(f"SET lock_timeout = {max(1, int(wait * 1000))}".encode())
-    try:
-        for table in TABLES:
-            connection.execute(f"VACUUM (VERBOSE) holdfast.{table}".encode())
-    except errors.LockNotAvailable:
+    until = time.monotonic() + wait
+    if not all(_vacuumed(connection, table, said, until) for table in TABLES):
         rows = ErasureTarget(
             "dead rows",
             "pending",
@@ -71,11 +83,35 @@ def scrub(connection: Connection, wait: float) -> Places:
         )
     else:
         rows = _dead_rows(said)
+        if citus and rows.state == "clean" and _dead_elsewhere(connection):
+            rows = HELD_UP
     return [rows, FILES, LOG]
 
 
+def _vacuumed(
+    connection: Connection,
+    table: str,
+    said: list[str],
+    until: float,
+) -> bool:
+    """VACUUM a table; return whether nobody else was at work on it until then.
+
+    Not with `lock_timeout`, which would outlive this connection behind a pooler.
+    """
+    before = len(said)
+    while True:
+        connection.execute(f"VACUUM (VERBOSE, SKIP_LOCKED) holdfast.{table}".encode())
+        if not any(notice.startswith(LOCKED) for notice in said[before:]):
+            return True
+        del said[before:]
+        if time.monotonic() >= until:
+            return False
+        time.sleep(STEP)
+
+
 def _told(notice: errors.Diagnostic) -> str:
-    return f"{notice.severity_nonlocalized} {notice.message_primary} {notice.message_detail}"
+    kind = f"{notice.severity_nonlocalized} {notice.sqlstate}"
+    return f"{kind} {notice.message_primary} {notice.message_detail}"
 
 
 def _dead_rows(said: list[str]) -> ErasureTarget:
@@ -88,13 +124,20 @@ def _dead_rows(said: list[str]) -> ErasureTarget:
             f"The tables belong to another login. Have it run: VACUUM {_EVERY}",
         )
     if any(int(count) for count in _REMAINING.findall(" ".join(said))):
-        return ErasureTarget(
-            "dead rows",
-            "pending",
-            (
-                "Somebody is reading an older state of the tables. Run `holdfast purge --finish` "
-                "when "
-                "that has ended."
-            ),
-        )
+        return HELD_UP
     return ErasureTarget("dead rows", "clean")
+
+
+def _dead_elsewhere(connection: Connection) -> bool:
+    """Whether the workers of a cluster still have removed rows, or one of them cannot be asked.
+    Their notices do not reach the coordinator.
+    """
+    shards = f"^({'|'.join(TABLES)})_[0-9]+$"
+    dead = (
+        "SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_all_tables WHERE schemaname = 'holdfast' "
+        f"AND relname ~ '{shards}'"
+    )
+    answers = connection.execute(
+        "SELECT success AND result = '0' FROM run_command_on_workers(%s)", (dead,)
+    ).fetchall()
+    return not all(clean for (clean,) in answers)

@@ -12,6 +12,7 @@ import apsw
 from ...text.terminal import counted
 from ...types import Micros
 from .. import health, migrations_runner
+from ..filters import SQLITE
 from ..row_codec import terms_of
 from ..schema import Statements
 from ..store_types import Finding
@@ -37,9 +38,9 @@ def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator
         health.lengths(look),
         _totals(connection),
         _words(connection),
-        health.vectors(look, unpack),
+        health.vectors(look, unpack, SQLITE),
         _places(connection),
-        health.watermarks(look),
+        health.watermarks(look, SQLITE),
         health.journal(look),
         health.messages(look),
         _gaps(connection),
@@ -184,7 +185,7 @@ def repair_sqlite(
     drop unusable vectors.
     """
     _rebuild_indexes(connection)
-    health.repair_rows(execute, unpack, at=at)
+    health.repair_rows(execute, unpack, SQLITE, at=at)
     connection.execute("INSERT INTO memory_terms (memory_terms) VALUES ('delete-all')")
     for seq, terms in list(prefixed_terms(connection)):
         connection.execute("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", (seq, terms))
