@@ -11,7 +11,6 @@ import pytest
 import frameworks
 from frameworks import ROOT, Result, main, names, requirement, table
 
-
 # Packages that need no adapter of their own, with their pages: mem0's client talks to the server,
 # LangMem to the store for LangGraph.
 WITHOUT_ADAPTER = {

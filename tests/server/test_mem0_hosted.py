@@ -92,7 +92,7 @@ def test_a_batch_goes_on_after_what_is_not_there(hosted):
     client = hosted()
     memories = [{"memory_id": "fact_missing"}, {"memory_id": add(client, "Likes oolong")}]
     done = client.request("DELETE", "/v1/batch/", json={"memories": memories}).json()
-    assert done["message"] == "Successfully deleted 1 memories"
+    assert done["message"] == "Successfully deleted 1 memory"
     assert [one["memory_id"] for one in done["errors"]] == ["fact_missing"]
     again = client.request("DELETE", "/v1/batch/", json={"memories": memories})
     assert (again.status_code, "not found" in again.json()["detail"]) == (422, True)

@@ -26,6 +26,7 @@ from ...integrations.mem0.hosted_api import (
 )
 from ...integrations.mem0.ids import OWNERS
 from ...integrations.mem0.mem0_memory import UNSET
+from ...text.terminal import counted
 from .. import schemas
 from ..auth import Mine, Server, Serving
 from ..owner_view import owner_id
@@ -401,5 +402,5 @@ def _batch(done: str, body: HostedBatch, change: Callable[[HostedBatchItem], obj
             if len(errors) == len(body.memories):
                 raise
     count = len(body.memories) - len(errors)
-    message = f"Successfully {done} {count} memories"
+    message = f"Successfully {done} {counted(count, 'memory', 'memories')}"
     return {"message": message, "errors": errors} if errors else {"message": message}
