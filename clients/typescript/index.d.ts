@@ -263,6 +263,86 @@ export interface Health {
   findings: number | null;
 }
 
+/** Messages to extract from, or to store as they are. */
+export interface HostedAddition {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  app_id?: string | number | null;
+  run_id?: string | number | null;
+  filters?: { [key: string]: unknown } | null;
+  messages: Array<{ [key: string]: unknown }>;
+  metadata?: { [key: string]: unknown } | null;
+  timestamp?: number | string | null;
+  expiration_date?: string | null;
+  infer?: boolean;
+}
+
+/** Items to update or to delete. */
+export interface HostedBatch {
+  memories: Array<HostedBatchItem>;
+}
+
+/** One item of a batch. */
+export interface HostedBatchItem {
+  text?: string | null;
+  metadata?: { [key: string]: unknown } | null;
+  timestamp?: number | string | null;
+  expiration_date?: string | null;
+  /** Id of a memory. */
+  memory_id: string;
+}
+
+/** What somebody thinks of an item; null withdraws it. */
+export interface HostedFeedback {
+  /** Id of a memory. */
+  memory_id: string;
+  feedback?: "POSITIVE" | "NEGATIVE" | "VERY_NEGATIVE" | null;
+  feedback_reason?: string | null;
+}
+
+/** Filters and period of a list. */
+export interface HostedListing {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  app_id?: string | number | null;
+  run_id?: string | number | null;
+  filters?: { [key: string]: unknown } | null;
+  fields?: Array<string> | null;
+  show_expired?: boolean;
+  categories?: Array<string> | null;
+  keywords?: string | null;
+  start_date?: string | null;
+  end_date?: string | null;
+  page?: number | null;
+  page_size?: number | null;
+}
+
+/** Query, filters and number of results. */
+export interface HostedSearch {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  app_id?: string | number | null;
+  run_id?: string | number | null;
+  filters?: { [key: string]: unknown } | null;
+  fields?: Array<string> | null;
+  show_expired?: boolean;
+  categories?: Array<string> | null;
+  query: string;
+  metadata?: { [key: string]: unknown } | null;
+  top_k?: number;
+  threshold?: number;
+  rerank?: boolean;
+  reference_date?: number | string | null;
+}
+
+/** New text, metadata or dates of an item. */
+export interface HostedUpdate {
+  text?: string | null;
+  metadata?: { [key: string]: unknown } | null;
+  timestamp?: number | string | null;
+  expiration_date?: string | null;
+}
+
 /** A link between two memories. */
 export interface Link {
   source: string;
