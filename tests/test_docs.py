@@ -32,6 +32,8 @@ PAGES = [
     *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "reference"),
 ]
 WRITTEN = [ROOT / "CHANGELOG.md", *PAGES]
+# Packages that have an environment of their own, in which their pages are followed.
+FRAMEWORKS = ("langmem",)
 # A tree, and a recorded session.
 NOT_OUTPUT = (
     "docs/architecture.md",
@@ -65,6 +67,8 @@ def test_all_that_a_page_says_can_be_done_and_shows_what_the_page_shows(
     page, elsewhere, pytestconfig
 ):
     text = page.read_text("utf-8")
+    for package in re.findall(rf"^from ({'|'.join(FRAMEWORKS)}) import", text, re.MULTILINE):
+        pytest.importorskip(package, reason="`make integrations` installs it")
     if "$ curl" in text and not shutil.which("curl"):
         pytest.skip("this page uses curl")
     for name in re.findall(r"^from holdfast\.integrations\.(\w+) import", text, re.MULTILINE):

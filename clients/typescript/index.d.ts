@@ -17,6 +17,13 @@ export interface Addition {
   prompt?: string | null;
 }
 
+/** Two entities that may be the same. */
+export interface Alike {
+  keep: Who;
+  other: Who;
+  reason: string;
+}
+
 /** Recalled memories, best first. */
 export interface Answer {
   items: Array<Found>;
@@ -105,6 +112,18 @@ export interface Changed {
   run: string;
 }
 
+/** An entity after a change. */
+export interface ChangedEntity {
+  id: string;
+  name: string;
+  type: string;
+  aliases: Array<string>;
+  summary: string;
+  mentions: number;
+  /** Run for `POST /undo`; empty if nothing changed. */
+  run: string;
+}
+
 /** Context for a model. */
 export interface ContextBlocks {
   /** The same for the whole session. */
@@ -135,6 +154,25 @@ export interface Counts {
   semantic: number;
   episodic: number;
   procedural: number;
+}
+
+/** Number of memories of a day, by kind. */
+export interface Day {
+  day: string;
+  counts: { [key: string]: number };
+}
+
+/** Use of language models on one day. */
+export interface DaySpend {
+  day: string;
+  calls: number;
+  tokens: number;
+}
+
+/** Memories by day. */
+export interface Days {
+  total: number;
+  days: Array<Day>;
 }
 
 /** Decision of the write policy on a memory, with the reason. */
@@ -190,6 +228,14 @@ export interface Fact {
   evidence_quote: string;
 }
 
+/** A fact that fades if nobody uses it, or ends with its date. */
+export interface Fading {
+  /** ISO 8601 with offset. */
+  at: string;
+  how: "fades" | "ends";
+  memory: Record;
+}
+
 /** Forecast of a memory's confidence if nobody uses it. */
 export interface Forecast {
   id: string;
@@ -237,12 +283,24 @@ export interface Found {
   metadata: { [key: string]: unknown };
   /** From 0 to 1; higher is better. */
   score?: number | null;
+  /** The score in a word. */
+  strength?: "strong" | "likely" | "weak" | null;
   why?: Reasons | null;
+}
+
+/** Who is mentioned with whom. */
+export interface Graph {
+  entities: Array<Who>;
+  /** Most often first. */
+  links: Array<Together>;
+  /** False if there are more memories than were read, so counts are at least. */
+  complete: boolean;
+  waiting: Waiting;
 }
 
 /** An event or something learned. */
 export interface Happening {
-  /** When it was stored. */
+  /** When it happened or, by `learned`, was stored. */
   at: string;
   what: "happened" | "learned";
   memory: Record;
@@ -263,6 +321,95 @@ export interface Health {
   findings: number | null;
 }
 
+/** Messages to extract from, or to store as they are. */
+export interface HostedAddition {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  app_id?: string | number | null;
+  run_id?: string | number | null;
+  filters?: { [key: string]: unknown } | null;
+  messages: Array<{ [key: string]: unknown }>;
+  metadata?: { [key: string]: unknown } | null;
+  timestamp?: number | string | null;
+  expiration_date?: string | null;
+  infer?: boolean;
+}
+
+/** Items to update or to delete. */
+export interface HostedBatch {
+  memories: Array<HostedBatchItem>;
+}
+
+/** One item of a batch. */
+export interface HostedBatchItem {
+  text?: string | null;
+  metadata?: { [key: string]: unknown } | null;
+  timestamp?: number | string | null;
+  expiration_date?: string | null;
+  /** Id of a memory. */
+  memory_id: string;
+}
+
+/** What somebody thinks of an item; null withdraws it. */
+export interface HostedFeedback {
+  /** Id of a memory. */
+  memory_id: string;
+  feedback?: "POSITIVE" | "NEGATIVE" | "VERY_NEGATIVE" | null;
+  feedback_reason?: string | null;
+}
+
+/** Filters and period of a list. */
+export interface HostedListing {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  app_id?: string | number | null;
+  run_id?: string | number | null;
+  filters?: { [key: string]: unknown } | null;
+  fields?: Array<string> | null;
+  show_expired?: boolean;
+  categories?: Array<string> | null;
+  keywords?: string | null;
+  start_date?: string | null;
+  end_date?: string | null;
+  page?: number | null;
+  page_size?: number | null;
+}
+
+/** Query, filters and number of results. */
+export interface HostedSearch {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  app_id?: string | number | null;
+  run_id?: string | number | null;
+  filters?: { [key: string]: unknown } | null;
+  fields?: Array<string> | null;
+  show_expired?: boolean;
+  categories?: Array<string> | null;
+  query: string;
+  metadata?: { [key: string]: unknown } | null;
+  top_k?: number;
+  threshold?: number;
+  rerank?: boolean;
+  reference_date?: number | string | null;
+}
+
+/** New text, metadata or dates of an item. */
+export interface HostedUpdate {
+  text?: string | null;
+  metadata?: { [key: string]: unknown } | null;
+  timestamp?: number | string | null;
+  expiration_date?: string | null;
+}
+
+/** A job that failed, without the text of its error. */
+export interface JobError {
+  owner: string;
+  job: string;
+  error: string;
+  retries_left: number;
+  retry_at: string | null;
+}
+
 /** A link between two memories. */
 export interface Link {
   source: string;
@@ -273,6 +420,23 @@ export interface Link {
   created_at: string;
 }
 
+/** An entity that was mentioned lately. */
+export interface Mentioned {
+  id: string;
+  name: string;
+  type: string;
+  aliases: Array<string>;
+  summary: string;
+  mentions: number;
+  /** Number of the latest 1,000 memories that mention it. */
+  lately: number;
+}
+
+/** Entities to merge, by id or name. */
+export interface Merge {
+  others: Array<string>;
+}
+
 /** One message of a conversation. */
 export interface Message {
   role: string;
@@ -280,11 +444,52 @@ export interface Message {
   name?: string | null;
 }
 
+/** Another name of an entity, and optionally another type. */
+export interface NewName {
+  name: string;
+  type?: string | null;
+}
+
+/** A memory at a glance. */
+export interface Overview {
+  /** Memories stored in the last seven days, by kind. */
+  new: { [key: string]: number };
+  newest: Array<Record>;
+  /** Memories in use, by the day they were stored. */
+  growth: Array<Day>;
+  /** Proposals that wait for a person. */
+  review: number;
+  /** Memories on hold until a conversation ends. */
+  held: number;
+  /** What fades or ends next. */
+  fading: Array<Fading>;
+  /** People, places and projects, lately. */
+  mentioned: Array<Mentioned>;
+  waiting: Waiting;
+}
+
+/** How much one owner stores and uses. */
+export interface OwnerFigures {
+  owner: string;
+  /** Active memories. */
+  memories: number;
+  /** Words in them. */
+  words: number;
+  /** End of the latest conversation. */
+  last_activity: string | null;
+  keys: number;
+  /** Questions to language models in the last 30 days. */
+  calls: number;
+  tokens: number;
+}
+
 /** A page of memories, with the cursor of the next one. */
 export interface Page {
   items: Array<Found>;
   /** Pass it as `after` for the next page; null at the end. */
   next: string | null;
+  /** False if nothing relevant is known: the items are then only near misses. */
+  relevant?: boolean;
   /** What is missing from the answer: damaged memories, a model that does not respond. */
   warnings?: Array<string>;
 }
@@ -301,7 +506,7 @@ export interface Problem {
   errors?: Array<{ [key: string]: string }> | null;
 }
 
-/** An entity with the memories that mention it. */
+/** An entity with its current facts and the memories that mention it. */
 export interface Profile {
   id: string;
   name: string;
@@ -309,7 +514,10 @@ export interface Profile {
   aliases: Array<string>;
   summary: string;
   mentions: number;
+  /** A short profile: lasting facts first. */
+  facts: Array<Record>;
   memories: Array<Record>;
+  waiting: Waiting;
 }
 
 /** A memory that needs human approval. */
@@ -350,6 +558,8 @@ export interface Proposal {
   reason: string;
   /** Effect of approval. */
   effect: string;
+  /** The memory that approval would change; null if the proposal is new. */
+  changes: Record | null;
   /** The most similar active memory. */
   nearest: Record | null;
 }
@@ -381,6 +591,14 @@ export interface Reasons {
   /** Parts of the score. */
   signals: { [key: string]: number };
   model: string;
+  /** Words of the memory that the question asks for, without stop words. */
+  words?: Array<string>;
+  /** People and things that both mention. */
+  names?: Array<string>;
+  /** Its author, if the question is about that person. */
+  speaker?: string;
+  /** Words of the question that name the time of the memory. */
+  time?: string;
 }
 
 /** A memory. */
@@ -423,6 +641,17 @@ export interface Rejection {
   reason?: string;
 }
 
+/** A request that failed inside the server. */
+export interface RequestFailure {
+  /** ISO 8601 with offset. */
+  at: string;
+  method: string;
+  route: string;
+  status: number;
+  /** Id under which the server's log has the details. */
+  request_id: string;
+}
+
 /** A rule. */
 export interface Rule {
   /** From 1, in order of storage. */
@@ -456,6 +685,8 @@ export interface RunOfChanges {
   count: number;
   /** Some of them, as they are now. */
   memories: Array<Record>;
+  /** People and places that were merged, split or renamed. */
+  names: Array<string>;
 }
 
 /** Query, owner and number of results. */
@@ -469,6 +700,39 @@ export interface Search {
   threshold?: number;
 }
 
+/** Figures of a shared server. */
+export interface ServerFigures {
+  version: string;
+  /** ISO 8601 with offset. */
+  started_at: string;
+  /** Valid keys. */
+  keys: number;
+  /** Answered since the start. */
+  requests: number;
+  /** Answers by status. */
+  statuses: { [key: string]: number };
+  /** Newest first. */
+  failures: Array<RequestFailure>;
+  /** Tokens that each owner may use in a day. */
+  daily_tokens: number;
+  /** Problems of the store; null if not permitted. */
+  findings: number | null;
+  /** Why figures of the store are missing. */
+  missing?: string;
+  /** Size of the store. */
+  bytes?: number | null;
+  owner_count?: number;
+  memories?: number;
+  /** Those with the most memories first; at most 500. */
+  owners?: Array<OwnerFigures>;
+  /** The last 30 days. */
+  spend?: Array<DaySpend>;
+  /** Number of jobs by kind and status. */
+  jobs?: { [key: string]: { [key: string]: number } };
+  workers?: Array<WorkerFigures>;
+  job_errors?: Array<JobError>;
+}
+
 /** A turn that is a source of a memory. */
 export interface Source {
   id: string;
@@ -477,6 +741,11 @@ export interface Source {
   when: string;
   text: string;
   session: string | null;
+}
+
+/** Names that belong to another entity. */
+export interface Split {
+  names: Array<string>;
 }
 
 /** Memory of an owner in numbers. */
@@ -540,6 +809,25 @@ export interface Timeline {
   next: string | null;
 }
 
+/** Two entities that memories mention together. */
+export interface Together {
+  one: string;
+  other: string;
+  memories: number;
+}
+
+/** What the Memory page shows beside every view. */
+export interface Totals {
+  /** Number of active memories by kind. */
+  active: { [key: string]: number };
+  /** Number of proposals that need approval. */
+  review: number;
+  /** When the first memory was stored. */
+  oldest: string | null;
+  /** Whether this key opens the figures of the server. */
+  admin: boolean;
+}
+
 /** Statement of a fact. */
 export interface Triple {
   subject: string;
@@ -582,6 +870,13 @@ export interface Update {
   metadata?: { [key: string]: unknown } | null;
 }
 
+/** Memories in which names are still to be looked for; counts of mentions may grow by them. */
+export interface Waiting {
+  count: number;
+  /** False if only the latest 10,000 memories were looked at, so it is at least. */
+  complete: boolean;
+}
+
 /** A person, project, place or other thing that memories mention. */
 export interface Who {
   id: string;
@@ -590,6 +885,13 @@ export interface Who {
   aliases: Array<string>;
   summary: string;
   mentions: number;
+}
+
+/** A worker that holds a job. */
+export interface WorkerFigures {
+  name: string;
+  job: string;
+  lease_until: string | null;
 }
 
 /** What every request may say. */
@@ -625,6 +927,9 @@ export declare class Holdfast extends Connection {
   /** Count facts, sessions and rules; return the state of proactive recall. */
   status(query?: Everywhere): Promise<Standing>;
 
+  /** Count active memories by kind, and proposals. */
+  totals(query?: Everywhere): Promise<Totals>;
+
   /** Turn proactive recall on or off. */
   switchRecall(body: Switch, query?: Everywhere): Promise<Switched>;
 
@@ -633,9 +938,6 @@ export declare class Holdfast extends Connection {
 
   /** Undo everything that one run did, exactly; by default the latest run. */
   undo(body?: UndoRequest | null, query?: Everywhere): Promise<Undone>;
-
-  /** Timeline of what happened and was learned, newest first. */
-  timeline(query?: Everywhere & { before?: string | null; limit?: number }): Promise<Timeline>;
 
   /** List recent changes, newest first; conversation turns are left out. */
   listChanges(query?: Everywhere & { limit?: number }): Promise<Array<RunOfChanges>>;
@@ -647,7 +949,7 @@ export declare class Holdfast extends Connection {
   export(query?: Everywhere): Promise<string>;
 
   /** List memories, newest first; with `q`, recall active ones with scores and reasons. */
-  listMemories(query?: Everywhere & { q?: string | null; kind?: Array<"turn" | "document" | "episode" | "fact" | "reflection" | "rule" | "skill">; status?: Array<"active" | "held" | "proposed" | "archived" | "superseded" | "faded" | "evicted">; category?: Array<string>; session?: Array<string>; deep?: boolean; since?: string | null; limit?: number; after?: string | null }): Promise<Page>;
+  listMemories(query?: Everywhere & { q?: string | null; kind?: Array<"turn" | "document" | "episode" | "fact" | "reflection" | "rule" | "skill">; status?: Array<"active" | "held" | "proposed" | "archived" | "superseded" | "faded" | "evicted">; category?: Array<string>; session?: Array<string>; deep?: boolean; since?: string | null; as_of?: string | null; limit?: number; after?: string | null }): Promise<Page>;
 
   /** Store a memory. An identical fact or rule is stored once. */
   remember(body: Statement, query?: Everywhere): Promise<Changed>;
@@ -676,11 +978,35 @@ export declare class Holdfast extends Connection {
   /** Forecast the confidence of a memory if nobody uses it. */
   forecast(id: string, query?: Everywhere & { days?: number }): Promise<Forecast>;
 
+  /** Return what is new, growth, what fades next, what waits for review, who was mentioned. */
+  showOverview(query?: Everywhere & { minutes_ahead?: number }): Promise<Overview>;
+
+  /** Timeline of what happened and was learned, newest first. */
+  timeline(query?: Everywhere & { by?: "happened" | "learned"; kind?: Array<"turn" | "document" | "episode" | "fact" | "reflection" | "rule" | "skill">; entity?: string | null; since?: string | null; until?: string | null; before?: string | null; limit?: number }): Promise<Timeline>;
+
+  /** Count memories by day and kind, oldest first; days without any are left out. */
+  days(query?: Everywhere & { by?: "happened" | "learned"; kind?: Array<"turn" | "document" | "episode" | "fact" | "reflection" | "rule" | "skill">; entity?: string | null; minutes_ahead?: number }): Promise<Days>;
+
   /** List entities, most mentioned first. */
   listEntities(query?: Everywhere & { type?: Array<string>; limit?: number }): Promise<Array<Who>>;
 
-  /** Return one entity with its aliases and the memories that mention it. */
+  /** Return one entity with its names, its current facts and the memories that mention it. */
   about(name: string, query?: Everywhere & { limit?: number }): Promise<Profile>;
+
+  /** Return who is mentioned with whom: among the most mentioned, or around one entity. */
+  graph(query?: Everywhere & { entity?: string | null; limit?: number }): Promise<Graph>;
+
+  /** List entities that may be the same, with a reason each; nothing is merged. */
+  duplicates(query?: Everywhere): Promise<Array<Alike>>;
+
+  /** Rename an entity, or change its type; the old name stays as an alias. */
+  rename(id: string, body: NewName, query?: Everywhere): Promise<ChangedEntity>;
+
+  /** Merge other entities into this one: their names and mentions move here. */
+  merge(id: string, body: Merge, query?: Everywhere): Promise<ChangedEntity>;
+
+  /** Move some names of an entity, and the memories that use them, to a new entity; return that. */
+  split(id: string, body: Split, query?: Everywhere): Promise<ChangedEntity>;
 
   /** List proposals, oldest first, each with the effect of approval and the most similar memory. */
   listProposals(query?: Everywhere): Promise<Array<Proposal>>;
@@ -699,4 +1025,7 @@ export declare class Holdfast extends Connection {
 
   /** Return context for a model: a block for the whole session, and one for this prompt. */
   context(body: ContextRequest, query?: Everywhere): Promise<ContextBlocks>;
+
+  /** Return the figures of the server; nothing of anybody's memories. */
+  serverFigures(query?: Everywhere): Promise<ServerFigures>;
 }

@@ -41,6 +41,11 @@ export class Holdfast extends Connection {
     return this.request("GET", `/api/memory/status`, { query });
   }
 
+  /** Count active memories by kind, and proposals. */
+  totals(query) {
+    return this.request("GET", `/api/memory/totals`, { query });
+  }
+
   /** Turn proactive recall on or off. */
   switchRecall(body, query) {
     return this.request("PATCH", `/api/memory/recall`, { body, query });
@@ -54,11 +59,6 @@ export class Holdfast extends Connection {
   /** Undo everything that one run did, exactly; by default the latest run. */
   undo(body, query) {
     return this.request("POST", `/api/memory/undo`, { body, query });
-  }
-
-  /** Timeline of what happened and was learned, newest first. */
-  timeline(query) {
-    return this.request("GET", `/api/memory/timeline`, { query });
   }
 
   /** List recent changes, newest first; conversation turns are left out. */
@@ -126,14 +126,54 @@ export class Holdfast extends Connection {
     return this.request("GET", `/api/memory/memories/${encodeURIComponent(id)}/forecast`, { query });
   }
 
+  /** Return what is new, growth, what fades next, what waits for review, who was mentioned. */
+  showOverview(query) {
+    return this.request("GET", `/api/memory/overview`, { query });
+  }
+
+  /** Timeline of what happened and was learned, newest first. */
+  timeline(query) {
+    return this.request("GET", `/api/memory/timeline`, { query });
+  }
+
+  /** Count memories by day and kind, oldest first; days without any are left out. */
+  days(query) {
+    return this.request("GET", `/api/memory/timeline/days`, { query });
+  }
+
   /** List entities, most mentioned first. */
   listEntities(query) {
     return this.request("GET", `/api/memory/entities`, { query });
   }
 
-  /** Return one entity with its aliases and the memories that mention it. */
+  /** Return one entity with its names, its current facts and the memories that mention it. */
   about(name, query) {
     return this.request("GET", `/api/memory/entities/${encodeURIComponent(name)}`, { query });
+  }
+
+  /** Return who is mentioned with whom: among the most mentioned, or around one entity. */
+  graph(query) {
+    return this.request("GET", `/api/memory/graph`, { query });
+  }
+
+  /** List entities that may be the same, with a reason each; nothing is merged. */
+  duplicates(query) {
+    return this.request("GET", `/api/memory/duplicates`, { query });
+  }
+
+  /** Rename an entity, or change its type; the old name stays as an alias. */
+  rename(id, body, query) {
+    return this.request("PATCH", `/api/memory/entities/${encodeURIComponent(id)}`, { body, query });
+  }
+
+  /** Merge other entities into this one: their names and mentions move here. */
+  merge(id, body, query) {
+    return this.request("POST", `/api/memory/entities/${encodeURIComponent(id)}/merge`, { body, query });
+  }
+
+  /** Move some names of an entity, and the memories that use them, to a new entity; return that. */
+  split(id, body, query) {
+    return this.request("POST", `/api/memory/entities/${encodeURIComponent(id)}/split`, { body, query });
   }
 
   /** List proposals, oldest first, each with the effect of approval and the most similar memory. */
@@ -164,5 +204,10 @@ export class Holdfast extends Connection {
   /** Return context for a model: a block for the whole session, and one for this prompt. */
   context(body, query) {
     return this.request("POST", `/api/memory/context`, { body, query });
+  }
+
+  /** Return the figures of the server; nothing of anybody's memories. */
+  serverFigures(query) {
+    return this.request("GET", `/api/memory/admin`, { query });
   }
 }

@@ -209,8 +209,21 @@ def test_a_query_ranks_by_meaning(store):
     assert found[-1].score is None
 
 
-def test_only_named_fields_are_searched(hf):
-    store = HoldfastStore(hf, index={"fields": ["title", "parts[*].text"]})
+def test_scores_are_similarities_that_fall_with_the_rank():
+    """Two items that fit about equally well have scores to match, however few items there are."""
+    settings = Settings(embedding_models="static")
+    with Holdfast.open(":memory:", scope="agent:a", settings=settings, background=False) as hf:
+        store = HoldfastStore(hf)
+        store.put(("likes",), "ann", {"text": "Ann likes green tea"})
+        store.put(("likes",), "bob", {"text": "Bob likes green tea"})
+        first, second = (one.score for one in store.search(("likes",), query="who likes tea?"))
+    assert first >= second > 0.5
+
+
+@pytest.mark.parametrize("name", ["fields", "text_fields"])
+def test_only_named_fields_are_searched(hf, name):
+    """`fields` is what LangGraph documents, `text_fields` what its SQLite store reads."""
+    store = HoldfastStore(hf, index={name: ["title", "parts[*].text"]})
     store.put(
         ("d",),
         "a",

@@ -373,6 +373,70 @@ def test_a_store_of_its_own(tmp_path, caplog):
 # Awaitable
 
 
+# What mem0's servers offer beyond the library
+
+
+def test_only_what_a_narrower_filter_names_is_deleted(memory):
+    keep(memory, "Rome", user_id="ann", metadata={"trip": 1})
+    keep(memory, "Oslo")
+    memory.delete_all(user_id="ann", filters={"trip": 1})
+    assert texts(memory.get_all(filters=ANN)) == ["Oslo"]
+    with pytest.raises(InvalidInput, match="operator"):
+        memory.delete_all(user_id="ann", filters={"trip": {"near": 1}})
+
+
+def test_users_agents_and_runs_are_known_from_their_items(memory, clock):
+    keep(memory, "of ann", user_id="ann", agent_id="tea", run_id="r1")
+    first = iso(clock())
+    last = iso(clock.forward(days=1))
+    keep(memory, "of the agent", agent_id="tea")
+    found = [(one["type"], one["id"], one["total_memories"]) for one in memory.entities()]
+    assert found == [("user", "ann", 1), ("agent", "tea", 2), ("run", "r1", 1)]
+    agent = memory.entities()[1]
+    assert (agent["created_at"], agent["updated_at"]) == (first, last)
+
+
+def test_feedback_is_shown_and_withdrawn_and_changes_nothing_else(memory, hf):
+    id_ = keep(memory, "Likes oolong", user_id="ann", metadata={"cups": 3})
+    before = memory.get(id_)
+    memory.feedback(id_, "NEGATIVE", "the password is hunter2hunter2")
+    after = memory.get(id_)
+    assert after["feedback"] == "NEGATIVE" and "hunter2" not in after["feedback_reason"]
+    memory.update(id_, "Likes sencha")
+    assert memory.get(id_)["feedback"] == "NEGATIVE"
+    memory.update(id_, "Likes oolong")
+    memory.feedback(id_)
+    assert memory.get(id_) == before
+    with pytest.raises(InvalidInput, match="POSITIVE, NEGATIVE, VERY_NEGATIVE"):
+        memory.feedback(id_, "GREAT")
+
+
+def test_feedback_on_a_memory_from_elsewhere_leaves_its_metadata(memory, hf):
+    id_ = hf.remember("Keeps bees", metadata={"hives": 2}).id
+    memory.feedback(id_, "POSITIVE")
+    assert (memory.get(id_)["metadata"], memory.get(id_)["feedback"]) == ({"hives": 2}, "POSITIVE")
+
+
+def test_the_messages_an_item_came_from(memory):
+    (learned,) = memory.add("I live in Lisbon.", **ANN)["results"]
+    assert memory.sources(learned["id"]) == [{"role": "user", "content": "I live in Lisbon."}]
+    assert memory.sources(keep(memory, "Likes oolong")) == memory.sources("fact_missing") == []
+
+
+def test_the_best_are_read_again_on_request(memory):
+    keep(memory, "Drinks oolong tea in the morning")
+    question = "what does she drink, tea?"
+    (quick,) = memory.search(question, filters=ANN, explain=True)["results"]
+    (read,) = memory.search(question, filters=ANN, rerank=True, explain=True)["results"]
+    assert read["id"] == quick["id"] and read["score_details"] != quick["score_details"]
+
+
+def test_the_time_of_an_item_can_be_set(memory, hf):
+    id_ = keep(memory, "Was in Rome")
+    memory.update(id_, timestamp="2024-05-01T10:00:00Z")
+    assert iso(hf.get(id_).event_time) == "2024-05-01T10:00:00+00:00"
+
+
 def test_every_verb_is_awaitable(hf):
     async def talk():
         memory = AsyncMemory(hf)
@@ -381,14 +445,17 @@ def test_every_verb_is_awaitable(hf):
         found = await memory.search("sencha", filters=ANN)
         listed = await memory.get_all(filters=ANN)
         history = await memory.history(id_)
+        await memory.feedback(id_, "POSITIVE")
+        known = [one["id"] for one in await memory.entities()], await memory.sources(id_)
         await memory.delete(id_)
         gone = await memory.get(id_)
         await memory.delete_all(user_id="ann")
         await memory.reset()
         memory.close()
-        return texts(found), texts(listed), len(history), gone
+        return texts(found), texts(listed), len(history), known, gone
 
-    assert asyncio.run(talk()) == (["Likes sencha"], ["Likes sencha"], 2, None)
+    known = (["ann"], [])
+    assert asyncio.run(talk()) == (["Likes sencha"], ["Likes sencha"], 2, known, None)
     verbs = {name for name, _ in inspect.getmembers(Mem0, callable) if not name.startswith("_")}
     assert verbs == {
         name for name, _ in inspect.getmembers(AsyncMem0, callable) if not name.startswith("_")

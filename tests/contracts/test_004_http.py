@@ -201,5 +201,6 @@ def test_there_is_no_way_to_wipe_an_owner(live):
     schema = httpx.get(live.url + "openapi.json", trust_env=False, timeout=PATIENCE).json()["paths"]
     whole = [path for path, methods in schema.items() if "delete" in methods and "{" not in path]
     # What mem0's callers know as delete_all forgets: it archives, and an undo brings all of it
-    # back.
-    assert whole == ["/api/memory/mem0/memories"] and not any("purge" in path for path in schema)
+    # back. A batch names what it forgets.
+    assert whole == ["/api/memory/mem0/memories", "/v1/memories/", "/v1/batch/"]
+    assert not any("purge" in path for path in schema)

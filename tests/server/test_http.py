@@ -578,7 +578,9 @@ def test_a_busy_store_asks_to_try_again():
 # Headers and the log
 
 
-@pytest.mark.parametrize("path", ["/api/memory/facts", "/api/memory/nothing", "/", "/openapi.json"])
+@pytest.mark.parametrize(
+    "path", ["/api/memory/facts", "/api/memory/nothing", "/v1/ping/", "/", "/openapi.json"]
+)
 def test_every_answer_carries_the_headers_that_browsers_heed(hf, serve, path):
     import httpx
 
@@ -594,7 +596,7 @@ def test_every_answer_carries_the_headers_that_browsers_heed(hf, serve, path):
     assert answer.headers["Referrer-Policy"] == "no-referrer"
     assert answer.headers["X-Request-Id"].startswith("req_")
     assert answer.headers["Cache-Control"] == (
-        "no-store" if path.startswith("/api") else "no-cache"
+        "no-cache" if path in ("/", "/openapi.json") else "no-store"
     )
     assert "Server" not in answer.headers and "Access-Control-Allow-Origin" not in answer.headers
 

@@ -50,9 +50,11 @@ def test_items_are_listed_and_deleted_by_whose_they_are(client):
         one["memory"]
         for one in client.get("/mem0/memories", params={"agent_id": "tea"}).json()["results"]
     ] == ["of the agent"]
+    at = "2026-03-18T12:00:00+00:00"
+    times = {"created_at": at, "updated_at": at}
     assert client.get("/mem0/entities").json() == [
-        {"type": "user", "id": "ann", "total_memories": 1},
-        {"type": "agent", "id": "tea", "total_memories": 1},
+        {"type": "user", "id": "ann", "total_memories": 1, **times},
+        {"type": "agent", "id": "tea", "total_memories": 1, **times},
     ]
     client.delete("/mem0/memories", params={"agent_id": "tea"})
     assert client.get("/mem0/memories", params={"agent_id": "tea"}).json() == {"results": []}

@@ -415,8 +415,67 @@ ROUTES = {
         "/mem0/memories", params={"run_id": t.session}
     ),
     "POST /mem0/reset": lambda bob, t: bob.post("/mem0/reset"),
+    "GET /v1/ping/": lambda bob, t: bob.get(_url(bob, "/v1/ping/")),
+    "POST /v3/memories/add/": lambda bob, t: [
+        bob.post(
+            _url(bob, "/v3/memories/add/"),
+            json={"messages": [{"role": "user", "content": BEES}], "infer": False, **more},
+        )
+        for more in ({"agent_id": "x"}, {"user_id": "ann"}, {"filters": {"user_id": "ann"}})
+    ],
+    "POST /v3/memories/": lambda bob, t: [
+        bob.post(_url(bob, "/v3/memories/"), json={"filters": filters})
+        for filters in ({}, {"user_id": "ann"}, {"user_id": "*"}, {"memory_ids": [t.memory]})
+    ],
+    "POST /v3/memories/search/": lambda bob, t: [
+        bob.post(_url(bob, "/v3/memories/search/"), json={"query": TREASURE, **more})
+        for more in (
+            {},
+            {"user_id": "ann"},
+            {"filters": {"user_id": "ann"}},
+            {"filters": {"OR": [{"user_id": "*"}, {"run_id": t.session}]}},
+        )
+    ],
+    "GET /v1/memories/{id}/": lambda bob, t: [
+        bob.get(_url(bob, f"/v1/memories/{id_}/")) for id_ in (t.memory, t.turn, t.rule)
+    ],
+    "GET /v1/memories/{id}/history/": lambda bob, t: bob.get(
+        _url(bob, f"/v1/memories/{t.memory}/history/")
+    ),
+    "PUT /v1/memories/{id}/": lambda bob, t: bob.put(
+        _url(bob, f"/v1/memories/{t.memory}/"), json={"text": "It lies elsewhere"}
+    ),
+    "DELETE /v1/memories/{id}/": lambda bob, t: bob.delete(_url(bob, f"/v1/memories/{t.memory}/")),
+    "DELETE /v1/memories/": lambda bob, t: [
+        bob.delete(_url(bob, "/v1/memories/"), params=params)
+        for params in ({}, {"run_id": t.session}, {"filters": "{'user_id': 'ann'}"})
+    ],
+    "GET /v1/entities/": lambda bob, t: bob.get(_url(bob, "/v1/entities/")),
+    "DELETE /v2/entities/{type}/{name}/": lambda bob, t: [
+        bob.delete(_url(bob, f"/v2/entities/{one}/"))
+        for one in ("user/ann", f"run/{t.session}", "agent/x")
+    ],
+    "PUT /v1/batch/": lambda bob, t: bob.put(
+        _url(bob, "/v1/batch/"),
+        json={"memories": [{"memory_id": id_, "text": "Elsewhere"} for id_ in (t.memory, t.rule)]},
+    ),
+    "DELETE /v1/batch/": lambda bob, t: bob.request(
+        "DELETE", _url(bob, "/v1/batch/"), json={"memories": [{"memory_id": t.memory}]}
+    ),
+    "POST /v1/feedback/": lambda bob, t: bob.post(
+        _url(bob, "/v1/feedback/"), json={"memory_id": t.memory, "feedback": "NEGATIVE"}
+    ),
     "POST /undo": lambda bob, t: [bob.post("/undo", json={"run": t.run}), bob.post("/undo")],
 }
+
+
+def _url(client, path):
+    """A path of mem0's hosted API lies at the root of the server, the others below a prefix."""
+    return (
+        str(client.base_url.copy_with(path=path))
+        if path.startswith(("/v1/", "/v2/", "/v3/"))
+        else path
+    )
 
 
 @pytest.fixture
@@ -454,7 +513,9 @@ def test_no_route_lets_a_key_name_another_owner(worlds, served):
         )
         answers = [
             served[0].request(
-                method, path.replace("{session}", "anns-session"), params={"user_id": name}
+                method,
+                _url(served[0], path.replace("{session}", "anns-session")),
+                params={"user_id": name},
             )
             for name in ("ann", "nobody")
         ]

@@ -9,7 +9,7 @@ scope; namespaces divide it further.
 from __future__ import annotations
 
 from asyncio import Task, create_task, to_thread, wrap_future
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import datetime
 from itertools import islice, takewhile
@@ -20,6 +20,7 @@ from ..errors import MissingExtra
 from ..ingest import commit, entity_linking
 from ..storage import Filter, Transaction
 from ..types import MINUTE, Memory, Micros, to_datetime
+from .hit_similarity import descending_similarities
 from .langgraph_items import Namespace, check_filter, check_item, id_of, item_draft, leaves, matches
 from .ttl_sweeper import Sweeper
 
@@ -80,12 +81,13 @@ class Items(BaseStore):
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
     ) -> None:
-        """`index` may name the searched `fields` (default: all). Vectors are Holdfast's own, so its
-        `embed` is ignored. `ttl` configures how long items live.
+        """`index` may name the searched `fields` (default: all), also as `text_fields`, which is
+        what `SqliteStore` reads. Vectors are Holdfast's own, so its `embed` is ignored. `ttl`
+        configures how long items live.
         """
         self._hf = check_open(holdfast)
         self._scope = self._hf.scopes[0]
-        self._fields = list((index or {}).get("fields") or ["$"])
+        self._fields = _searched_fields(index or {})
         self.index_config = index
         self.ttl_config = ttl
         self._sweeper = Sweeper(self._sweep)
@@ -196,7 +198,10 @@ class Items(BaseStore):
             kept = [hit for hit in searched if matches(hit.memory.metadata["value"], op.filter)]
             if len(kept) >= most or len(hits) < limit:
                 break
-        return [(hit.memory, hit.score) for hit in kept[:most]]
+        best = kept[:most]
+        return [
+            (hit.memory, one) for hit, one in zip(best, descending_similarities(best), strict=True)
+        ]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         conditions = op.match_conditions or ()
@@ -356,6 +361,11 @@ class AsyncHoldfastStore(Items):
     async def stop_ttl_sweeper(self, timeout: float | None = None) -> bool:
         """Stop sweeping; return whether it ended within the timeout."""
         return await to_thread(self._sweeper.stop, timeout)
+
+
+def _searched_fields(index: Mapping[str, Any]) -> list[str]:
+    fields = index.get("fields") or index.get("text_fields") or ["$"]
+    return [fields] if isinstance(fields, str) else list(fields)
 
 
 def checked(op: Op) -> Op:

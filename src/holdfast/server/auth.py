@@ -122,7 +122,7 @@ def _key(
 ) -> Key:
     """Return the key of a request; refuse one without."""
     server = serving(request)
-    key = server.keys.find(bearer.credentials if bearer else header or "")
+    key = server.keys.find(bearer.credentials if bearer else header or _token(request))
     if key is None:
         # Failed attempts count against the address: keys cannot be guessed at full speed.
         within_limit(server.buckets, _address(request))
@@ -190,6 +190,12 @@ def within_limit(buckets: Buckets, caller: str) -> None:
             f"Too many requests. Try again in {counted(wait, 'second')}.",
             {"Retry-After": str(wait)},
         )
+
+
+def _token(request: Request) -> str:
+    """Return the key of `Authorization: Token …`, as the clients of mem0's hosted API send it."""
+    scheme, _, key = request.headers.get("Authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "token" else ""
 
 
 def _address(request: Request) -> str:

@@ -22,7 +22,7 @@ from .ratelimit import Buckets
 from .request_counts import RequestCounts
 from .request_guards import Gate
 from .response_headers import Envelope
-from .routes import ROUTERS
+from .routes import ROUTERS, mem0_hosted
 from .schemas import Problem
 from .session_watch import Conversations
 
@@ -32,6 +32,7 @@ WEB = Path(__file__).parent / "web"
 SMALLEST_LIMIT = 1_000_000
 ABOUT = "Long-term memory of an owner: store, recall, correct, review and erase."
 PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+JSON_PROBLEM = {"application/json": PROBLEM["application/problem+json"]}
 ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"description": "The body is not JSON."},
     401: {"description": "A key is required."},
@@ -75,7 +76,10 @@ def create_app(
         requests=requests,
     )
     for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX, responses=_problems())
+        app.include_router(router, prefix=PREFIX, responses=_problems(PROBLEM))
+    # At the root, because a client of mem0's hosted API knows a host and no path.
+    app.include_router(mem0_hosted.router, responses=_problems(PROBLEM | JSON_PROBLEM))
+    app.include_router(mem0_hosted.missing)
     app.add_middleware(
         Gate,
         keys=keys,
@@ -93,8 +97,8 @@ def _operation(route: APIRoute) -> str:
     return route.name
 
 
-def _problems() -> dict[int | str, dict[str, Any]]:
-    return {status: {**about, "content": PROBLEM} for status, about in ERRORS.items()}
+def _problems(content: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+    return {status: {**about, "content": content} for status, about in ERRORS.items()}
 
 
 def _complete_schema(app: FastAPI) -> None:

@@ -83,9 +83,15 @@ def check_browser(
     requests are refused.
     """
     check_host(headers)
-    # The page itself holds no memories, and a link from another page may open it.
-    if path.startswith("/api/"):
+    if not is_page(path):
         check_origin(method, headers)
+
+
+def is_page(path: str) -> bool:
+    """Whether a path belongs to the Memory page, which holds no memories itself: a link from
+    another page may open it.
+    """
+    return path in ("/", "/openapi.json") or path.startswith("/static/")
 
 
 def check_host(headers: Headers) -> None:

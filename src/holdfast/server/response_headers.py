@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..types import new_id, system_clock
 from .problem_json import tell_unknown
 from .request_counts import Failure, RequestCounts
+from .request_guards import is_page
 
 log = logging.getLogger("holdfast.server.access")
 
@@ -112,7 +113,7 @@ def _add_headers(
         headers[header] = value
     headers["X-Request-Id"] = name
     # Memories stay out of every cache; the page's own files may be cached if revalidated.
-    headers["Cache-Control"] = "no-store" if path.startswith("/api/") else "no-cache"
+    headers["Cache-Control"] = "no-cache" if is_page(path) else "no-store"
 
 
 def _route(scope: Scope) -> str:

@@ -63,6 +63,18 @@ class AsyncMem0:
         """As `Mem0.history`."""
         return await to_thread(self._mem0.history, memory_id)
 
+    async def sources(self, memory_id: str) -> list[Item]:
+        """As `Mem0.sources`."""
+        return await to_thread(self._mem0.sources, memory_id)
+
+    async def entities(self) -> list[Item]:
+        """As `Mem0.entities`."""
+        return await to_thread(self._mem0.entities)
+
+    async def feedback(self, memory_id: str, *given: str | None, **named: str | None) -> None:
+        """As `Mem0.feedback`."""
+        await to_thread(self._mem0.feedback, memory_id, *given, **named)
+
     async def reset(self) -> None:
         """As `Mem0.reset`."""
         await to_thread(self._mem0.reset)

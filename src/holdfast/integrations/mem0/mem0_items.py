@@ -12,10 +12,11 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from ...errors import InvalidInput
-from ...types import Events, Kind, Memory, Micros, Scope, from_datetime, iso, to_datetime
+from ...types import Events, Kind, Memories, Memory, Micros, Scope, from_datetime, iso, to_datetime
 from .ids import OWNERS, normalise_owner_id, without_ids
 
 SOURCE = KEY = "mem0"
+FEEDBACK = "feedback"
 KINDS: tuple[Kind, ...] = ("fact", "rule", "skill", "reflection")
 """Kinds that are items; turns and summaries are not."""
 # Prefix of a run id in the scope of items with neither user nor agent.
@@ -87,11 +88,11 @@ def is_seen(scope: Scope) -> bool:
 def item_of(memory: Memory) -> dict[str, Any]:
     """Convert a memory to a mem0 item."""
     kept = _kept(memory)
-    if kept:
-        own = kept.get("metadata")
+    if "metadata" in kept:
+        own = kept["metadata"]
     else:
         # A memory from elsewhere: the policy's decision is our own business.
-        own = {key: one for key, one in memory.metadata.items() if key != "policy"}
+        own = {key: one for key, one in memory.metadata.items() if key not in ("policy", KEY)}
     item = {
         "id": memory.id,
         "memory": memory.content,
@@ -104,7 +105,7 @@ def item_of(memory: Memory) -> dict[str, Any]:
     }
     if memory.valid_until is not None:
         item["expiration_date"] = _last_day(memory.valid_until)
-    return item
+    return {**item, **kept.get(FEEDBACK, {})}
 
 
 def note_of(
@@ -127,6 +128,36 @@ def with_metadata(memory: Memory, metadata: Mapping[str, Any]) -> dict[str, Any]
     kept = _kept(memory)
     own = {**(kept.get("metadata") or {}), **without_ids(metadata)}
     return {**memory.metadata, KEY: {**kept, "metadata": own}}
+
+
+def with_feedback(memory: Memory, feedback: str | None, reason: str | None) -> dict[str, Any]:
+    """Return the metadata of a memory after feedback on its item; None withdraws an earlier one."""
+    kept = {name: value for name, value in _kept(memory).items() if name != FEEDBACK}
+    if feedback is not None:
+        kept[FEEDBACK] = {"feedback": feedback, "feedback_reason": reason}
+    return {**memory.metadata, KEY: kept}
+
+
+def entities_of(memories: Memories) -> list[dict[str, Any]]:
+    """Return the users, agents and runs of some memories, each with its number and times."""
+    found: dict[tuple[str, str], Memories] = {}
+    for memory in memories:
+        ids = ids_of(memory)
+        for name in OWNERS:
+            if name in ids:
+                found.setdefault((name, ids[name]), []).append(memory)
+    # Users come first, then agents, then runs.
+    ordered = sorted(found, key=lambda one: (OWNERS.index(one[0]), one[1]))
+    return [
+        {
+            "type": name.removesuffix("_id"),
+            "id": id_,
+            "total_memories": len(found[name, id_]),
+            "created_at": iso(min(one.created_at for one in found[name, id_])),
+            "updated_at": iso(max(one.updated_at for one in found[name, id_])),
+        }
+        for name, id_ in ordered
+    ]
 
 
 def _kept(memory: Memory) -> Mapping[str, Any]:

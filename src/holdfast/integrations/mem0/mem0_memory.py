@@ -18,7 +18,8 @@ from ...ingest.sanitize import guard_data
 from ...model_access import reading_of
 from ...records.roots import is_record
 from ...storage import Transaction
-from ...types import Hit, Hits, Memories, Memory, Micros, Scope, new_id
+from ...types import Hit, Hits, Memories, Memory, Scope, new_id
+from ..hit_similarity import similarity
 from .add import (
     PROCEDURAL,
     Given,
@@ -36,11 +37,13 @@ from .mem0_items import (
     KEY,
     KINDS,
     Owner,
+    entities_of,
     history_of,
     is_seen,
     item_of,
     messages_in,
     until,
+    with_feedback,
     with_metadata,
 )
 
@@ -51,6 +54,7 @@ UNSET: Any = object()
 TOGETHER = 500
 # Candidates ranked before a narrower filter is applied.
 MOST = 300
+FEEDBACK_VALUES = ("POSITIVE", "NEGATIVE", "VERY_NEGATIVE")
 
 
 class Mem0:
@@ -133,8 +137,7 @@ class Mem0:
         top_k: int = 20,
         filters: Filters | None = None,
         threshold: float = 0.1,
-        # A recall always ranks with all its features, so there is nothing to switch off.
-        rerank: bool = False,  # noqa: ARG002
+        rerank: bool = False,
         explain: bool = False,
         reference_date: Any = None,
         show_expired: bool = False,
@@ -142,7 +145,7 @@ class Mem0:
     ) -> dict[str, list[Item]]:
         """Return the items for a query, best first, with their similarity in [0, 1].
 
-        `user_id=…` is short for a filter.
+        `user_id=…` is short for a filter. `rerank` reads the best ones together with the query.
         """
         if reference_date is not None:
             raise InvalidInput("reference_date is not supported. Write the date in the query.")
@@ -158,11 +161,12 @@ class Mem0:
             query,
             limit=limit,
             show_expired=show_expired,
+            deep=rerank,
         )
         passed = [
             hit
             for hit in hits
-            if matches(item_of(hit.memory), wanted) and likeness(hit) >= threshold
+            if matches(item_of(hit.memory), wanted) and similarity(hit) >= threshold
         ]
         return {"results": [_found(hit, explain=explain) for hit in passed[:top_k]]}
 
@@ -196,12 +200,13 @@ class Mem0:
         metadata: Mapping[str, Any] | None = None,
         expiration_date: Any = UNSET,
         data: str | None = None,
+        timestamp: Any = None,
     ) -> dict[str, str]:
         """Replace the text of an item under the same id, and merge its metadata."""
         text = data if text is None else text
-        if text is None and metadata is None and expiration_date is UNSET:
+        if (text, metadata, timestamp) == (None, None, None) and expiration_date is UNSET:
             raise InvalidInput(
-                "At least one of text, metadata, or expiration_date must be provided."
+                "At least one of text, metadata, timestamp, or expiration_date must be provided."
             )
         old = self._there(memory_id)
         ends = old.valid_until if expiration_date is UNSET else until(expiration_date)
@@ -210,7 +215,8 @@ class Mem0:
             if metadata or not is_record(old)
             else dict(old.metadata)
         )
-        self._update(old, text, kept, ends)
+        said_at = parse_timestamp(timestamp) or old.event_time
+        self._update(old, text, metadata=kept, valid_until=ends, event_time=said_at)
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> dict[str, str]:
@@ -224,15 +230,54 @@ class Mem0:
         user_id: str | None = None,
         agent_id: str | None = None,
         run_id: str | None = None,
+        filters: Filters | None = None,
     ) -> dict[str, str]:
-        """Forget all items of a user, an agent or a run, and their source conversations."""
-        self._forget(self._matching(Owner.of(user_id, agent_id, run_id).filters, ()))
+        """Forget all items of a user, an agent or a run, and their source conversations; with
+        `filters`, only those that match.
+        """
+        narrower = normalise_filters(filters or {})
+        check(narrower)
+        owner = Owner.of(user_id, agent_id, run_id)
+        found = self._matching(owner.filters, ())
+        self._forget([one for one in found if matches(item_of(one), narrower)])
         return {"message": "Memories deleted successfully!"}
 
     def history(self, memory_id: str) -> list[Item]:
         """Return the events of an item, oldest first; empty for an unknown one."""
         found = self._find(memory_id)
         return history_of(found, self._hf.scoped(found.scope).history(found.id)) if found else []
+
+    def sources(self, memory_id: str) -> list[Item]:
+        """Return the messages that an item was extracted from; none for one stored verbatim."""
+        found = self._find(memory_id)
+        turns = self._hf.scoped(found.scope).explain(found.id).sources if found else ()
+        return [{"role": turn.role or "user", "content": turn.content} for turn in turns]
+
+    def entities(self) -> list[Item]:
+        """Return the users, agents and runs that have items, with their number and times."""
+        scopes = self._every_scope()
+        return entities_of(self._hf.scoped(*scopes).list(kinds=KINDS) if scopes else [])
+
+    def feedback(
+        self,
+        memory_id: str,
+        feedback: str | None = None,
+        feedback_reason: str | None = None,
+    ) -> None:
+        """Record with an item what somebody thinks of it; None withdraws it.
+
+        The item shows it and the journal has it. It changes neither the text nor the ranking.
+        """
+        if feedback not in (None, *FEEDBACK_VALUES):
+            raise InvalidInput(f"feedback must be one of {', '.join(FEEDBACK_VALUES)} or None.")
+        found = self._there(memory_id)
+        reason = guard_data({"reason": feedback_reason}, name="feedback_reason")["reason"]
+
+        def work(tx: Transaction) -> None:
+            fresh = self._fresh(tx, found)
+            tx.change(fresh, metadata=with_feedback(fresh, feedback, reason))
+
+        self._hf.scoped(found.scope).admin.write("feedback", work)
 
     def reset(self) -> None:
         """Forget what was added through this interface, for every owner; `Holdfast.undo` restores
@@ -358,8 +403,7 @@ class Mem0:
         self,
         old: Memory,
         text: str | None,
-        metadata: Mapping[str, Any],
-        ends: Micros | None,
+        **fields: Any,
     ) -> None:
         view = self._hf.scoped(old.scope)
         at = self._hf.clock()
@@ -367,7 +411,7 @@ class Mem0:
         if is_record(old):
             view.records.update(old.id, body=text)
             return
-        fields = {"metadata": metadata, "valid_until": ends, "updated_at": at}
+        fields["updated_at"] = at
         changed = (
             None
             if text in (None, old.content)
@@ -380,9 +424,7 @@ class Mem0:
         )
 
         def work(tx: Transaction) -> None:
-            fresh = tx.memory(old.scope, old.id)
-            if fresh is None:
-                raise NotFound(f"{old.id} was removed in the meantime.", id=old.id)
+            fresh = self._fresh(tx, old)
             if changed is None:
                 tx.change(fresh, **fields)
                 return
@@ -395,27 +437,22 @@ class Mem0:
 
         view.admin.write("update", work)
 
+    def _fresh(self, tx: Transaction, old: Memory) -> Memory:
+        found = tx.memory(old.scope, old.id)
+        if found is None:
+            raise NotFound(f"{old.id} was removed in the meantime.", id=old.id)
+        return found
+
     def _forget(self, memories: Memories) -> None:
         if memories:
             scopes = dict.fromkeys(one.scope for one in memories)
             self._hf.scoped(*scopes).forget(*(one.id for one in memories))
 
 
-def likeness(hit: Hit) -> float:
-    """Return the similarity of a hit to its query: by vectors or, without vectors, by words.
-
-    mem0's thresholds expect a similarity; our own scores say how likely a memory is the answer.
-    """
-    signals = {signal.name: signal.value for signal in hit.why.signals}
-    # Relative to the best hit, times that hit's own share of the words.
-    words = signals.get("words", 0.0) * signals.get("covered", 0.0)
-    return max(hit.score, hit.why.similarity or 0.0, words)
-
-
 def _found(hit: Hit, *, explain: bool) -> Item:
     return {
         **item_of(hit.memory),
-        "score": likeness(hit),
+        "score": similarity(hit),
         **({"score_details": str(hit.why)} if explain else {}),
     }
 
@@ -426,10 +463,13 @@ def _recalled(
     *,
     limit: int,
     show_expired: bool,
+    deep: bool,
 ) -> Hits:
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput("Invalid query: cannot be empty or whitespace-only.")
-    return view.recall(query, kinds=KINDS, limit=limit, expired=show_expired, min_score=0.0)
+    return view.recall(
+        query, kinds=KINDS, limit=limit, expired=show_expired, min_score=0.0, deep=deep
+    )
 
 
 def _own(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:

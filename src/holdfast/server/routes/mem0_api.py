@@ -13,7 +13,6 @@ from starlette.exceptions import HTTPException
 from ...client import Holdfast
 from ...integrations.mem0 import Mem0
 from ...integrations.mem0.ids import OWNERS, normalise_id
-from ...integrations.mem0.mem0_items import is_seen
 from .. import schemas
 from ..auth import Mine, Server, Serving
 
@@ -75,8 +74,8 @@ def mem0_add(
     """Extract from messages, or store each with `infer: false`."""
     request_ids = body.model_dump(exclude={"user_id", "agent_id", "run_id"})
     return {
-        **_memory(hf, server).add(
-            **request_ids, **_ids(hf, server, body.user_id, body.agent_id, body.run_id)
+        **memory_of(hf, server).add(
+            **request_ids, **owner_ids(hf, server, body.user_id, body.agent_id, body.run_id)
         )
     }
 
@@ -92,8 +91,8 @@ def mem0_list(
 ) -> Answer:
     """List the items of a user, an agent or a run, newest first."""
     return {
-        **_memory(hf, server).get_all(
-            filters=_ids(hf, server, user_id, agent_id, run_id), top_k=top_k
+        **memory_of(hf, server).get_all(
+            filters=owner_ids(hf, server, user_id, agent_id, run_id), top_k=top_k
         )
     }
 
@@ -107,7 +106,7 @@ def mem0_delete_all(
     run_id: Ids = None,
 ) -> Answer:
     """Forget the items of a user, an agent or a run."""
-    return {**_memory(hf, server).delete_all(**_ids(hf, server, user_id, agent_id, run_id))}
+    return {**memory_of(hf, server).delete_all(**owner_ids(hf, server, user_id, agent_id, run_id))}
 
 
 @router.get("/memories/{id}")
@@ -117,7 +116,7 @@ def mem0_get(
     server: Server,
 ) -> Answer:
     """Return one item."""
-    return _there(_memory(hf, server), id)
+    return item_or_404(memory_of(hf, server), id)
 
 
 @router.put("/memories/{id}")
@@ -128,8 +127,8 @@ def mem0_update(
     server: Server,
 ) -> Answer:
     """Update the text of an item under the same id."""
-    memory = _memory(hf, server)
-    _there(memory, id)
+    memory = memory_of(hf, server)
+    item_or_404(memory, id)
     return {**memory.update(id, body.text, body.metadata)}
 
 
@@ -140,8 +139,8 @@ def mem0_delete(
     server: Server,
 ) -> Answer:
     """Forget an item."""
-    memory = _memory(hf, server)
-    _there(memory, id)
+    memory = memory_of(hf, server)
+    item_or_404(memory, id)
     return {**memory.delete(id)}
 
 
@@ -152,7 +151,7 @@ def mem0_history(
     server: Server,
 ) -> list[Answer]:
     """Return the history of an item, oldest first."""
-    return _memory(hf, server).history(id)
+    return memory_of(hf, server).history(id)
 
 
 @router.post("/search")
@@ -163,10 +162,8 @@ def mem0_search(
 ) -> Answer:
     """Search items, best first."""
     ids = {name: value for name in OWNERS if (value := getattr(body, name)) is not None}
-    filters = {**body.filters, **ids}
-    if server.keys.needed:
-        filters = {"AND": [filters, _ids(hf, server, body.user_id, None, None)]}
-    memory = _memory(hf, server)
+    filters = own_filters(hf, server, {**body.filters, **ids}, body.user_id)
+    memory = memory_of(hf, server)
     return {
         **memory.search(body.query, filters=filters, top_k=body.top_k, threshold=body.threshold)
     }
@@ -175,12 +172,7 @@ def mem0_search(
 @router.get("/entities")
 def mem0_entities(hf: Mine, server: Server) -> list[Answer]:
     """List users, agents and runs with memories; with a key, only its owner."""
-    every = hf.scopes[:1] if server.keys.needed else hf.store.scopes()
-    seen = [scope for scope in every if is_seen(scope) and scope.kind != "shared"]
-    return [
-        {"type": scope.kind, "id": scope.key, "total_memories": _count(hf.scoped(scope))}
-        for scope in seen
-    ]
+    return memory_of(hf, server).entities()
 
 
 @router.post("/reset")
@@ -193,12 +185,12 @@ def mem0_reset(hf: Mine) -> Answer:
     return {"message": "All memories reset"}
 
 
-def _memory(hf: Holdfast, server: Serving) -> Mem0:
+def memory_of(hf: Holdfast, server: Serving) -> Mem0:
     """Memory visible to a request: with a key its owner's, on a server without keys everybody's."""
     return Mem0(hf, only=hf.scopes[0] if server.keys.needed else None)
 
 
-def _ids(
+def owner_ids(
     hf: Holdfast,
     server: Serving,
     user_id: Given,
@@ -219,12 +211,20 @@ def _ids(
     return {name: value for name, value in ids.items() if value is not None}
 
 
-def _there(memory: Mem0, id: str) -> Answer:
+def own_filters(
+    hf: Holdfast,
+    server: Serving,
+    filters: dict[str, Any],
+    user_id: Given = None,
+) -> dict[str, Any]:
+    """Filters of a request, restricted to the owner of its key."""
+    if not server.keys.needed:
+        return filters
+    return {"AND": [filters, owner_ids(hf, server, user_id, None, None)]}
+
+
+def item_or_404(memory: Mem0, id: str) -> Answer:
     found = memory.get(id)
     if found is None:
         raise HTTPException(404, f"No memory {id!r} found.")
     return found
-
-
-def _count(hf: Holdfast) -> int:
-    return int(hf.stats()["active"])
