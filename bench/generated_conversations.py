@@ -30,16 +30,28 @@ MONTHS = (
     *("January", "February", "March", "April", "June", "July", "August", "September"),
     *("October", "November", "December"),
 )
-FIRST = (
-    "Ada Alma Amir Anouk Arno Asha Bea Bram Bruno Cara Cyril Dalia Dario Edda Elif Emil Enzo Esra "
-    "Fadi Femke Fiona Gus Hana Hugo Ida Ilse Imran Ines Ivo Jana Jens Jonas Juno Kai Karim Kira "
-    "Lars Leila Levi Lina Lorenz Luca Maja Malik Mara Marek Mina Mirko Nadia Nils Noor Odin Olga "
-    "Omar Otis Pavel Petra Pia Priya Quinn Rafa Ravi Rosa Runa Sami Selma Sina Sofia Sven Tariq "
-    "Tessa Theo Tomasz Ulla Vera Viktor Wanda Xenia Yara Yusuf Zara Zeno"
-).split()
-STARTS = "Al Bar Cor Dan Eck Fal Gar Hol Is Jor Kel Lin Mor Nor Os Pal Rin Sol Tor Ul Var Wen".split()
-MIDDLES = "a e i o u an en in on ar er or al el il".split()
-ENDS = "berg dale feld gren holt ing kamp lund mark nek quist rup son stad ton vik wald zen".split()
+
+
+def _listed(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+FIRST = _listed("""
+Ada Alma Amir Anouk Arno Asha Bea Bram Bruno Cara Cyril Dalia Dario Edda Elif Emil Enzo Esra
+Fadi Femke Fiona Gus Hana Hugo Ida Ilse Imran Ines Ivo Jana Jens Jonas Juno Kai Karim Kira
+Lars Leila Levi Lina Lorenz Luca Maja Malik Mara Marek Mina Mirko Nadia Nils Noor Odin Olga
+Omar Otis Pavel Petra Pia Priya Quinn Rafa Ravi Rosa Runa Sami Selma Sina Sofia Sven Tariq
+Tessa Theo Tomasz Ulla Vera Viktor Wanda Xenia Yara Yusuf Zara Zeno
+""")
+STARTS = _listed("""
+Al Bar Cor Dan Eck Fal Gar Hol Is Jor Kel Lin Mor Nor Os Pal Rin Sol Tor Ul Var Wen
+""")
+MIDDLES = _listed("""
+a e i o u an en in on ar er or al el il
+""")
+ENDS = _listed("""
+berg dale feld gren holt ing kamp lund mark nek quist rup son stad ton vik wald zen
+""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a store costs as it grows, step by step up to millions of memories, and what grows too fast.
 
     python bench/scale.py --locomo locomo10.json [--store file|scopes|postgres] [--steps 1x10000,…]
-                          [--phases ingest,embed,…] [--work DIR] [--fresh] [--write bench/scale.json]
+                          [--phases ingest,embed,…] [--work DIR] [--fresh] [--write FILE]
 
 A step is OWNERSxMEMORIES: so many scopes with so many memories each, every step in a store of its
 own. The stores: `file`, one scope in an SQLite file; `scopes`, many scopes in one file; `postgres`,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 Figures = dict[str, Any]
@@ -49,7 +50,7 @@ def costs(phases: dict[str, Figures]) -> dict[str, float]:
 def growth(rows: Sequence[Figures]) -> list[Figures]:
     """The exponent of every cost between neighbouring steps: 1 is linear, 2 quadratic."""
     found = []
-    for small, large in zip(rows, rows[1:], strict=False):
+    for small, large in pairwise(rows):
         before, after = costs(small["phases"]), costs(large["phases"])
         for what in before.keys() & after.keys():
             lower, upper = _sizes(what, small, large)

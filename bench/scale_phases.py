@@ -1,6 +1,6 @@
 """One phase of bench/scale.py, in a process of its own: prints its figures as one line of JSON.
 
-    python bench/scale_phases.py PHASE file|scopes|postgres OWNERS MEMORIES --locomo FILE --work DIR
+python bench/scale_phases.py PHASE file|scopes|postgres OWNERS MEMORIES --locomo FILE --work DIR
 """
 
 from __future__ import annotations
@@ -248,9 +248,9 @@ def recall(store: Store) -> Figures:
     opened, cold = _cold(store, asked[0])
     with store.open() as hf:
         mine = {owner: hf.scoped(f"user:{owner}") for owner in owners}
-        for owner in mine:  # The second question of a scope builds its matrix.
+        for one in mine.values():  # The second question of a scope builds its matrix.
             for _ in range(2):
-                mine[owner].recall(asked[0])
+                one.recall(asked[0])
         meter, times, busy = Meter(store), [], []
         served = meter.server_seconds()
         for owner, question in zip(owners, asked, strict=True):
@@ -295,9 +295,7 @@ def _cold(store: Store, question: str) -> tuple[float, float]:
     return opened, cold
 
 
-def _floor(
-    store: Store, owners: list[int], asked: list[str]
-) -> tuple[list[float], list[float]]:
+def _floor(store: Store, owners: list[int], asked: list[str]) -> tuple[list[float], list[float]]:
     """What no exact recall can do without: embed the question, scan the vectors once with numpy,
     and one FTS5 query over the same texts. By the clock and of the processor.
     """
