@@ -80,8 +80,8 @@ def constants(measured: Figures) -> Constants:
     rows = [row for row in measured["stores"].get("postgres", []) if _complete(row)]
     if not rows:
         raise SystemExit(
-            "bench/scale.json has no complete step on Postgres. Run bench/scale.py --store postgres "
-            "--write bench/scale.json first."
+            "bench/scale.json has no complete step on Postgres. Run bench/scale.py --store "
+            "postgres --write bench/scale.json first."
         )
     row = max(rows, key=lambda one: one["memories"])
     phases, memories = row["phases"], row["memories"]
@@ -195,15 +195,16 @@ def model_text(c: Constants, a: Assumed) -> str:
     s = simulate(c, a)
     lines = [
         f"Extrapolated from {c.owners:,} owners with {c.measured:,} memories on Postgres. Assumed: "
-        f"{a.active:.0%} of the owners are active on a day, each of whom writes {a.written} memories "
-        f"and asks {a.asked} questions; the busiest hour has {a.peak} times the average; a machine "
-        f"has {a.cores} cores like those that were measured and a disk of {a.disk / 1e12:.0f} TB, "
-        f"of which {a.full:.0%} may be used.",
+        f"{a.active:.0%} of the owners are active on a day, each of whom writes {a.written} "
+        f"memories and asks {a.asked} questions; the busiest hour has {a.peak} times the average; "
+        f"a machine has {a.cores} cores like those that were measured and a disk of "
+        f"{a.disk / 1e12:.0f} TB, of which {a.full:.0%} may be used.",
         "",
         f"| for {_short(a.owners)} owners, {_short(a.memories)} memories | extrapolated |",
         "|---|---|",
         f"| storage, vectors of both models, one copy | {_bytes(s['bytes'])} |",
-        f"| storage of an owner ({a.memories / a.owners:,.0f} memories) | {_bytes(s['owner_bytes'])} |",
+        f"| storage of an owner ({a.memories / a.owners:,.0f} memories) | "
+        f"{_bytes(s['owner_bytes'])} |",
         f"| databases | {s['databases']:,} |",
         f"| owners of a database | {_short(s['owners_per_database'])} |",
         f"| size of a database | {_bytes(s['bytes_per_database'])} |",
