@@ -66,46 +66,54 @@ class Constants:
     ingest: float
     embed: float
     recall: float
-    recall_each: int
     doctor: float
     purge: float
+    purge_each: int
     plan: float
     scope_bytes: float
-    measured: int
-    owners: int
+    sizes: dict[str, tuple[int, int]]
+    """Owners and memories of the step that each phase was measured in."""
 
 
 def constants(measured: Figures) -> Constants:
-    """The constants of the largest Postgres step that has them all."""
-    rows = [row for row in measured["stores"].get("postgres", []) if _complete(row)]
-    if not rows:
-        raise SystemExit(
-            "bench/scale.json has no complete step on Postgres. Run bench/scale.py --store "
-            "postgres --write bench/scale.json first."
-        )
-    row = max(rows, key=lambda one: one["memories"])
-    phases, memories = row["phases"], row["memories"]
+    """Each constant from the largest Postgres step that has it."""
+    rows = measured["stores"].get("postgres", [])
+    of = {phase: _largest(rows, phase) for phase in NEEDED}
+
+    def per_memory(phase: str) -> float:
+        row = of[phase]
+        return float(row["phases"][phase]["processor_seconds"] / row["memories"])
+
+    size, recall, purge, plans = (
+        of[phase]["phases"][phase] for phase in ("size", "recall", "purge", "plans")
+    )
     return Constants(
-        bytes_per_memory=phases["size"]["bytes_per_memory"],
-        vector_bytes=phases["size"]["tables"]["vectors"],
-        ingest=phases["ingest"]["processor_seconds"] / memories,
-        embed=phases["embed"]["processor_seconds"] / memories,
-        recall=phases["recall"]["processor_seconds"],
-        recall_each=row["each"],
-        doctor=phases["doctor"]["processor_seconds"] / memories,
-        purge=phases["purge"]["processor_seconds"],
-        plan=_slope(rows, "plans"),
-        scope_bytes=phases["plans"]["scope_bytes"],
-        measured=memories,
-        owners=row["owners"],
+        bytes_per_memory=size["bytes_per_memory"],
+        vector_bytes=size["tables"]["vectors"],
+        ingest=per_memory("ingest"),
+        embed=per_memory("embed"),
+        recall=recall["processor_seconds"],
+        doctor=per_memory("doctor"),
+        purge=purge["processor_seconds"],
+        purge_each=of["purge"]["each"],
+        plan=_slope([row for row in rows if "plans" in row["phases"]], "plans"),
+        scope_bytes=plans["scope_bytes"],
+        sizes={phase: (row["owners"], row["memories"]) for phase, row in of.items()},
     )
 
 
 NEEDED = ("ingest", "embed", "size", "recall", "plans", "doctor", "purge")
 
 
-def _complete(row: Figures) -> bool:
-    return all(phase in row["phases"] for phase in NEEDED)
+def _largest(rows: Sequence[Figures], phase: str) -> Figures:
+    """The largest step that has this phase."""
+    found = [row for row in rows if phase in row["phases"]]
+    if not found:
+        raise SystemExit(
+            f"bench/scale.json has no {phase} on Postgres. Run bench/scale.py --store postgres "
+            "--write bench/scale.json first."
+        )
+    return max(found, key=lambda one: one["memories"])
 
 
 def _slope(rows: Sequence[Figures], phase: str) -> float:
@@ -194,7 +202,7 @@ def model_text(c: Constants, a: Assumed) -> str:
     """The simulation as a part of the page."""
     s = simulate(c, a)
     lines = [
-        f"Extrapolated from {c.owners:,} owners with {c.measured:,} memories on Postgres. Assumed: "
+        f"Extrapolated from what was measured on Postgres: {_sizes(c)}. Assumed: "
         f"{a.active:.0%} of the owners are active on a day, each of whom writes {a.written} "
         f"memories and asks {a.asked} questions; the busiest hour has {a.peak} times the average; "
         f"a machine has {a.cores} cores like those that were measured and a disk of "
@@ -217,7 +225,7 @@ def model_text(c: Constants, a: Assumed) -> str:
         f"| use of an owner in a year | {s['owner_seconds_per_year']:,.1f} s of one core |",
         f"| looking for an owner's jobs in a year | {s['owner_plan_seconds_per_year']:,.1f} s of "
         "one core |",
-        f"| purge of an owner with {c.recall_each:,} memories (measured) | {c.purge:,.2f} s of one "
+        f"| purge of an owner with {c.purge_each:,} memories (measured) | {c.purge:,.2f} s of one "
         "core |",
         "",
         "Where the design breaks first: how many owners one database bears before a bar is missed.",
@@ -227,6 +235,17 @@ def model_text(c: Constants, a: Assumed) -> str:
         *(f"| {one.what} | {one.bar} | {_short(one.owners)} |" for one in limits(c, a)),
     ]
     return "\n".join(lines)
+
+
+def _sizes(c: Constants) -> str:
+    """Which phases were measured at which size."""
+    by_size: dict[tuple[int, int], list[str]] = {}
+    for phase, size in c.sizes.items():
+        by_size.setdefault(size, []).append(phase)
+    return "; ".join(
+        f"{', '.join(phases)} with {owners:,} owners and {memories:,} memories"
+        for (owners, memories), phases in sorted(by_size.items(), reverse=True)
+    )
 
 
 CELLS: dict[str, Callable[[dict[str, Figures]], str]] = {

@@ -203,7 +203,7 @@ def test_a_dash_is_what_was_not_run(measured: scale_growth.Figures) -> None:
     rows = [scale_growth.row(1, 20, {"doctor": {"processor_seconds": 1.0}})]
     told = scale_model.measured_text(measured | {"stores": {"file": rows}, "growth": {}})
     assert "| doctor, core s | 1.0 |" in told and "ingest" not in told
-    with pytest.raises(SystemExit, match="no complete step on Postgres"):
+    with pytest.raises(SystemExit, match="has no ingest on Postgres"):
         scale_model.constants({"stores": {"postgres": rows}})
 
 
