@@ -70,7 +70,10 @@ class Constants:
     purge: float
     purge_each: int
     plan: float
-    scope_bytes: float
+    due: float
+    """Jobs of each owner that were due when they were looked for."""
+    scope_bytes: float | None
+    """None where no store had so many scopes that it could be told."""
     sizes: dict[str, tuple[int, int]]
     """Owners and memories of the step that each phase was measured in."""
 
@@ -97,11 +100,13 @@ def constants(measured: Figures) -> Constants:
         purge=purge["processor_seconds"],
         purge_each=of["purge"]["each"],
         plan=_slope([row for row in rows if "plans" in row["phases"]], "plans"),
-        scope_bytes=plans["scope_bytes"],
+        due=plans["due"] / of["plans"]["owners"],
+        scope_bytes=_scope_bytes(measured),
         sizes={phase: (row["owners"], row["memories"]) for phase, row in of.items()},
     )
 
 
+MANY = 1_000  # scopes
 NEEDED = ("ingest", "embed", "size", "recall", "plans", "doctor", "purge")
 
 
@@ -114,6 +119,17 @@ def _largest(rows: Sequence[Figures], phase: str) -> Figures:
             "--write bench/scale.json first."
         )
     return max(found, key=lambda one: one["memories"])
+
+
+def _scope_bytes(measured: Figures) -> float | None:
+    """Bytes that a process holds for each scope: the same on every store, and told by many."""
+    plans = [
+        row["phases"]["plans"]
+        for rows in measured["stores"].values()
+        for row in rows
+        if row["phases"].get("plans", {}).get("scopes", 0) >= MANY
+    ]
+    return max(plans, key=lambda one: int(one["scopes"]))["scope_bytes"] if plans else None
 
 
 def _slope(rows: Sequence[Figures], phase: str) -> float:
@@ -151,15 +167,18 @@ def limits(c: Constants, a: Assumed) -> list[Limit]:
             a.cores * a.full / (work_of_a_day(c, a) * a.peak / DAY),
             f"{a.cores * a.full:.0f} cores",
         ),
-        Limit("looking for due jobs, one worker", a.wake / c.plan, f"{a.wake} s"),
+        Limit(
+            f"one worker looking for due jobs, {c.due:.0f} of each owner",
+            a.wake / c.plan,
+            f"{a.wake} s",
+        ),
         Limit("`holdfast doctor`", a.doctor / (c.doctor * each), f"{a.doctor // 3600} h"),
         Limit("restore of a backup", a.restore * a.disk_rate / size, f"{a.restore // 3600} h"),
-        Limit(
-            "names of all scopes in a worker's memory",
-            a.process / c.scope_bytes,
-            f"{a.process / 1e9:.0f} GB",
-        ),
     ]
+    if c.scope_bytes is not None:
+        bar = f"{a.process / 1e9:.0f} GB"
+        names = "names of all scopes in a worker's memory"
+        found.append(Limit(names, a.process / c.scope_bytes, bar))
     return sorted(found, key=lambda one: one.owners)
 
 
@@ -175,7 +194,7 @@ def work_of_a_day(c: Constants, a: Assumed) -> float:
 
 def simulate(c: Constants, a: Assumed) -> Figures:
     """Databases, storage and work for all owners."""
-    first = limits(c, a)[0]
+    first, second, *_ = limits(c, a)
     bears = math.floor(first.owners)
     databases = math.ceil(a.owners / bears)
     size = a.memories * both_models(c)
@@ -186,6 +205,8 @@ def simulate(c: Constants, a: Assumed) -> Figures:
         "databases": databases,
         "owners_per_database": bears,
         "breaks_first": first.what,
+        "databases_without_that": math.ceil(a.owners / math.floor(second.owners)),
+        "breaks_then": second.what,
         "bytes_per_database": size / databases,
         "writes_per_second": writes,
         "questions_per_second": asks,
@@ -213,7 +234,9 @@ def model_text(c: Constants, a: Assumed) -> str:
         f"| storage, vectors of both models, one copy | {_bytes(s['bytes'])} |",
         f"| storage of an owner ({a.memories / a.owners:,.0f} memories) | "
         f"{_bytes(s['owner_bytes'])} |",
-        f"| databases | {s['databases']:,} |",
+        f"| databases (breaks first: {s['breaks_first']}) | {s['databases']:,} |",
+        f"| databases if that were solved (then: {s['breaks_then']}) | "
+        f"{s['databases_without_that']:,} |",
         f"| owners of a database | {_short(s['owners_per_database'])} |",
         f"| size of a database | {_bytes(s['bytes_per_database'])} |",
         f"| memories written, average | {s['writes_per_second']:,.0f} a second |",
@@ -223,8 +246,8 @@ def model_text(c: Constants, a: Assumed) -> str:
         f"| embedding everything anew with the fast model | {s['embedding_days_per_core']:,.0f} "
         "days of one core |",
         f"| use of an owner in a year | {s['owner_seconds_per_year']:,.1f} s of one core |",
-        f"| looking for an owner's jobs in a year | {s['owner_plan_seconds_per_year']:,.1f} s of "
-        "one core |",
+        f"| looking for {c.due:.0f} due jobs of an owner every {a.wake} s, for a year | "
+        f"{s['owner_plan_seconds_per_year']:,.1f} s of one core |",
         f"| purge of an owner with {c.purge_each:,} memories (measured) | {c.purge:,.2f} s of one "
         "core |",
         "",
@@ -307,7 +330,13 @@ def measured_text(measured: Figures) -> str:
             f"{one['what']} ({one['from']:,} to {one['to']:,}: exponent {one['exponent']})"
             for one in fast
         )
-        lines += ["", f"Faster than n log n: {told or 'nothing'}."]
+        if measured["growth"].get(store):
+            lines += [
+                "",
+                f"Of what was run at two sizes, faster than n log n: {told or 'nothing'}.",
+            ]
+        else:
+            lines += ["", "How it grows is not known: it was run at one size."]
     return "\n".join(lines)
 
 

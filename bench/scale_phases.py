@@ -423,14 +423,22 @@ def plans(store: Store) -> Figures:
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         worker = worker_of(hf, None, complete=None)
-        due = 0
-
-        def look() -> None:
-            nonlocal due
-            due = sum(1 for _ in plan.outlook(worker, tuple(job_runner.TASKS)))
-
-        took = Meter(store).of(look)
-    return took | {"due": due, "scopes": len(scopes), "scope_bytes": round(held / len(scopes))}
+        tasks: dict[str, Figures] = {}
+        for task in job_runner.TASKS:
+            due: list[object] = []
+            took = Meter(store).of(
+                lambda task=task, due=due: due.extend(plan.outlook(worker, (task,)))
+            )
+            tasks[task] = took | {"due": len(due)}
+    return {
+        **{
+            key: sum(one[key] for one in tasks.values())
+            for key in ("seconds", "processor_seconds", "due")
+        },
+        "tasks": tasks,
+        "scopes": len(scopes),
+        "scope_bytes": round(held / len(scopes)),
+    }
 
 
 def doctor(store: Store) -> Figures:

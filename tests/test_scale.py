@@ -189,7 +189,8 @@ def test_the_simulation_follows_from_the_constants(measured: scale_growth.Figure
     )
     assert found["databases"] * found["owners_per_database"] >= assumed.owners
     bounds = scale_model.limits(known, assumed)
-    assert found["breaks_first"] == bounds[0].what
+    assert (found["breaks_first"], found["breaks_then"]) == (bounds[0].what, bounds[1].what)
+    assert found["databases_without_that"] <= found["databases"]
     assert [one.owners for one in bounds] == sorted(one.owners for one in bounds)
     # Half the disk bears half the owners.
     (disk, half) = (
