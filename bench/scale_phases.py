@@ -39,6 +39,7 @@ from ingest import BATCH, bare_rows, insert_bare, open_bare
 Figures = dict[str, Any]
 MODEL = StaticEmbedder().identity
 SESSIONS = 50  # that are written in one transaction
+TOLD = 1_000  # sessions after which an ingest tells how far it is
 ASKED = 40
 CAPTURED = 300
 GUEST = 1_000  # memories of the owner who moves in to be purged
@@ -175,7 +176,7 @@ def ingest(store: Store) -> Figures:
             store.progress.write_text(
                 json.dumps({"sessions": done, "seconds": seconds, "processor": processor})
             )
-            if done % (20 * SESSIONS) < SESSIONS or done == total:
+            if done // TOLD > (done - len(sessions)) // TOLD or done == total:
                 left = seconds / done * (total - done) / 60
                 bar = "#" * round(20 * done / total)
                 told = f"[{bar:<20}] {done * EACH:,} memories, about {left:.0f} min left"
