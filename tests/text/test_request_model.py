@@ -75,7 +75,7 @@ def test_talk_of_memory_that_asks_it_for_nothing_has_no_effect(text):
     ],
 )
 def test_what_takes_nothing_away_is_read_with_less_certainty(monkeypatch, kind, read):
-    chances = dict.fromkeys((request_model.NONE, *KINDS), 0.0) | {kind: 0.55}
+    chances = dict.fromkeys((request_model.NONE, *KINDS), 0.0) | {kind: 0.58}
     monkeypatch.setattr(request_model, "kinds_of", lambda text: chances)
     # A text of its own for each kind: readings are remembered by their text.
     request = read_request(f"blue herons by the {kind} river")

@@ -35,7 +35,7 @@ CERTAIN = 0.9
 SURE = 0.8
 LIKELY = 0.6
 HARMLESS = ("list", "remember")
-LIKELY_HARMLESS = 0.5
+LIKELY_HARMLESS = 0.55
 
 # A message with less is read by the grammar alone; letters count where no spaces part the words.
 MIN_WORDS = 3
