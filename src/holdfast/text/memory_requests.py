@@ -130,9 +130,13 @@ def _weighed(known: MemoryRequest | None, said: str, quotes: Sequence[str]) -> M
     enough = LIKELY_HARMLESS if kind in HARMLESS else LIKELY
     if chances[kind] < (SURE if known and known.kind != kind else enough):
         return known
+    if known and kind == "remember" and known.kind not in HARMLESS:
+        return known  # "don't remember this": never keep what is to be forgotten
     if known and known.kind == kind and kind not in WITH_TOPIC:
         return known  # the grammar also knows which sentences belong to the request
-    if known or is_about_memory(said, certain=chances[kind] >= CERTAIN):
+    # "I will always remember that …" differs from a request by the signs of small talk alone.
+    certain = chances[kind] >= CERTAIN and kind != "remember"
+    if known or is_about_memory(said, certain=certain):
         return _learned(kind, said, quotes) or known
     return None
 
