@@ -18,6 +18,7 @@ from ..feedback import FeedbackLog
 from ..text.terminal import counted
 from ..types import Scope
 from .api_keys import Key, KeyFile
+from .fair_queue import FairQueue
 from .owner_view import Checkup, owner_id
 from .ratelimit import Buckets
 from .request_counts import RequestCounts
@@ -77,6 +78,7 @@ class Serving:
     audit: AuditLog
     feedback: FeedbackLog
     requests: RequestCounts
+    queue: FairQueue
 
 
 def serving(request: Request) -> Serving:
@@ -138,7 +140,17 @@ async def memory(
     scope: Annotated[Scope, Depends(owner)],
     memory_mode: ModeName = None,
 ) -> AsyncIterator[Holdfast]:
-    """Return the owner's view of the memory for this request; for a guest an empty one."""
+    """Return the owner's view of the memory for this request, when it is the owner's turn; for a
+    guest an empty one.
+    """
+    async with serving(request).queue.slot(scope):
+        async for view in _view(request, scope, memory_mode):
+            yield view
+
+
+async def _view(
+    request: Request, scope: Scope, memory_mode: str | None
+) -> AsyncIterator[Holdfast]:
     hf = serving(request).hf
     if hf.mode == "incognito" or retention_mode.effective(hf.mode, memory_mode) != "incognito":
         view = hf.scoped(scope)
@@ -162,7 +174,9 @@ async def memory(
         await run_in_threadpool(guest.close)
 
 
-Mine = Annotated[Holdfast, Depends(memory)]
+# Until the route returns, and not until the response is sent: a caller who reads slowly must not
+# hold a slot.
+Mine = Annotated[Holdfast, Depends(memory, scope="function")]
 Server = Annotated[Serving, Depends(serving)]
 Administered = Annotated[Serving, Depends(admin)]
 

@@ -16,6 +16,7 @@ from ..client import Holdfast
 from ..feedback import FeedbackLog
 from .api_keys import KeyFile
 from .auth import Serving
+from .fair_queue import FairQueue
 from .owner_view import Checkup
 from .problem_json import HANDLERS
 from .ratelimit import Buckets
@@ -74,6 +75,7 @@ def create_app(
         audit=audit,
         feedback=feedback,
         requests=requests,
+        queue=FairQueue(),
     )
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, responses=_problems(PROBLEM))

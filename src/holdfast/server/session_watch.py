@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..client import Holdfast
 from ..errors import Conflict, HoldfastError, StoreError
@@ -19,6 +20,10 @@ REPLY = "assistant"  # the role whose turn ends an exchange
 ACTOR = "worker:serve"
 # Attempts at a session that another process extracts from.
 TRIES = 3
+# Threads that extract after replies. Without a language model that is computing, and one is enough;
+# with one it is mostly waiting.
+EXTRACTORS = 1
+EXTRACTORS_WITH_MODEL = 4
 # Seconds for extraction on shutdown; service managers often allow ten in all.
 SHUTDOWN_SECONDS = 6.0
 
@@ -31,6 +36,10 @@ class Conversations:
         self._open: set[tuple[Scope, str]] = set()
         # Guards the set of open sessions: requests and the sweeper run in several threads.
         self._lock = threading.Lock()
+        self._answered: queue.SimpleQueue[tuple[Scope, str] | None] = queue.SimpleQueue()
+        self._waiting: set[tuple[Scope, str]] = set()
+        """Sessions in that queue, each once: extraction reads all that is new in a session."""
+        self._extractors: list[threading.Thread] = []
 
     def capture(self, hf: Holdfast, turn: dict[str, Any]) -> Memory | None:
         """Store one turn and mark its session as open."""
@@ -48,18 +57,43 @@ class Conversations:
                 self._open.add(session)
         return kept[0] if kept else None
 
+    def consider_soon(self, hf: Holdfast, turn: Memory | None) -> None:
+        """Let a thread extract after a reply, so that requests do not wait for it."""
+        # A guest's store ends with the request, and everything in it.
+        if not _is_reply(turn) or hf.store is not self._hf.store:
+            return
+        session = (hf.scopes[0], str(turn.session))
+        with self._lock:
+            if session in self._waiting:
+                return
+            self._waiting.add(session)
+            if not self._extractors:
+                self._start_extractors()
+        self._answered.put(session)
+
+    def _start_extractors(self) -> None:
+        count = EXTRACTORS_WITH_MODEL if self._hf.settings.model else EXTRACTORS
+        self._extractors = [
+            # Daemons: an answer of a model that never comes must not delay the end of the process.
+            threading.Thread(target=self._extract, name=f"holdfast-extract-{n}", daemon=True)
+            for n in range(count)
+        ]
+        for thread in self._extractors:
+            thread.start()
+
+    def _extract(self) -> None:
+        while (session := self._answered.get()) is not None:
+            with self._lock:
+                wanted = session in self._waiting
+                self._waiting.discard(session)
+            if wanted:
+                scope, name = session
+                _consider(self._view(scope), name)
+
     def consider(self, hf: Holdfast, turn: Memory | None) -> None:
         """Extract after a reply. A failure is retried when the session ends."""
-        if turn is None or turn.role != REPLY or turn.session is None:
-            return
-        try:
-            hf.sessions.extract(turn.session)
-        except Conflict:
-            # The session has ended, or another process extracts from it.
-            return
-        except HoldfastError:
-            log.exception("extraction after a reply failed")
-
+        if _is_reply(turn):
+            _consider(hf, str(turn.session))
     def end(
         self,
         hf: Holdfast,
@@ -104,6 +138,7 @@ class Conversations:
         sessions are marked.
         """
         until = now() + (SHUTDOWN_SECONDS if seconds is None else seconds)
+        self._stop_extractors(until - now())
         with self._lock:
             sessions = sorted(self._open)
             self._open = set()
@@ -113,6 +148,16 @@ class Conversations:
             if now() < until:
                 _learned(hf, session)
         self._tend(lambda: now() >= until)
+
+    def _stop_extractors(self, seconds: float) -> None:
+        """End the threads after their current session; what they leave is read with its end."""
+        with self._lock:
+            self._waiting.clear()
+            threads, self._extractors = self._extractors, []
+        for _ in threads:
+            self._answered.put(None)
+        for thread in threads:
+            thread.join(max(0.0, seconds))
 
     def _owners(self) -> Scopes:
         """Return all owners of the store or, without permission for that, those seen here."""
@@ -126,6 +171,20 @@ class Conversations:
         view = self._hf.scoped(*scopes)
         view.actor = ACTOR
         return view
+
+
+def _is_reply(turn: Memory | None) -> TypeGuard[Memory]:
+    return turn is not None and turn.role == REPLY and turn.session is not None
+
+
+def _consider(hf: Holdfast, session: str) -> None:
+    try:
+        hf.sessions.extract(session)
+    except Conflict:
+        # The session has ended, or another process extracts from it.
+        return
+    except HoldfastError:
+        log.exception("extraction after a reply failed")
 
 
 def _ended(hf: Holdfast, session: str) -> bool:
