@@ -27,13 +27,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx
 import psutil
 
 from common import finish, median, quantile
@@ -243,7 +241,10 @@ def lost_writes(place: Place, seen: dict[str, Any]) -> list[str]:
     """Acknowledged writes that are not in the store as they were acknowledged."""
     lost = []
     with Holdfast.open(
-        place.store, scope="user:bench", settings=Settings(embedding_models="none"), background=False
+        place.store,
+        scope="user:bench",
+        settings=Settings(embedding_models="none"),
+        background=False,
     ) as hf:
         for owner, written in seen["written"].items():
             view = hf.scoped(f"user:{owner}")

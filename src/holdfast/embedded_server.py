@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -13,8 +14,8 @@ from .errors import InvalidInput
 
 # Seconds that open requests get to finish on shutdown.
 GRACE = 2
-# Backlog of connections that wait to be accepted.
-WAITING = 100
+# Backlog of connections that wait to be accepted; the system may allow fewer.
+WAITING = 2048
 
 
 def listen(
@@ -53,9 +54,12 @@ def answer(
     app: Any,
     listener: socket.socket,
     stop: threading.Event,
+    *,
+    grace: int = GRACE,
+    started: Callable[[], None] = lambda: None,
     **settings: Any,
 ) -> None:
-    """Serve an ASGI application until `stop` is set."""
+    """Serve an ASGI application until `stop` is set; `started` is called when it answers."""
     chosen = uvicorn.Config(
         app,
         http="h11",
@@ -65,18 +69,32 @@ def answer(
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=grace,
+        # Connections accepted at once, for asyncio. With more, the first of several processes on
+        # one socket would take them all.
+        backlog=1,
         **{"lifespan": "off", **settings},
     )
-    _Server(chosen, stop).run(sockets=[listener])
+    _Server(chosen, stop, started).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     """Server that also checks `stop` on each tick."""
 
-    def __init__(self, settings: uvicorn.Config, stop: threading.Event) -> None:
+    def __init__(
+        self, settings: uvicorn.Config, stop: threading.Event, started: Callable[[], None]
+    ) -> None:
         super().__init__(settings)
         self._stop = stop
+        self._begun = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to answer."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            # asyncio has shortened the queue to its own backlog.
+            one.listen(WAITING)
+        self._begun()
 
     async def on_tick(self, counter: int) -> bool:
         """Return True to shut down."""

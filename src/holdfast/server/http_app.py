@@ -26,6 +26,7 @@ from .response_headers import Envelope
 from .routes import ROUTERS, mem0_hosted
 from .schemas import Problem
 from .session_watch import Conversations
+from .shared_ratelimit import SharedBuckets
 
 PREFIX = "/api/memory"
 WEB = Path(__file__).parent / "web"
@@ -53,7 +54,7 @@ def create_app(
     *,
     audit: AuditLog,
     feedback: FeedbackLog,
-    buckets: Buckets | None = None,
+    buckets: Buckets | SharedBuckets | None = None,
 ) -> FastAPI:
     """Return the application over an open memory and its side tables; the caller closes them."""
     app = FastAPI(

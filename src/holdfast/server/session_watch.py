@@ -12,6 +12,9 @@ from typing import Any, TypeGuard
 from ..client import Holdfast
 from ..errors import Conflict, HoldfastError, StoreError
 from ..extraction.orphaned_sessions import SERVED_BY, this_process
+from ..extraction.session_extraction import LEARN
+from ..maintenance.job_runner import plan, work_once
+from ..model_access import model_of, worker_of
 from ..types import Memory, Scope, Scopes
 
 log = logging.getLogger(__name__)
@@ -94,6 +97,7 @@ class Conversations:
         """Extract after a reply. A failure is retried when the session ends."""
         if _is_reply(turn):
             _consider(hf, str(turn.session))
+
     def end(
         self,
         hf: Holdfast,
@@ -122,10 +126,11 @@ class Conversations:
                 return
             view = self._view(*owners)
             view.sessions.end_idle()
-            for session in view.store.sessions.unread(view.scopes):
-                if enough():
-                    return
-                _learned(self._view(session.scope), session.id)
+            # As jobs: several servers and workers share what is to be read, each session once.
+            worker = worker_of(view, view.scopes, complete=model_of(view))
+            plan(worker, (LEARN.name,))
+            while not enough() and work_once(worker, (LEARN.name,)) is not None:
+                pass
         except Exception:  # must break neither the background thread nor the shutdown
             log.exception("maintenance of sessions failed")
 
@@ -138,7 +143,8 @@ class Conversations:
         sessions are marked.
         """
         until = now() + (SHUTDOWN_SECONDS if seconds is None else seconds)
-        self._stop_extractors(until - now())
+        if self._extractors:
+            self._stop_extractors(until - now())
         with self._lock:
             sessions = sorted(self._open)
             self._open = set()
@@ -189,6 +195,10 @@ def _consider(hf: Holdfast, session: str) -> None:
 
 def _ended(hf: Holdfast, session: str) -> bool:
     try:
+        known = hf.store.sessions.get(hf.scopes[0], session)
+        if known is not None and known.metadata.get(SERVED_BY) != this_process():
+            # It goes on in another process of the same address.
+            return False
         return hf.sessions.end(session, reason="shutdown")
     except HoldfastError:
         log.exception("ending a session failed")
