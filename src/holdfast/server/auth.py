@@ -141,15 +141,7 @@ async def memory(
     scope: Annotated[Scope, Depends(owner)],
     memory_mode: ModeName = None,
 ) -> AsyncIterator[Holdfast]:
-    """Return the owner's view of the memory for this request, when it is the owner's turn; for a
-    guest an empty one.
-    """
-    async with serving(request).queue.slot(scope):
-        async for view in _view(request, scope, memory_mode):
-            yield view
-
-
-async def _view(request: Request, scope: Scope, memory_mode: str | None) -> AsyncIterator[Holdfast]:
+    """Return the owner's view of the memory for this request; for a guest an empty one."""
     hf = serving(request).hf
     if hf.mode == "incognito" or retention_mode.effective(hf.mode, memory_mode) != "incognito":
         view = hf.scoped(scope)
@@ -173,9 +165,19 @@ async def _view(request: Request, scope: Scope, memory_mode: str | None) -> Asyn
         await run_in_threadpool(guest.close)
 
 
-# Until the route returns, and not until the response is sent: a caller who reads slowly must not
-# hold a slot.
-Mine = Annotated[Holdfast, Depends(memory, scope="function")]
+async def turn(
+    request: Request,
+    scope: Annotated[Scope, Depends(owner)],
+    hf: Annotated[Holdfast, Depends(memory)],
+) -> AsyncIterator[Holdfast]:
+    """Return the memory of this request when it is the owner's turn."""
+    async with serving(request).queue.slot(scope):
+        yield hf
+
+
+# The turn ends when the route returns, not when the response is sent: a caller who reads slowly
+# must not hold up others.
+Mine = Annotated[Holdfast, Depends(turn, scope="function")]
 Server = Annotated[Serving, Depends(serving)]
 Administered = Annotated[Serving, Depends(admin)]
 

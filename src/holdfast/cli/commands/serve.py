@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ... import config
-from ... import retention_mode
+from ... import config, retention_mode
 from ...errors import InvalidInput, MissingExtra, StoreError
 from ...types import SCOPE_KINDS, system_clock
 from .. import output
