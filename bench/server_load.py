@@ -28,10 +28,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 import psutil
 
 from common import finish, median, quantile
@@ -50,6 +52,7 @@ FAIR = 2.0
 ENOUGH = 100
 # Requests a minute, far above what these clients can send.
 NO_LIMIT = 1_000_000
+NO_MODELS = Settings(embedding_models="none")
 # Seconds that anything may take on a crowded machine.
 PATIENCE = 120.0
 
@@ -243,7 +246,7 @@ def lost_writes(place: Place, seen: dict[str, Any]) -> list[str]:
     with Holdfast.open(
         place.store,
         scope="user:bench",
-        settings=Settings(embedding_models="none"),
+        settings=NO_MODELS,
         background=False,
     ) as hf:
         for owner, written in seen["written"].items():
@@ -262,12 +265,12 @@ def lost_writes(place: Place, seen: dict[str, Any]) -> list[str]:
 
 
 @contextmanager
-def place(owners: int) -> Iterator[Place]:
-    """A database, and a key for each owner."""
+def place(owners: int, log: Path | None) -> Iterator[Place]:
+    """A database, a key for each owner, and where the servers log."""
     with postgres_server(None) as store, tempfile.TemporaryDirectory() as folder:
         file = KeyFile(Path(folder) / "keys.jsonl")
         by_owner = {f"owner{n}": file.add(f"owner{n}", at=0) for n in range(owners)}
-        yield Place(store, file.path, by_owner, Path(folder) / "log")
+        yield Place(store, file.path, by_owner, log or Path(folder) / "log")
 
 
 def main() -> None:
@@ -281,9 +284,7 @@ def main() -> None:
     parser.add_argument("--log", type=Path, help="Keep the log of the servers here.")
     options = parser.parse_args()
     report: dict[str, object] = {"clients": options.clients, "owners": options.owners}
-    with place(options.owners) as there:
-        if options.log is not None:
-            there = there._replace(log=options.log)
+    with place(options.owners, options.log) as there:
         for name, phase in PHASES.items():
             if options.only in (None, name):
                 phase(there, options, report)
@@ -317,8 +318,163 @@ def steady(there: Place, options: argparse.Namespace, report: dict[str, object])
     }
 
 
+def restart(there: Place, options: argparse.Namespace, report: dict[str, object]) -> None:
+    """One process, ended under load; another one takes its port."""
+    server = Server(there)
+    codes: list[int] = []
+    after: list[Server] = []
+
+    def change() -> None:
+        codes.append(server.stop())
+        after.append(Server(there, port=server.port))
+
+    run = load(
+        server,
+        there,
+        seconds=options.restart_seconds,
+        clients=options.clients,
+        serial=2,
+        restarts=True,
+        during=change,
+    )
+    codes.append(after[0].stop())
+    lost = lost_writes(there, run.seen)
+    report["restart"] = _restarted(run, lost) | {"exit_codes": codes}
+    report["met_restart"] = not lost and not run.seen["errors"] and not any(codes)
+
+
+def several(there: Place, options: argparse.Namespace, report: dict[str, object]) -> None:
+    """Several processes behind one address: renewed under load, with one limit and shared jobs."""
+    server = Server(there, workers=options.workers)
+    before = {process.pid for process in server.processes()[1:]}
+
+    def renew() -> None:
+        server.process.send_signal(signal.SIGHUP)
+
+    run = load(
+        server,
+        there,
+        seconds=options.restart_seconds,
+        clients=options.clients,
+        serial=3,
+        restarts=True,
+        during=renew,
+    )
+    until = time.monotonic() + PATIENCE
+    while before & {process.pid for process in server.processes()[1:]}:
+        if time.monotonic() > until:
+            break
+        time.sleep(0.1)
+    stayed = before & {process.pid for process in server.processes()[1:]}
+    ended = end_twice(server, there, options.owners)
+    code = server.stop()
+    lost = lost_writes(there, run.seen)
+    limit = limited(there, options.workers)
+    report["several"] = _restarted(run, lost) | {
+        "workers": options.workers,
+        "not_renewed": len(stayed),
+        "sessions_ended_twice": ended,
+        "limit": limit,
+        "exit_code": code,
+    }
+    report |= {
+        "met_renewal": not lost and not run.seen["errors"] and not stayed and code == 0,
+        "met_jobs_once": ended["ended"] == ended["sessions"] == ended["summaries"],
+        "met_one_limit": limit["answered"] <= limit["allowed"] and limit["others_refused"] == 0,
+    }
+
+
+def _restarted(run: Run, lost: list[str]) -> dict[str, Any]:
+    seen = run.seen
+    return {
+        "requests": sum(map(len, seen["times"].values())),
+        "unanswered": seen["unanswered"],
+        "errors": len(seen["errors"]),
+        "first_errors": seen["errors"][:5],
+        "acknowledged_writes": sum(map(len, seen["written"].values())),
+        "lost_writes": len(lost),
+        "first_lost": lost[:5],
+        "machine_busy": round(run.busy, 2),
+    }
+
+
+def end_twice(server: Server, there: Place, owners: int) -> dict[str, int]:
+    """Ends a session of each owner by two requests at once, on connections of their own; how often
+    it was ended, and how many summaries there are.
+    """
+    keys = list(there.by_owner.items())[: min(owners, 20)]
+    said = (
+        ("user", "My name is Ann and I moved to Lisbon in March."),
+        ("assistant", "Welcome to Lisbon, Ann!"),
+        ("user", "Thanks. I start at the city library on Monday."),
+        ("assistant", "Good luck with the new job."),
+    )
+
+    def ask(key: str, path: str, body: object = None) -> Any:
+        answer = httpx.post(
+            server.url + path,
+            json=body,
+            headers={"X-API-Key": key},
+            timeout=PATIENCE,
+            trust_env=False,
+        )
+        return answer.raise_for_status().json()
+
+    for _, key in keys:
+        for role, text in said:
+            ask(key, "/capture", {"session": "twice", "role": role, "text": text})
+    with ThreadPoolExecutor(8) as pool:
+        ended = list(
+            pool.map(lambda key: ask(key, "/sessions/twice/end"), [k for _, k in keys * 2])
+        )
+    with Holdfast.open(there.store, scope="user:bench", settings=NO_MODELS, background=False) as hf:
+        summaries = sum(
+            one.session == "twice"
+            for owner, _ in keys
+            for one in hf.scoped(f"user:{owner}").list(kinds=["episode"])
+        )
+    return {
+        "sessions": len(keys),
+        "ended": sum(one["ended"] for one in ended),
+        "summaries": summaries,
+    }
+
+
+def limited(there: Place, workers: int) -> dict[str, int]:
+    """One owner asks far more often than a server of several processes allows."""
+    per_minute = 30
+    server = Server(there, workers=workers, limit=per_minute)
+    keys = list(there.by_owner.values())
+    start = time.monotonic()
+
+    def ask(key: str) -> int:
+        # Each request on a connection of its own, so that all processes get some.
+        headers = {"X-API-Key": key}
+        return httpx.get(
+            f"{server.url}/memories?limit=1", headers=headers, timeout=PATIENCE, trust_env=False
+        ).status_code
+
+    with ThreadPoolExecutor(16) as pool:
+        greedy = list(pool.map(ask, [keys[0]] * 4 * per_minute))
+        # What flows back into the bucket meanwhile may be used as well.
+        allowed = per_minute + int((time.monotonic() - start) * per_minute / 60)
+        others = list(pool.map(ask, keys[1:]))
+    server.stop()
+    return {
+        "per_minute": per_minute,
+        "asked": len(greedy),
+        "answered": greedy.count(200),
+        "refused": greedy.count(429),
+        "allowed": allowed,
+        "others_asked": len(others),
+        "others_refused": len(others) - others.count(200),
+    }
+
+
 PHASES: dict[str, Callable[[Place, argparse.Namespace, dict[str, object]], None]] = {
     "steady": steady,
+    "restart": restart,
+    "several": several,
 }
 
 if __name__ == "__main__":
