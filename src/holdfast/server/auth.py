@@ -205,8 +205,10 @@ def within_limit(buckets: Buckets, caller: str) -> None:
 async def _check_limit(server: Serving, caller: str) -> None:
     """Like `within_limit`, also for limits that several processes share."""
     buckets = server.buckets
-    shared = isinstance(buckets, SharedBuckets)
-    _refuse_if(await buckets.draw(caller) if shared else buckets.take(caller))
+    if isinstance(buckets, SharedBuckets):
+        _refuse_if(await buckets.draw(caller))
+    else:
+        _refuse_if(buckets.take(caller))
 
 
 def _refuse_if(wait: int) -> None:

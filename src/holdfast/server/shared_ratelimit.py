@@ -89,7 +89,7 @@ class SharedBuckets:
         if not rows:
             # It was removed meanwhile, because it was full again.
             return 1
-        tokens, at = rows[0]
+        tokens, at = map(float, rows[0])
         left = tokens + max(0.0, self._now() - at) * self._per_second
         return max(1, ceil((1 - left) / self._per_second))
 
