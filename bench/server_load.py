@@ -408,6 +408,8 @@ def end_twice(server: Server, there: Place, owners: int) -> dict[str, int]:
         ("assistant", "Welcome to Lisbon, Ann!"),
         ("user", "Thanks. I start at the city library on Monday."),
         ("assistant", "Good luck with the new job."),
+        ("user", "My sister Priya visits us in May, and she is allergic to peanuts."),
+        ("assistant", "I will keep the peanuts in mind."),
     )
 
     def ask(key: str, path: str, body: object = None) -> Any:
@@ -429,7 +431,7 @@ def end_twice(server: Server, there: Place, owners: int) -> dict[str, int]:
         )
     with Holdfast.open(there.store, scope="user:bench", settings=NO_MODELS, background=False) as hf:
         summaries = sum(
-            one.session == "twice"
+            one.metadata.get("session") == "twice"
             for owner, _ in keys
             for one in hf.scoped(f"user:{owner}").list(kinds=["episode"])
         )

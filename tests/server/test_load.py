@@ -230,7 +230,7 @@ def test_workers_share_one_limit(start, ann):
 
 
 @posix
-def test_workers_are_renewed_one_by_one_and_replaced_when_killed(start, ann):
+def test_workers_are_renewed_one_by_one_and_replaced_when_killed(start, ann, tmp_path):
     process, url = start("--workers", "2")
     first = pids(process)
     assert len(first) == 2
@@ -257,6 +257,9 @@ def test_workers_are_renewed_one_by_one_and_replaced_when_killed(start, ann):
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=PATIENCE) == 0
     assert not any(one.is_running() for one in third)
+    # Of all that were renewed, killed and ended only one ended badly.
+    said = (tmp_path / "log").read_text()
+    assert re.findall(r"ended with code (\S+)", said) == ["-9"] and "Fatal" not in said
 
 
 @posix

@@ -8,11 +8,11 @@ the other end of a pipe, and end when this process is gone.
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from typing import IO
 
 from ..errors import HoldfastError, InvalidInput
 
@@ -23,6 +23,7 @@ TICK = 0.2
 # Seconds before a worker that ended by itself is replaced, so that a broken one does not spin.
 REST = 1.0
 READY = b"ready\n"
+STDIN = 0
 
 
 class WorkerFailed(HoldfastError):
@@ -56,8 +57,10 @@ class Worker:
         self._process.terminate()
 
     def wait(self) -> None:
-        """Wait until it has ended."""
-        self._process.wait()
+        """Wait until it has ended; log it if that went wrong."""
+        code = self._process.wait()
+        if code:
+            log.error("worker %d ended with code %d", self.pid, code)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -129,12 +132,13 @@ def check_supported() -> None:
         )
 
 
-def follow_parent(stop: threading.Event, pipe: IO[bytes] | None = None) -> None:
+def follow_parent(stop: threading.Event) -> None:
     """Set `stop` when the process that started this worker is gone."""
 
     def wait() -> None:
-        # Nothing is ever written to the pipe; it ends with its writer.
-        (pipe or sys.stdin.buffer).read()
+        # Nothing is ever written to the pipe; it ends with its writer. Not through `sys.stdin`:
+        # a thread that waits in there makes the end of the interpreter fail.
+        os.read(STDIN, 1)
         stop.set()
 
     threading.Thread(target=wait, name="holdfast-parent", daemon=True).start()
