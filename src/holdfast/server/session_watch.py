@@ -121,7 +121,8 @@ class Conversations:
 
     def _tend(self, enough: Callable[[], bool]) -> None:
         try:
-            owners = self._owners()
+            # Even to look for work takes a while when many sessions have just ended.
+            owners = [] if enough() else self._owners()
             if not owners:
                 return
             view = self._view(*owners)
