@@ -10,7 +10,7 @@ Every answer is checked, also that it contains nothing of another owner. The loa
 process of its own (`load_clients.py`).
 
 The bars: no error; the 99th percentile is at most five times the median; memory stays flat; every
-owner is served alike; a restart under load loses no acknowledged write, with a new process on the
+owner is served alike, also when one of them has half of all clients; a restart under load loses no acknowledged write, with a new process on the
 same port and with SIGHUP; a limit per minute holds across processes, and a session that two
 processes are told to end is read once.
 """
@@ -27,7 +27,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -142,12 +142,13 @@ def load(
     clients: int,
     serial: int,
     restarts: bool = False,
+    owners: Sequence[tuple[str, str]] = (),
     during: Callable[[], None] = lambda: None,
 ) -> Run:
     """Runs the clients in a process of their own, and `during` in the middle of it."""
     asked = {
         "port": server.port,
-        "keys": list(place.by_owner.items()),
+        "keys": list(owners or place.by_owner.items()),
         "clients": clients,
         "seconds": seconds,
         "serial": serial,
@@ -280,7 +281,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--owners", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", choices=("steady", "restart", "several"))
+    parser.add_argument("--only", choices=tuple(PHASES))
     parser.add_argument("--log", type=Path, help="Keep the log of the servers here.")
     options = parser.parse_args()
     report: dict[str, object] = {"clients": options.clients, "owners": options.owners}
@@ -316,6 +317,30 @@ def steady(there: Place, options: argparse.Namespace, report: dict[str, object])
         "met_fair": owners["most"] <= FAIR * owners["least"],
         "met_no_lost_write": not lost and code == 0,
     }
+
+
+def greedy(there: Place, options: argparse.Namespace, report: dict[str, object]) -> None:
+    """One owner with as many clients as all others together."""
+    server = Server(there)
+    first, *others = there.by_owner.items()
+    run = load(
+        server,
+        there,
+        seconds=options.restart_seconds,
+        clients=2 * len(others),
+        serial=4,
+        owners=[one for other in others for one in (first, other)],
+    )
+    server.stop()
+    counts = run.seen["by_owner"]
+    usual = median([counts.get(name, 0) for name, _ in others])
+    report["greedy"] = {
+        "clients_of_one": len(others),
+        "requests_of_one": counts[first[0]],
+        "requests_of_another": usual,
+        "errors": len(run.seen["errors"]),
+    }
+    report["met_turns"] = counts[first[0]] <= FAIR * usual and not run.seen["errors"]
 
 
 def restart(there: Place, options: argparse.Namespace, report: dict[str, object]) -> None:
@@ -475,6 +500,7 @@ def limited(there: Place, workers: int) -> dict[str, int]:
 
 PHASES: dict[str, Callable[[Place, argparse.Namespace, dict[str, object]], None]] = {
     "steady": steady,
+    "greedy": greedy,
     "restart": restart,
     "several": several,
 }
