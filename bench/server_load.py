@@ -10,9 +10,9 @@ Every answer is checked, also that it contains nothing of another owner. The loa
 process of its own (`load_clients.py`).
 
 The bars: no error; the 99th percentile is at most five times the median; memory stays flat; every
-owner is served alike, also when one of them has half of all clients; a restart under load loses no acknowledged write, with a new process on the
-same port and with SIGHUP; a limit per minute holds across processes, and a session that two
-processes are told to end is read once.
+owner is served alike, also when one of them has half of all clients; a restart under load loses no
+acknowledged write, with a new process on the same port and with SIGHUP; a limit per minute holds
+across processes, and a session that two processes are told to end is read once.
 """
 
 from __future__ import annotations
