@@ -147,6 +147,9 @@ class Client:
         status, data = await self._connection.ask(method, path, body)
         seen.times[route].append(time.perf_counter() - start)
         seen.by_owner[self._owner] += 1
+        if status == 503 and self._restarts:
+            # A server that ends has not begun this request, and says so.
+            raise Unanswered("the server ends")
         if status != expected:
             raise Wrong(f"{status} {data[:300]!r}")
         if strangers := {name.decode() for name in MARK.findall(data)} - {self._owner}:

@@ -76,6 +76,23 @@ def test_whoever_leaves_the_queue_takes_no_slot_along():
     asyncio.run(run())
 
 
+def test_at_the_end_whoever_has_not_begun_is_told_to_come_again():
+    async def ask(queue):
+        async with queue.slot("ann"):
+            return 200
+
+    async def run():
+        queue = FairQueue(slots=1)
+        async with queue.slot("first"):
+            waiting = asyncio.create_task(ask(queue))
+            await asyncio.sleep(0)
+            queue.close()
+        return await asyncio.gather(waiting, ask(queue), return_exceptions=True)
+
+    for refusal in asyncio.run(run()):
+        assert (refusal.status_code, refusal.headers) == (503, {"Retry-After": "1"})
+
+
 # Limits
 
 

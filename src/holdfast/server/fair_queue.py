@@ -7,10 +7,13 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 
+from starlette.exceptions import HTTPException
+
 # Requests worked on at once. With the threads that embed, extract and sweep this stays below the
 # ten connections to Postgres of a process, so a request that needs a second one always gets it.
 # More would not be faster: Python computes in one thread at a time.
 SLOTS = 6
+ENDING = "The server is ending and has not begun this request. Send it again."
 
 
 class FairQueue:
@@ -24,10 +27,13 @@ class FairQueue:
         self._free = slots
         self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
         """By owner, whose turn is next first."""
+        self._closed = False
 
     @asynccontextmanager
     async def slot(self, owner: Hashable) -> AsyncIterator[None]:
-        """Wait for a slot, and hold it."""
+        """Wait for a slot, and hold it. Raises HTTPException (503) after `close`."""
+        if self._closed:
+            raise _refusal()
         if self._free:
             self._free -= 1
         else:
@@ -37,6 +43,15 @@ class FairQueue:
         finally:
             self._pass_on()
 
+    def close(self) -> None:
+        """Refuse all requests that wait, and those that come; the ones with a slot go on."""
+        self._closed = True
+        waiting, self._waiting = self._waiting, OrderedDict()
+        for turns in waiting.values():
+            for turn in turns:
+                if not turn.done():
+                    turn.set_exception(_refusal())
+
     async def _wait(self, owner: Hashable) -> None:
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(owner, deque()).append(turn)
@@ -44,7 +59,7 @@ class FairQueue:
             await turn
         except asyncio.CancelledError:
             # It may have been given the slot in the same moment.
-            if turn.done() and not turn.cancelled():
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
                 self._pass_on()
             raise
 
@@ -59,3 +74,7 @@ class FairQueue:
                 turn.set_result(None)
                 return
         self._free += 1
+
+
+def _refusal() -> HTTPException:
+    return HTTPException(503, ENDING, {"Retry-After": "1"})

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 EVERY_MINUTE = 60.0  # seconds
 # Seconds that an idle connection is kept.
 KEEP_ALIVE = 15
-# Seconds that requests get to finish on shutdown. They need far less, unless very many wait.
+# Seconds that requests get to begin on shutdown. They need far less, unless very many wait.
 GRACE = 20
 
 

@@ -112,8 +112,15 @@ def serve(
     ):
         server = create_app(hf, opened_by, audit=audit, feedback=feedback, buckets=buckets)
         log_to_stderr()
-        conversations = server.state.serving.conversations
-        run = partial(process.run, server, conversations, listener, stop)
+        serving = server.state.serving
+        run = partial(
+            process.run,
+            server,
+            serving.conversations,
+            listener,
+            stop,
+            overdue=serving.queue.close,
+        )
         if inherited is not None:
             follow_parent(stop)
             aside(partial(run, started=announce_ready))
