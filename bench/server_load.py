@@ -447,10 +447,12 @@ def end_twice(server: Server, there: Place, owners: int) -> dict[str, int]:
         )
         return answer.raise_for_status().json()
 
-    for _, key in keys:
+    def talk(key: str) -> None:
         for role, text in said:
             ask(key, "/capture", {"session": "twice", "role": role, "text": text})
+
     with ThreadPoolExecutor(8) as pool:
+        list(pool.map(talk, [key for _, key in keys]))
         ended = list(
             pool.map(lambda key: ask(key, "/sessions/twice/end"), [k for _, k in keys * 2])
         )
