@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -115,11 +116,12 @@ class Client:
         self._sessions = 0
         self._active: dict[str, str] = {}
         self._restarts = asked["restarts"]
+        self._stop = Path(asked["stop"])
 
     async def run(self, seen: Seen, until: float) -> None:
         """Send requests until the time is over."""
         habits, weights = list(HABITS), list(HABITS.values())
-        while time.monotonic() < until:
+        while time.monotonic() < until and not self._stop.exists():
             (habit,) = self._chance.choices(habits, weights)
             work: Callable[[Seen], Awaitable[None]] = getattr(self, habit)
             try:

@@ -53,6 +53,11 @@ ENOUGH = 100
 # Requests a minute, far above what these clients can send.
 NO_LIMIT = 1_000_000
 NO_MODELS = Settings(embedding_models="none")
+# Answers before a restart, and after it.
+ANSWERS = 200
+# Seconds that both may take.
+MOST_SECONDS = 600
+ANSWERED = re.compile(rb" 20[01] [\d.]+ ms ")
 # Seconds that anything may take on a crowded machine.
 PATIENCE = 120.0
 
@@ -141,18 +146,21 @@ def load(
     seconds: float,
     clients: int,
     serial: int,
-    restarts: bool = False,
     owners: Sequence[tuple[str, str]] = (),
-    during: Callable[[], None] = lambda: None,
+    during: Callable[[], None] | None = None,
 ) -> Run:
-    """Runs the clients in a process of their own, and `during` in the middle of it."""
+    """Runs the clients in a process of their own for so long, or, with something to do in the
+    middle of it, until they had enough answers before and after that.
+    """
+    stop = place.keys.with_name(f"stop-{serial}")
     asked = {
         "port": server.port,
         "keys": list(owners or place.by_owner.items()),
         "clients": clients,
         "seconds": seconds,
         "serial": serial,
-        "restarts": restarts,
+        "restarts": during is not None,
+        "stop": str(stop),
     }
     generator = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("load_clients.py"))],
@@ -166,16 +174,15 @@ def load(
     answers: list[str] = []
     reader = threading.Thread(target=lambda: answers.append(generator.stdout.read()))
     reader.start()
-    began, before = time.monotonic(), server.cpu_seconds()
-    everything = psutil.cpu_times()
+    before, everything = server.cpu_seconds(), psutil.cpu_times()
     memory: list[float] = []
-    done = False
+    if during is not None:
+        answers_until(place, ANSWERS, generator)
+        during()
+        answers_until(place, ANSWERS, generator)
+        stop.touch()
     while generator.poll() is None:
-        if not restarts:
-            memory.append(server.megabytes())
-        if not done and time.monotonic() - began > seconds / 2:
-            during()
-            done = True
+        memory.append(server.megabytes())
         time.sleep(0.5)
     reader.join()
     if generator.returncode:
@@ -185,9 +192,20 @@ def load(
     return Run(
         json.loads(answers[0]),
         memory,
-        0.0 if restarts else server.cpu_seconds() - before,
+        server.cpu_seconds() - before if during is None else 0.0,
         1.0 - idle,
     )
+
+
+def answers_until(place: Place, count: int, generator: subprocess.Popen[str]) -> None:
+    """Waits until the servers have given so many more answers that were no refusals."""
+    start = place.log.stat().st_size
+    while generator.poll() is None:
+        with place.log.open("rb") as log:
+            log.seek(start)
+            if len(ANSWERED.findall(log.read())) >= count:
+                return
+        time.sleep(0.1)
 
 
 def figures(run: Run, seconds: float) -> dict[str, Any]:
@@ -277,7 +295,7 @@ def place(owners: int, log: Path | None) -> Iterator[Place]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600)
-    parser.add_argument("--restart-seconds", type=float, default=30)
+    parser.add_argument("--greedy-seconds", type=float, default=60)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--owners", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
@@ -326,7 +344,7 @@ def greedy(there: Place, options: argparse.Namespace, report: dict[str, object])
     run = load(
         server,
         there,
-        seconds=options.restart_seconds,
+        seconds=options.greedy_seconds,
         clients=2 * len(others),
         serial=4,
         owners=[one for other in others for one in (first, other)],
@@ -356,16 +374,17 @@ def restart(there: Place, options: argparse.Namespace, report: dict[str, object]
     run = load(
         server,
         there,
-        seconds=options.restart_seconds,
+        seconds=MOST_SECONDS,
         clients=options.clients,
         serial=2,
-        restarts=True,
         during=change,
     )
     codes.append(after[0].stop())
     lost = lost_writes(there, run.seen)
     report["restart"] = _restarted(run, lost) | {"exit_codes": codes}
-    report["met_restart"] = not lost and not run.seen["errors"] and not any(codes)
+    report["met_restart"] = (
+        len(run.seen["times"]) > 0 and not lost and not run.seen["errors"] and not any(codes)
+    )
 
 
 def several(there: Place, options: argparse.Namespace, report: dict[str, object]) -> None:
@@ -379,10 +398,9 @@ def several(there: Place, options: argparse.Namespace, report: dict[str, object]
     run = load(
         server,
         there,
-        seconds=options.restart_seconds,
+        seconds=MOST_SECONDS,
         clients=options.clients,
         serial=3,
-        restarts=True,
         during=renew,
     )
     until = time.monotonic() + PATIENCE
