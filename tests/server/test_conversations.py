@@ -160,11 +160,14 @@ def test_an_empty_store_has_nothing_to_tend_to(hf):
 def test_a_store_that_is_gone_does_not_stop_the_server(open_memory, caplog):
     hf = open_memory("user:ann")
     conversations = Conversations(hf)
-    conversations.capture(hf, {"session": "s1", "role": "user", "text": SAID})
+    for owner in ("ann", "bob", "cleo"):
+        turn = {"session": "s1", "role": "user", "text": SAID}
+        conversations.capture(hf.scoped(f"user:{owner}"), turn)
     hf.store.close()
     conversations.tend(threading.Event())
     conversations.close()
-    assert "ending a session failed" in caplog.text
+    # Each attempt may take half a minute on a server that is away.
+    assert caplog.text.count("ending a session failed") == 1
 
 
 # Guests

@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
 from ..client import Holdfast
@@ -150,8 +150,7 @@ class Conversations:
             sessions = sorted(self._open)
             self._open = set()
         views = [(self._view(scope), session) for scope, session in sessions]
-        ended = [(hf, session) for hf, session in views if _ended(hf, session)]
-        for hf, session in ended:
+        for hf, session in _ended(views):
             if now() < until:
                 _learned(hf, session)
         self._tend(lambda: now() >= until)
@@ -194,16 +193,28 @@ def _consider(hf: Holdfast, session: str) -> None:
         log.exception("extraction after a reply failed")
 
 
-def _ended(hf: Holdfast, session: str) -> bool:
-    try:
-        known = hf.store.sessions.get(hf.scopes[0], session)
-        if known is not None and known.metadata.get(SERVED_BY) != this_process():
-            # It goes on in another process of the same address.
-            return False
-        return hf.sessions.end(session, reason="shutdown")
-    except HoldfastError:
-        log.exception("ending a session failed")
+def _ended(sessions: Sequence[tuple[Holdfast, str]]) -> list[tuple[Holdfast, str]]:
+    """End these sessions; return those that were open."""
+    ended = []
+    for hf, session in sessions:
+        try:
+            if _end_ours(hf, session):
+                ended.append((hf, session))
+        except StoreError:
+            # Each attempt waits for a server that is away. The next one of ours ends the rest.
+            log.exception("ending a session failed; the others were not tried")
+            break
+        except HoldfastError:
+            log.exception("ending a session failed")
+    return ended
+
+
+def _end_ours(hf: Holdfast, session: str) -> bool:
+    known = hf.store.sessions.get(hf.scopes[0], session)
+    if known is not None and known.metadata.get(SERVED_BY) != this_process():
+        # It goes on in another process of the same address.
         return False
+    return hf.sessions.end(session, reason="shutdown")
 
 
 def _learned(
