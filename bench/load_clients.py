@@ -97,8 +97,8 @@ class Seen:
     def __init__(self) -> None:
         self.times: dict[str, list[float]] = defaultdict(list)
         self.errors: list[str] = []
-        self.unanswered = 0
-        self.limited = 0
+        self.unanswered: Counter[str] = Counter()
+        """By reason: refused while no server listens, cut off, or told to come again."""
         self.by_owner: Counter[str] = Counter()
         self.written: dict[str, dict[str, list[str]]] = defaultdict(dict)
         """Per owner, the id of each acknowledged write, with its status and text."""
@@ -115,11 +115,13 @@ class Client:
         self._count = 0
         self._sessions = 0
         self._active: dict[str, str] = {}
+        self._until = 0.0
         self._restarts = asked["restarts"]
         self._stop = Path(asked["stop"])
 
     async def run(self, seen: Seen, until: float) -> None:
         """Send requests until the time is over."""
+        self._until = until
         habits, weights = list(HABITS), list(HABITS.values())
         while time.monotonic() < until and not self._stop.exists():
             (habit,) = self._chance.choices(habits, weights)
@@ -129,7 +131,7 @@ class Client:
             except Unanswered as error:
                 if not self._restarts:
                     seen.errors.append(f"{habit}: {error}")
-                seen.unanswered += 1
+                seen.unanswered[str(error)] += 1
                 await asyncio.sleep(PAUSE)
             except Wrong as error:
                 seen.errors.append(f"{habit} of {self._owner}: {error}")
@@ -148,7 +150,9 @@ class Client:
         start = time.perf_counter()
         status, data = await self._connection.ask(method, path, body)
         seen.times[route].append(time.perf_counter() - start)
-        seen.by_owner[self._owner] += 1
+        # What is answered afterwards says only how many clients an owner has.
+        if time.monotonic() < self._until:
+            seen.by_owner[self._owner] += 1
         if status == 503 and self._restarts:
             # A server that ends has not begun this request, and says so.
             raise Unanswered("the server ends")
