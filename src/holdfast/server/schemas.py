@@ -325,6 +325,7 @@ class Arc(Numbered):
     """A session with its summary."""
 
     session: str | None
+    title: str = Field(examples=["Gina opens her dance studio"])
     summary: str
     themes: list[str]
     mood_opened: str
