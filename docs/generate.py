@@ -48,7 +48,7 @@ def _commands(group: object, before: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _parameter(parameter: object) -> str:
-    if "--help" in getattr(parameter, "opts", ()):
+    if "--help" in getattr(parameter, "opts", ()) or getattr(parameter, "hidden", False):
         return ""
     names = ", ".join(f"`{option}`" for option in (*parameter.opts, *parameter.secondary_opts))  # type: ignore[attr-defined]
     if parameter.param_type_name == "argument":  # type: ignore[attr-defined]
