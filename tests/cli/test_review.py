@@ -52,7 +52,7 @@ def test_a_person_walks_through_them_in_a_terminal(agent, ann, tmp_path, termina
         "agent:helper",
         "said it today",
         "“black tea for me”",
-        f"nearest      {known.id}",
+        f"changes      {known.id}",
     ):
         assert words in bare(shown)
     screen.type("?")
@@ -120,6 +120,20 @@ def test_without_colours_the_difference_is_marked(agent, ann, terminal):
     assert screen.end() == 0
 
 
+def test_a_proposal_that_changes_nothing_shows_no_difference(agent, ann, terminal, cli):
+    known = ann.remember("Ann keeps bees on the roof of her office in Lisbon")
+    agent.reviews.propose("Ann sold two jars of honey from the roof of her office")
+    (shown,) = json.loads(cli("review", "--json").out)
+    assert (shown["outlook"], shown["changes"], shown["nearest"]["id"]) == ("add", None, known.id)
+    screen = terminal("review", NO_COLOR="1")
+    told = bare(screen.hear("? help"))
+    assert f"similar      {known.id}, which stays" in told
+    assert f"  {known.content}" in told
+    assert "[-" not in told and "{+" not in told
+    screen.type("q")
+    assert screen.end() == 0
+
+
 def test_a_proposal_cannot_steer_the_terminal(agent, ann, terminal):
     agent.reviews.propose("Ann\x1b]0;owned\x07 likes tea", reason="\x1b[2Jclear")
     screen = terminal("review")
@@ -140,7 +154,12 @@ def test_the_list_says_who_when_and_why(agent, cli):
         for word in (tea.id, "agent:helper", "Ann likes tea", "said so")
     )
     (shown,) = json.loads(cli("review", "--json").out)
-    assert (shown["id"], shown["outlook"], shown["nearest"]) == (tea.id, "add", None)
+    assert (shown["id"], shown["outlook"], shown["changes"], shown["nearest"]) == (
+        tea.id,
+        "add",
+        None,
+        None,
+    )
 
 
 def test_nobody_can_be_asked_in_a_pipe(agent, cli):
