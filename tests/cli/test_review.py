@@ -36,8 +36,11 @@ def ann(tmp_path):
 
 def test_a_person_walks_through_them_in_a_terminal(agent, ann, tmp_path, terminal):
     known = ann.remember("Ann drinks green tea in the morning")
-    tea = agent.reviews.propose(
-        "Ann drinks black tea in the morning", reason="said it today", quote="black tea for me"
+    tea = agent.correct(
+        known.id,
+        "Ann drinks black tea in the morning",
+        reason="said it today",
+        quote="black tea for me",
     )
     chess = agent.reviews.propose("Ann plays chess every day")
     wrong = agent.reviews.propose("Ann owns a zeppelin")
@@ -112,8 +115,8 @@ def test_an_editor_that_fails_says_so(agent, ann, terminal):
 
 
 def test_without_colours_the_difference_is_marked(agent, ann, terminal):
-    ann.remember("Ann drinks green tea in the morning")
-    agent.reviews.propose("Ann drinks black tea in the morning")
+    known = ann.remember("Ann drinks green tea in the morning")
+    agent.correct(known.id, "Ann drinks black tea in the morning")
     screen = terminal("review", NO_COLOR="1")
     assert "[-green-]{+black+} tea" in bare(screen.hear("? help"))
     screen.type("q")
@@ -121,8 +124,8 @@ def test_without_colours_the_difference_is_marked(agent, ann, terminal):
 
 
 def test_a_proposal_that_changes_nothing_shows_no_difference(agent, ann, terminal, cli):
-    known = ann.remember("Ann keeps bees on the roof of her office in Lisbon")
-    agent.reviews.propose("Ann sold two jars of honey from the roof of her office")
+    known = ann.remember("Ann has a brother called Ben")
+    agent.reviews.propose("Ann has a sister called Mia")
     (shown,) = json.loads(cli("review", "--json").out)
     assert (shown["outlook"], shown["changes"], shown["nearest"]["id"]) == ("add", None, known.id)
     screen = terminal("review", NO_COLOR="1")
