@@ -70,14 +70,15 @@ export function strip(days, period, choose) {
   const shown = parts(period, days).map((part) => ({ part, counts: summed(part, days) }));
   const most = Math.max(1, ...shown.map(({ counts }) => total(counts)));
   const bars = h("div", { class: `bars ${shown.length > 20 ? "many" : ""}`, role: "group", "aria-label": `${periodName(period.length === 10 ? above(period) : period)}, by ${shown.length > 0 ? sizeOf(shown[0].part) : "day"}` },
-    ...shown.map(({ part, counts }) => bar(part, counts, most, { current: part === period, years: period === "" }, choose)));
+    // Without a year in the strip, its first bar says which one it is; later ones say when a new one begins.
+    ...shown.map(({ part, counts }, place) => bar(part, counts, most, { current: part === period, year: period === "" && (place === 0 || part.endsWith("-01")) }, choose)));
   const reachable = [...bars.children].filter((one) => !one.disabled);
   (bars.querySelector("[aria-current]") ?? reachable.at(-1))?.setAttribute("tabindex", "0");
   bars.addEventListener("keydown", (event) => move(event, reachable, () => period && choose(above(period))));
   return h("section", { class: "periods", "aria-label": "When" }, crumbs(period, choose), bars);
 }
 
-function bar(part, counts, most, { current, years }, choose) {
+function bar(part, counts, most, { current, year }, choose) {
   const all = total(counts);
   const stack = h("span", { class: "stack" }, ...ORDER.filter((kind) => counts[kind]).map((kind) => {
     const piece = h("i", { class: `swatch ${kind}` });
@@ -90,8 +91,11 @@ function bar(part, counts, most, { current, years }, choose) {
   const short = SHORT[size].format(dateOf(part));
   return h("button", { type: "button", class: `period ${all ? "" : "empty"}`, disabled: all === 0, tabindex: "-1", "aria-label": label, title: label, "data-id": part,
     "aria-current": current && "date", onclick: () => choose(current ? above(part) : part) },
-    h("span", { class: "column" }, stack), h("span", { class: "period-name" }, years && part.endsWith("-01") && size === "month" ? h("b", {}, part.slice(0, 4)) : short));
+    h("span", { class: "column" }, stack), h("span", { class: "period-name" }, year && size === "month" ? h("b", {}, yearly(part, short)) : short));
 }
+
+/** A month that names its year: January by the year alone. */
+const yearly = (part, short) => (part.endsWith("-01") ? part.slice(0, 4) : `${short} ${part.slice(0, 4)}`);
 
 function move(event, reachable, out) {
   const at = reachable.indexOf(event.target.closest("button"));
