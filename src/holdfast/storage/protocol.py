@@ -660,7 +660,7 @@ class JobTable(Protocol):
         keys: Sequence[str] | None = None,
     ) -> Job | None:
         """Lease the next due job for `lease` microseconds, or return None. Two workers never hold
-        one job.
+        one job. Of a scope and kind, the job with the lowest watermark comes first.
 
         `scopes` and `keys` restrict the search; without `scopes` it requires maintenance rights. An
         expired lease counts as a failed try; after the last try the job becomes an error that says

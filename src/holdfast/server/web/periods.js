@@ -70,15 +70,14 @@ export function strip(days, period, choose) {
   const shown = parts(period, days).map((part) => ({ part, counts: summed(part, days) }));
   const most = Math.max(1, ...shown.map(({ counts }) => total(counts)));
   const bars = h("div", { class: `bars ${shown.length > 20 ? "many" : ""}`, role: "group", "aria-label": `${periodName(period.length === 10 ? above(period) : period)}, by ${shown.length > 0 ? sizeOf(shown[0].part) : "day"}` },
-    // Without a year in the strip, its first bar says which one it is; later ones say when a new one begins.
-    ...shown.map(({ part, counts }, place) => bar(part, counts, most, { current: part === period, year: period === "" && (place === 0 || part.endsWith("-01")) }, choose)));
+    ...shown.map(({ part, counts }) => bar(part, counts, most, { current: part === period, years: period === "" }, choose)));
   const reachable = [...bars.children].filter((one) => !one.disabled);
   (bars.querySelector("[aria-current]") ?? reachable.at(-1))?.setAttribute("tabindex", "0");
   bars.addEventListener("keydown", (event) => move(event, reachable, () => period && choose(above(period))));
-  return h("section", { class: "periods", "aria-label": "When" }, crumbs(period, choose), bars);
+  return h("section", { class: "periods", "aria-label": "When" }, crumbs(period, shown, choose), bars);
 }
 
-function bar(part, counts, most, { current, year }, choose) {
+function bar(part, counts, most, { current, years }, choose) {
   const all = total(counts);
   const stack = h("span", { class: "stack" }, ...ORDER.filter((kind) => counts[kind]).map((kind) => {
     const piece = h("i", { class: `swatch ${kind}` });
@@ -91,11 +90,8 @@ function bar(part, counts, most, { current, year }, choose) {
   const short = SHORT[size].format(dateOf(part));
   return h("button", { type: "button", class: `period ${all ? "" : "empty"}`, disabled: all === 0, tabindex: "-1", "aria-label": label, title: label, "data-id": part,
     "aria-current": current && "date", onclick: () => choose(current ? above(part) : part) },
-    h("span", { class: "column" }, stack), h("span", { class: "period-name" }, year && size === "month" ? h("b", {}, yearly(part, short)) : short));
+    h("span", { class: "column" }, stack), h("span", { class: "period-name" }, years && part.endsWith("-01") && size === "month" ? h("b", {}, part.slice(0, 4)) : short));
 }
-
-/** A month that names its year: January by the year alone. */
-const yearly = (part, short) => (part.endsWith("-01") ? part.slice(0, 4) : `${short} ${part.slice(0, 4)}`);
 
 function move(event, reachable, out) {
   const at = reachable.indexOf(event.target.closest("button"));
@@ -109,13 +105,20 @@ function move(event, reachable, out) {
   }
 }
 
-function crumbs(period, choose) {
+/** From when to when the strip goes, where nothing above it says so: months have no year in their names. */
+function span(shown) {
+  const [first, last] = [shown[0], shown.at(-1)].map((one) => one && NAMES[sizeOf(one.part)].format(dateOf(one.part)));
+  return first === last ? first : `${first} to ${last}`;
+}
+
+function crumbs(period, shown, choose) {
   const way = [""];
   for (const length of [4, 7, 10]) if (period.length >= length) way.push(period.slice(0, length));
   const short = (one) => (one.length === 10 ? said({ day: "numeric", month: "short" }).format(dateOf(one)) : one.length === 7 ? said({ month: "long" }).format(dateOf(one)) : one || "All time");
   return h("div", { class: "crumbs", role: "group", "aria-label": "Zoom" },
     ...way.map((one, place) => [place > 0 && h("span", { class: "quietly", "aria-hidden": "true" }, "›"),
       place === way.length - 1 ? h("strong", {}, short(one)) : h("button", { type: "button", class: "button quiet small", onclick: () => choose(one) }, short(one))]),
+    !period && shown.length > 0 && h("span", { class: "quietly" }, span(shown)),
     period && h("button", { type: "button", class: "button quiet small square zoom-out", "aria-label": "Zoom out", title: "Zoom out (↑)", onclick: () => choose(above(period)) }, icon("zoomout")));
 }
 
