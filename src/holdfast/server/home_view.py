@@ -33,6 +33,7 @@ def overview(hf: Holdfast, *, minutes_ahead: int) -> schemas.Overview:
         growth=by_day(learned),
         review=sum(by_status.get("proposed", 0) for by_status in counts.values()),
         held=sum(by_status.get("held", 0) for by_status in counts.values()),
+        turns=counts.get("turn", {}).get("active", 0),
         fading=_fading(hf),
         mentioned=_mentioned(hf),
         waiting=entity_view.waiting(hf),
