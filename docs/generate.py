@@ -293,9 +293,9 @@ def http_page() -> str:
             parts.append(f"## {method.upper()} {path.removeprefix('/api/memory')}\n")
             parts.append(f"{route['description']}\n")
             parts.extend(_route_parts(route))
-    parts.append("# Shapes\n")
+    parts.append("## Shapes\n")
     for name, shape in sorted(schema["components"]["schemas"].items()):
-        parts.append(f"## {name}\n")
+        parts.append(f"### {name}\n")
         parts.append(f"{shape.get('description', '')}\n")
         required = shape.get("required", ())
         rows = [

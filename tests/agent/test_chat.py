@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -891,3 +893,12 @@ def test_a_screen_that_fails_takes_along_a_turn_that_is_not_waiting_yet(desk, mo
 )
 def test_tool_calls_are_short_lines(arguments, line):
     assert call_line("recall", arguments) == line
+
+
+def test_the_screen_is_there_before_what_only_answers_need():
+    code = "import sys, holdfast.agents.tui; print([*sys.modules])"
+    run = [sys.executable, "-c", code]
+    loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert "'textual.app'" in loaded
+    for late in ("markdown_it", "pygments", "pydantic_ai", "numpy", "holdfast.client"):
+        assert f"'{late}'" not in loaded, late

@@ -40,7 +40,8 @@ STEP = 500
 # Messages are not in the journal, so sessions active since the last sync are compared; the margin
 # allows for clock differences between two machines.
 SLACK: Micros = DAY
-Progress = Callable[[int], None]
+Progress = Callable[[int, int], None]
+"""Called with the journal entries read so far, and about how many there are to read."""
 
 
 @dataclass(slots=True)
@@ -89,8 +90,21 @@ class Run:
 
     actor: str
     clock: Clock
-    progress: Progress = lambda entries: None
+    progress: Progress = lambda read, total: None
     step: int = STEP
+    counted: Counter[str] = field(default_factory=Counter)
+    """Entries that were read, and that are to be read."""
+
+    def expect(self, entries: int) -> None:
+        """Count entries that are to be read."""
+        self.counted["total"] += entries
+
+    def read(self, entries: int) -> None:
+        """Report entries that were read."""
+        self.counted["read"] += entries
+        # Others may have written meanwhile.
+        self.counted["total"] = max(self.counted["total"], self.counted["read"])
+        self.progress(self.counted["read"], self.counted["total"])
 
     def write(self, store: Store, work: Callable[[Transaction], T]) -> T:
         """Run work in one transaction."""
@@ -113,15 +127,18 @@ def sync(
     Idempotent, and safe to interrupt. Writes that happen meanwhile travel with the next sync.
     """
     done = Synced(theirs.location, tuple(scopes))
-    for scope in scopes:
-        here, there = _sides(ours, theirs, scope, done, run)
+    sides = [_sides(ours, theirs, scope, done, run) for scope in scopes]
+    for here, there in sides:
+        # An entry is read once by the other side, and once more on its way back.
+        run.expect(2 * (_ahead(there, here, run) + _ahead(here, there, run)))
+    for here, there in sides:
         _exchange_erasures(here, there, run)
         # Applied changes extend the journal that the other side reads: repeat until nothing is new.
         while _pull(there, here, done, run) + _pull(here, there, done, run):
             pass
         for side in (here, there):
             if side.scrub:
-                finish(side.store, scope, run.author())
+                finish(side.store, side.scope, run.author())
     _note_damage(ours, theirs, done)
     return done
 
@@ -145,18 +162,20 @@ def plan(
 ) -> Synced:
     """Return what `sync` would do. Read-only."""
     done = Synced(theirs.location, tuple(scopes))
-    for scope in scopes:
-        here, there = _sides(ours, theirs, scope, done, run)
+    sides = [_sides(ours, theirs, scope, done, run) for scope in scopes]
+    for here, there in sides:
+        run.expect(_ahead(there, here, run) + _ahead(here, there, run))
+    for here, there in sides:
         for source, target in ((there, here), (here, there)):
             met = _met(target, source, run)
             seen: set[tuple[str, str]] = set()
             while (step := _read(source, met, run)).entries:
-                news = run.write(target.store, partial(_news, scope, step.lineages))
+                news = run.write(target.store, partial(_news, source.scope, step.lineages))
                 # A row may change in several steps; count it once.
                 target.count.update(noun for noun, _ in news - seen)
                 seen |= news
                 met = step.sync_position
-                run.progress(step.entries)
+                run.read(step.entries)
     _note_damage(ours, theirs, done)
     return done
 
@@ -303,7 +322,17 @@ def _pull(
         entries += step.entries + _take(source, target, step, talks, twins, done, run)
         met = step.sync_position
         recent = []
-        run.progress(step.entries)
+        run.read(step.entries)
+
+
+def _ahead(
+    source: _Side,
+    target: _Side,
+    run: Run,
+) -> int:
+    """Number of journal entries of the source that the target has not read."""
+    met = _met(target, source, run)
+    return run.write(source.store, lambda tx: tx.replication.entries(source.scope, after=met.seq))
 
 
 def _knows_more(

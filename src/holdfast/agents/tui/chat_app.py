@@ -112,6 +112,9 @@ class ChatApp(App[None]):
     @work(thread=True, group="opening")
     def _open(self) -> None:
         """Open the conversation while the user may already type."""
+        # Loads what the first answer needs, so that it need not wait for that.
+        from . import answer  # noqa: F401, PLC0415
+
         try:
             self.conversation = self._opening(self._doing)
             if self._resume:

@@ -109,7 +109,8 @@ def purge(
         if not confirmed("Erase this for good? There is no way back.", yes=yes):
             print("Nothing was erased.", file=sys.stderr)
             raise typer.Exit(1)
-        given = hf.admin.purge(*(ids or ()), **what, wait=wait)
+        with output.progress("erasing") as bar:
+            given = hf.admin.purge(*(ids or ()), **what, wait=wait, progress=output.follow(bar))
         beside = _apart(store, owner) if owner else {}
     _tell_receipt(given, beside, target, as_json=as_json)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -345,6 +346,11 @@ def _is_new(place: str) -> bool:
     return (
         not (_is_server(place) or Path(place).expanduser().exists()) or not _status(place).version
     )
+
+
+def row_counts(store: str | None, scopes: Sequence[Scope]) -> Mapping[str, int] | None:
+    """Rows by noun in these scopes; None if the login may not count."""
+    return _status(store or config.load().store or str(config.default_store()), scopes).rows
 
 
 def _existing(place: str, scopes: Sequence[Scope] = ()) -> Status:

@@ -40,7 +40,8 @@ _MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
 class Indexer:
     """One run over a project's files; `done` is its report, or with `plan` what it would do.
 
-    `belongs` says whether a session that nobody named is one of this project's.
+    `belongs` says whether a session that nobody named is one of this project's; `progress` is
+    called with each session that was read.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Indexer:
         max_bytes: int,
         belongs: Callable[[Transcript], bool] = lambda transcript: True,
         plan: bool = False,
+        progress: Callable[[int], None] = lambda sessions: None,
     ) -> None:
         self.done = Indexed()
         self.known = {file.path: file for file in store.files.list(scope, ROOT)}
@@ -61,6 +63,7 @@ class Indexer:
         self._max_bytes = max_bytes
         self._belongs = belongs
         self._plan = plan
+        self._progress = progress
         # The files that are read from their start.
         self._anew: set[str] = set()
         self._by_path: dict[str, list[Session]] = {}
@@ -184,6 +187,7 @@ class Indexer:
             else:
                 # A reader goes on when all of one session is read.
                 deque(transcript.entries, maxlen=0)
+            self._progress(1)
         changed = sum(stored, Changed())
         known = bool(stored) or source.name in self._by_path
         mark = FAILED if len(self.done.failed) > failed else CURRENT if known else ELSEWHERE

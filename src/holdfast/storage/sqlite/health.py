@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from functools import partial
 from itertools import zip_longest
@@ -19,21 +19,16 @@ from ..store_types import Finding
 from .connection import each_row
 
 
-def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator[Finding]:
+def check_sqlite(
+    connection: apsw.Connection,
+    unpack: health.Unpack,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Iterator[Finding]:
     """Yield every finding. The file is checked first: if it is damaged, most other checks would
     only repeat that.
     """
     look = partial(each_row, connection)
-    broken = list(_file(connection))
-    altered = list(_schema(connection))
-    yield from broken
-    with suppress(apsw.CorruptError, apsw.SQLError) if broken or altered else nullcontext():
-        yield from health.rows(look)
-        yield from health.quarantined(look)
-    if broken:
-        return
-    yield from altered
-    for findings in (
+    further = (
         health.orphans(look),
         health.lengths(look),
         _totals(connection),
@@ -44,8 +39,23 @@ def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator
         health.journal(look),
         health.messages(look),
         _gaps(connection),
-    ):
+    )
+    # The file with its schema, and the rows, come before these.
+    total = 2 + len(further)
+    broken = list(_file(connection))
+    altered = list(_schema(connection))
+    progress(1, total)
+    yield from broken
+    with suppress(apsw.CorruptError, apsw.SQLError) if broken or altered else nullcontext():
+        yield from health.rows(look)
+        yield from health.quarantined(look)
+    if broken:
+        return
+    progress(2, total)
+    yield from altered
+    for done, findings in enumerate(further, start=3):
         yield from findings
+        progress(done, total)
 
 
 def _file(connection: apsw.Connection) -> Iterator[Finding]:

@@ -408,7 +408,9 @@ class SQLiteStore(SQLStore):
 
     # Upkeep
 
-    def check(self) -> Iterator[Finding]:
+    def check(
+        self, *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> Iterator[Finding]:
         # Deferred import: a recall does not need it.
         from .health import check_sqlite  # noqa: PLC0415
 
@@ -418,7 +420,7 @@ class SQLiteStore(SQLStore):
         with translated(self.location), closing(self._connect()) as connection:
             # One snapshot for all checks: a write in between would look like damage.
             connection.execute("BEGIN")
-            yield from check_sqlite(connection, self.vector_index.unpack)
+            yield from check_sqlite(connection, self.vector_index.unpack, progress)
 
     def repair(self) -> None:
         # Deferred import: a recall does not need it.
