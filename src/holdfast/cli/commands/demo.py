@@ -26,7 +26,8 @@ QUESTIONS = (
     "What did we learn from the billing job that ran out of memory?",
     "How much deposit does the old landlord owe me?",
 )
-UNKNOWN = "What is the capital of Mongolia?"
+# Far below the bar of relevance, as not every such question is: vectors differ by processor.
+UNKNOWN = "What is the boiling point of nitrogen?"
 CHANGE = {
     "small-talk": ("2026-01-10T20:05", "I live in Hamburg, near the harbour."),
     "new-home": ("2026-05-03T08:30", "I live in Lisbon now, with a view of the river."),
