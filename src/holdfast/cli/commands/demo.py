@@ -121,7 +121,7 @@ def _ask(hf: Holdfast, told: _Teller) -> list[dict[str, Any]]:
 
 
 def _ask_what_nobody_said(hf: Holdfast, told: _Teller) -> list[dict[str, Any]]:
-    told.head("3. A question that has nothing to do with what is remembered finds nothing")
+    told.head("3. A question that has nothing to do with what is remembered")
     hits = hf.recall(UNKNOWN)
     told.say(f"   {UNKNOWN}")
     for hit in hits:
