@@ -1,6 +1,6 @@
 # Two commands for a fresh machine with Python >= 3.11 and a package index:
 #   make demo    set up and see it work          make test    set up and run every test
-# And one that follows README and docs with the wheel, on every Python from 3.11 to 3.13 that it finds:
+# And one that follows README and docs with the wheel, on every Python from 3.11 to 3.14 that it finds:
 #   make walk    or: make walk PYTHONS="3.12 /opt/python3.13/bin/python3"
 PYTHON ?= python3
 VENV   ?= .venv

@@ -1,9 +1,10 @@
 """Follows README and every page of docs with the wheel, as a stranger would: with an empty home and
 without sources.
 
-python tests/walk.py                   with every Python from 3.11 to 3.13 that is found here python
-tests/walk.py 3.12 ~/my/python  with these; a version that is not here is passed over, and that is
-said
+    python tests/walk.py                     with every Python from 3.11 to 3.14 that is found here
+    python tests/walk.py 3.12 ~/my/python    with these
+
+A version that is not here is passed over, and that is said.
 
 For each a clean environment gets the wheel with all extras. Then every command of the documentation
 is run by the installed `holdfast`, every output compared, every extra tried alone, and the demo
@@ -22,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
-VERSIONS = ("3.11", "3.12", "3.13")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 TAKEN_ALONG = (
     "README.md",
     "CHANGELOG.md",

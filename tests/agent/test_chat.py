@@ -203,12 +203,13 @@ def test_an_agent_that_cannot_be_opened_ends_the_screen_with_the_reason(monkeypa
         chat(opening)
 
 
-def test_a_conversation_that_cannot_be_resumed_is_a_new_one(desk, monkeypatch):
+@pytest.mark.parametrize("ending", ["/end", "/quit", "/exit"])
+def test_a_conversation_that_cannot_be_resumed_is_a_new_one(desk, monkeypatch, ending):
     conversation, notes = desk.conversation(), []
 
     async def use(seat):
         notes.extend(seat.lines("note"))
-        await seat.send("/end")
+        await seat.send(ending)
 
     run_with(monkeypatch, use)
     chat(lambda tell: conversation, resume=True)

@@ -42,13 +42,15 @@ class Root(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+HELP_OPTIONS = ["-h", "--help"]
+
 app = typer.Typer(
     name="holdfast",
     cls=Root,
     help="Long-term memory for AI agents: one file that remembers, recalls, explains and undoes.",
     # `holdfast` alone prints an overview instead of an error.
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP_OPTIONS},
     rich_markup_mode="rich",
     # Errors are reported by `outcome`, and a traceback could show text of memories.
     pretty_exceptions_enable=False,
@@ -255,6 +257,7 @@ def _command(words: Sequence[str]) -> Any:
 def _parser(*modules: str) -> Any:
     load_commands(*modules)
     command = typer.main.get_command(app)
+    _name_values(command)
     _shorten_help(command)
     return command
 
@@ -264,8 +267,24 @@ def _shorten_help(group: Any) -> None:
     for command in group.commands.values():
         sentence, _, _ = " ".join((command.help or "").split()).partition(". ")
         command.short_help = sentence.removesuffix(".") + "."
+        _name_values(command)
         if hasattr(command, "commands"):
             _shorten_help(command)
+
+
+def _name_values(command: Any) -> None:
+    """Say in help which value an option takes. Typer writes `<bool>` behind a flag, which takes
+    none, and `<list[str]>` behind an option that takes one text each time.
+    """
+    # Asked for now, the option is kept, so that help shows this one.
+    context = typer.Context(command, help_option_names=HELP_OPTIONS)
+    for param in (*command.params, command.get_help_option(context)):
+        if param is None or param.metavar is not None:
+            continue
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+        elif getattr(param, "multiple", False):
+            param.metavar = "<str>"
 
 
 def run(args: Sequence[str] | None = None) -> int:
