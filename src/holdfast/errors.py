@@ -147,7 +147,7 @@ class StoreTooNew(StoreError):
 
 
 class WrongKey(StoreError):
-    """The store is encrypted and its key is missing or wrong, or it has none and a key was given."""
+    """The key of the store is missing or wrong, or a key was given and the store has none."""
 
 
 class StoreClosed(StoreError, RuntimeError):

@@ -56,7 +56,7 @@ def _use_key_file(context: typer.Context, value: str | None) -> None:
 
 
 def _with_key_file(
-    key_file: Annotated[  # noqa: ARG001
+    key_file: Annotated[
         str | None,
         typer.Option(
             "--key-file",

@@ -1,6 +1,6 @@
 """The file of an SQLite store: created private, opened with its key and read-only if necessary,
-refused if it belongs to another program; error translation; and shared parts of statements: counters, and
-prefixes of full-text terms.
+refused if it belongs to another program; error translation; and shared parts of statements:
+counters, and prefixes of full-text terms.
 """
 
 from __future__ import annotations
@@ -355,8 +355,10 @@ def _translation(location: str, error: BaseException) -> Exception | None:
     if isinstance(error, UnicodeDecodeError):
         # A read that does not go through `rows_of` or `each_row`.
         return RowDamaged(f"{location} holds text that is not UTF-8 ({error.reason}). {ADVICE}.")
-    if not isinstance(error, apsw.Error):
-        return None
+    return _of_sqlite(location, error) if isinstance(error, apsw.Error) else None
+
+
+def _of_sqlite(location: str, error: apsw.Error) -> StoreError:
     if isinstance(error, apsw.NotADBError) and form_of(Path(location)) == "encrypted":
         return wrong_key(location)
     for kinds, ours, advice in _TRANSLATIONS:
