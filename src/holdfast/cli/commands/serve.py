@@ -80,8 +80,8 @@ def serve(
     opened_by = key_file(keys)
     with (
         open_memory(store, scope, background=True, mode=memory_mode) as hf,
-        closing(open_audit(_beside(hf, store))) as audit,
-        closing(open_feedback(_beside(hf, store))) as feedback,
+        closing(open_audit(_beside(hf, store), key_file=hf.settings.key_file)) as audit,
+        closing(open_feedback(_beside(hf, store), key_file=hf.settings.key_file)) as feedback,
         process.listening(host, port, opened_by) as listener,
         ended_by_signals(stop),
     ):

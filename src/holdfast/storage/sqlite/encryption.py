@@ -248,9 +248,10 @@ class _Keyring:
     def get_password(self, service: str, name: str) -> str | None:
         """Return a password; None if there is none."""
         try:
-            return self._keyring.get_password(service, name)
+            found: str | None = self._keyring.get_password(service, name)
         except self._error as error:
             raise self._unusable(error) from error
+        return found
 
     def set_password(self, service: str, name: str, password: str) -> None:
         """Store a password."""
