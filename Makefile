@@ -84,10 +84,13 @@ else
 endif
 	@touch $@
 
+# apsw-sqlite3mc has the files of apsw, so it lies in a folder of its own: tests/test_encryption.py puts that before it.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 ifdef UV
 	$(UV) pip install --quiet --python $(BIN)/python -e '.[all]' --group dev
+	$(UV) pip install --quiet --python $(BIN)/python --target $(VENV)/encryption --group encryption
 else
 	$(BIN)/python -m pip install --quiet -e '.[all]' --group dev
+	$(BIN)/python -m pip install --quiet --upgrade --target $(VENV)/encryption --group encryption
 endif
 	@touch $@ $(VENV)/.base
