@@ -27,7 +27,7 @@ PAGE = (
     "[docs/how-to/encryption.md]"
 )
 # The start of a file as SQLite3 Multiple Ciphers writes it: what is random, then what is not.
-ENCRYPTED = bytes(range(100, 116)) + bytes((16, 0, 2, 2, 32, 64, 32, 32)) + bytes(range(200)) * 20
+ENCRYPTED = bytes(range(100, 116)) + bytes((16, 0, 2, 2, 64, 64, 32, 32)) + bytes(range(200)) * 20
 
 without = pytest.mark.skipif(encryption.is_available(), reason="this apsw encrypts")
 
@@ -55,8 +55,7 @@ def test_with_the_apsw_that_encrypts(tests):
         check=False,
     )
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
-    counts = dict(re.findall(r"(\d+) (passed|skipped)", done.stdout.splitlines()[-1])[::-1])
-    assert counts, done.stdout
+    assert re.search(r"\d+ passed", done.stdout.splitlines()[-1]), done.stdout
 
 
 # The apsw that does not
@@ -103,7 +102,7 @@ def test_an_extra_whose_files_were_overwritten_is_told_apart(tmp_path, cli, monk
         metadata, "version", lambda name: "3.54" if name == "apsw-sqlite3mc" else real(name)
     )
     key = make_key(str(tmp_path / "memory.key"))
-    with pytest.raises(MissingExtra, match="those of apsw came last.*--no-deps apsw-sqlite3mc"):
+    with pytest.raises(MissingExtra, match=r"those of apsw came last.*--no-deps apsw-sqlite3mc"):
         Holdfast.open(tmp_path / "m.db", scope="user:ann", settings=Settings(key_file=key))
     done = cli("doctor", "--store", tmp_path / "plain.db")
     assert "were overwritten by those of apsw" in done.out
@@ -126,9 +125,9 @@ def test_a_new_key_is_random_private_and_never_replaced(tmp_path, cli):
 
 
 def test_a_key_that_cannot_be_used_says_why(tmp_path):
-    with pytest.raises(NotFound, match="There is no key file .*store key new"):
+    with pytest.raises(NotFound, match=r"There is no key file .*store key new"):
         read_key(tmp_path / "nowhere.key")
-    with pytest.raises(InvalidInput, match="Cannot read the key file .*folder"):
+    with pytest.raises(InvalidInput, match=r"Cannot read the key file .*folder"):
         read_key(tmp_path)
     for written in (b"", b"secret", b"0" * 63, b"0" * 65, b"\xff" * 32, b"g" * 64):
         (tmp_path / "bad.key").write_bytes(written)

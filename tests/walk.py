@@ -113,7 +113,7 @@ def _walk_encrypted(
     env: dict[str, str],
     checkout: Path,
 ) -> str:
-    """The extra that replaces files of apsw, added as its page says: to a Holdfast that is there."""
+    """The extra that replaces files of apsw, added to a Holdfast that is there already."""
     if uv := shutil.which("uv"):
         _run([uv, "pip", "install", "--quiet", "--python", ours, f"{wheel}[encryption]"])
     else:

@@ -186,10 +186,10 @@ def test_a_backup_stays_encrypted_and_opens_with_the_same_key(tmp_path, file, ke
 def test_another_key_none_and_a_key_too_many_say_what_to_do(tmp_path, file, key, other_key):
     filled(file, key)
     before = file.read_bytes()
-    with pytest.raises(WrongKey, match="does not open .*memory.db.*Name another key"):
+    with pytest.raises(WrongKey, match=r"does not open .*memory.db.*Name another key"):
         opened(file, other_key)
     for none in ("", "none"):
-        with pytest.raises(WrongKey, match="is encrypted, and no key was given.*--key-file"):
+        with pytest.raises(WrongKey, match=r"is encrypted, and no key was given.*--key-file"):
             opened(file, none)
     assert file.read_bytes() == before
     plain = filled(tmp_path / "plain" / "memory.db", "")
@@ -409,9 +409,9 @@ def test_a_key_can_lie_in_the_keyring(file, own_keyring, cli):
     done = cli("store", "key", "new", "keyring:memory")
     assert done.code != 0 and "already has a key" in done.err and own_keyring.kept == kept
     own_keyring.locked = True
-    with pytest.raises(InvalidInput, match="the keyring is locked.*Unlock it, or keep the key"):
+    with pytest.raises(InvalidInput, match=r"the keyring is locked.*Unlock it, or keep the key"):
         opened(file, "keyring:memory")
-    with pytest.raises(InvalidInput, match="e.g. keyring:memory"):
+    with pytest.raises(InvalidInput, match=r"e.g. keyring:memory"):
         opened(file, "keyring:")
 
 

@@ -18,7 +18,10 @@ import apsw
 
 from ...errors import InvalidInput, MissingExtra, NotFound, WrongKey, reason
 
-CIPHER = "chacha20"
+# Of the ciphers that notice a changed page, the one that slows a file down least: a page takes a
+# sixth of what ChaCha20-Poly1305 takes, where the processor knows AES.
+CIPHER = "aegis"
+ALGORITHM = "aegis-256"
 KEYRING = "keyring:"
 NO_KEY = "none"
 """Given instead of a key file: not encrypted."""
@@ -28,7 +31,7 @@ DRIVER = "apsw-sqlite3mc"
 PLAIN_START = b"SQLite format 3\x00"
 # Bytes 20 to 23 stay readable in an encrypted file: the room for nonce and tag on each page, and
 # three constants of SQLite. The 16 bytes at the start are random.
-ENCRYPTED_MARK = bytes((32, 64, 32, 32))
+ENCRYPTED_MARK = bytes((64, 64, 32, 32))
 _KEY = re.compile(r"[0-9a-fA-F]{64}")
 
 Form = Literal["empty", "plain", "encrypted", "other"]
@@ -83,6 +86,7 @@ def use_key(connection: apsw.Connection, key: str) -> None:
     """Set the key of a new connection, before anything is read."""
     check_driver()
     connection.pragma("cipher", CIPHER)
+    connection.pragma("algorithm", ALGORITHM)
     connection.pragma("key", f"raw:{key}")
 
 

@@ -14,7 +14,7 @@ import apsw
 
 from ...errors import NotFound, StoreBusy
 from .connection import connect, make_private_file, translated
-from .encryption import CIPHER, check_driver
+from .encryption import ALGORITHM, CIPHER, check_driver
 
 # Seconds to wait for others who have the file open.
 PATIENCE = 2.0
@@ -45,7 +45,8 @@ def change_key(
         try:
             key = f"raw:{new}" if new else ""
             connection.execute(
-                "VACUUM INTO ?", (f"{written.as_uri()}?cipher={CIPHER}&key={key}",)
+                "VACUUM INTO ?",
+                (f"{written.as_uri()}?cipher={CIPHER}&algorithm={ALGORITHM}&key={key}",),
             ).fetchall()
             _flush(written)
             # Windows replaces no file that is open. Elsewhere it is still locked, and a process
