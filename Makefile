@@ -59,6 +59,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/extraction.py
 	$(BIN)/python bench/notes.py
 	$(BIN)/python bench/secret_scan.py
+	$(BIN)/python bench/encryption.py
 
 # DATA is a folder with locomo10.json and longmemeval*.json; a run that was interrupted goes on where it stopped.
 report: $(VENV)/.dev

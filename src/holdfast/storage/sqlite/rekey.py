@@ -44,10 +44,8 @@ def change_key(
         make_private_file(written)
         try:
             key = f"raw:{new}" if new else ""
-            connection.execute(
-                "VACUUM INTO ?",
-                (f"{written.as_uri()}?cipher={CIPHER}&algorithm={ALGORITHM}&key={key}",),
-            ).fetchall()
+            options = f"cipher={CIPHER}&algorithm={ALGORITHM}&key={key}"
+            connection.execute("VACUUM INTO ?", (f"{written.as_uri()}?{options}",)).fetchall()
             _flush(written)
             # Windows replaces no file that is open. Elsewhere it is still locked, and a process
             # that waited for it finds that it has moved.
