@@ -29,7 +29,7 @@ from ..storage.peer import SYNC, WHOLE_SCOPE, referents
 from ..storage.protocol import Store, T, Transaction
 from ..storage.row_codec import to_json
 from ..storage.sqlite.connection import status
-from ..storage.sqlite.encryption import read_key
+from ..storage.sqlite.encryption import form_of, read_key
 from ..storage.store_types import BEHIND, Adopted, Author, Met
 from ..types import DAY, Clock, Message, Micros, Scope, new_id
 from .conflicts import contradicted, keep_once, link_conflicts
@@ -542,6 +542,11 @@ def other_store(
         file = Path(place).expanduser().absolute()
         if str(file.resolve()) == str(Path(ours.location).resolve()):
             raise InvalidInput(f"{file} is the store itself. Name another store to sync with.")
+        if not run.key_file and form_of(Path(ours.location)) == "encrypted":
+            raise InvalidInput(
+                f"{ours.location} is encrypted, and the setting key_file does not say whether "
+                f"{file} is to be. Set it to a key file, or to none for plain text."
+            )
         _refuse_older(file, run.key_file)
         place = ":memory:" if only_look and not file.exists() else file
     store = open_store(place, key_file=run.key_file, clock=run.clock)
