@@ -326,9 +326,9 @@ def test_a_store_syncs_with_another_file_of_the_same_key(tmp_path, file, key):
     with opened(file, key) as hf, pytest.raises(WrongKey, match="is not encrypted"):
         hf.admin.sync(plain)
     # A memory around a store that was opened elsewhere does not know its key.
-    with Holdfast(SQLiteStore(file, key_file=key), "user:ann", settings=Settings()) as hf:
-        with pytest.raises(InvalidInput, match="Set it to a key file, or to none"):
-            hf.admin.sync(tmp_path / "leaked" / "memory.db")
+    asked = pytest.raises(InvalidInput, match="Set it to a key file, or to none")
+    with Holdfast(SQLiteStore(file, key_file=key), "user:ann") as hf, asked:
+        hf.admin.sync(tmp_path / "leaked" / "memory.db")
     assert not (tmp_path / "leaked").exists()
     settings = Settings(key_file="none")
     with Holdfast(SQLiteStore(file, key_file=key), "user:ann", settings=settings) as hf:
