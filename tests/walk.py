@@ -36,6 +36,11 @@ TAKEN_ALONG = (
     "training",
 )
 TESTS = ("tests/test_docs.py", "tests/test_extras.py")
+ENCRYPTED = (
+    "tests/encryption",
+    "tests/test_docs.py::test_all_that_a_page_says_can_be_done_and_shows_what_the_page_shows"
+    "[docs/how-to/encryption.md]",
+)
 # Of the environment; all else is as on a new machine.
 KEPT = (
     "PATH",
@@ -95,11 +100,31 @@ def _walk(python: str, wheel: Path, folder: Path) -> str:
         checkout,
     )
     walked = time.monotonic()
+    encrypted = _walk_encrypted(ours, wheel, env, checkout)
     _run([ours.with_name("holdfast"), "demo"], env, home)
     return (
         f"installed in {installed - began:.0f} s; {told.strip().splitlines()[-1].strip('= ')}; "
-        f"demo in {time.monotonic() - walked:.0f} s"
+        f"encrypted: {encrypted}; demo in {time.monotonic() - walked:.0f} s"
     )
+
+
+def _walk_encrypted(
+    ours: Path,
+    wheel: Path,
+    env: dict[str, str],
+    checkout: Path,
+) -> str:
+    """The extra that replaces files of apsw, added to a Holdfast that is there already."""
+    if uv := shutil.which("uv"):
+        _run([uv, "pip", "install", "--quiet", "--python", ours, f"{wheel}[encryption]"])
+    else:
+        _run([ours, "-m", "pip", "install", "--quiet", f"{wheel}[encryption]"])
+    told = _run(
+        [ours, "-m", "pytest", "--walk", "-q", "-n", "auto", "-p", "no:cacheprovider", *ENCRYPTED],
+        env,
+        checkout,
+    )
+    return told.strip().splitlines()[-1].strip("= ")
 
 
 def _take_along(name: str, checkout: Path) -> None:

@@ -21,7 +21,9 @@ from .errors import StoreClosed, StoreError
 from .scopes import hash_session_id
 from .storage.connect import check_place, is_server, shown
 from .storage.schema import Rows
-from .storage.sqlite.connection import BUSY_MILLISECONDS, translated
+from .storage.sqlite.connection import connect, translated
+from .storage.sqlite.encryption import check_driver, form_of, read_key
+from .storage.sqlite.rekey import change_key
 from .storage.sqlite.store import IN_MEMORY
 from .types import Clock, new_id
 
@@ -47,6 +49,7 @@ class Table:
         name: str,
         columns: str,
         hot: bool = False,
+        key_file: str | Path = "",
     ) -> None:
         check_place(store)
         self._hot = hot
@@ -58,8 +61,10 @@ class Table:
         self._closed = False
         self._url = str(store) if is_server(store) else ""
         self._file: Path | None = None
+        self._key = ""
         if not self.ephemeral and not self._url:
             self._file = Path(store).expanduser().absolute().with_name(f"{name}.db")
+            self._key = read_key(key_file)
         self.location = str(self._file or IN_MEMORY)
         if self._url:
             self.location = f"{shown(store)}, schema holdfast_{name}"
@@ -103,6 +108,9 @@ class Table:
 
     def _open(self) -> apsw.Connection:
         if self._connection is None:
+            if self._key:
+                # Before the file is made: without it nothing may be written.
+                check_driver()
             if self._file is not None and not self._file.exists():
                 self._file.parent.mkdir(
                     parents=True,
@@ -111,8 +119,10 @@ class Table:
                 )
                 # Create the file with its final permissions before SQLite opens it.
                 os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
-            connection = apsw.Connection(str(self._file or IN_MEMORY))
-            connection.set_busy_timeout(BUSY_MILLISECONDS)
+            if self._file is not None and self._key and form_of(self._file) == "plain":
+                # Written before the store beside it was encrypted.
+                change_key(self._file, "", self._key)
+            connection = connect(self.location, self._key, private=self._file is None)
             # Overwrite deleted rows at once, and leave no WAL file beside the database.
             connection.execute("PRAGMA secure_delete = ON")
             if self._hot:

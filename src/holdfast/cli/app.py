@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .. import __version__
+from .. import __version__, config
 from ..errors import HoldfastError, InvalidInput
 from .exit_codes import outcome
 from .open_store import here, open_memory, parse_time, text_or_stdin, undo_command
@@ -31,8 +31,17 @@ __all__ = [
 ]
 
 
+KEY_FILE_HELP = "Key file of an encrypted memory file, or keyring:NAME. none: it is not encrypted."
+
+
 class Root(TyperGroup):
-    """Top-level command group, which suggests our name for a command of another tool."""
+    """Top-level command group: suggests our name for a command of another tool, and gives every
+    command with --store the option --key-file.
+    """
+
+    def __init__(self, **rest: Any) -> None:
+        super().__init__(**rest)
+        _add_key_file(self)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the named command; fail with a suggestion for a name of another tool."""
@@ -43,6 +52,45 @@ class Root(TyperGroup):
 
 
 HELP_OPTIONS = ["-h", "--help"]
+
+
+def _use_key_file(context: typer.Context, value: str | None) -> None:
+    context.with_resource(config.using_key_file(value))
+
+
+def _with_key_file(
+    key_file: Annotated[
+        str | None,
+        typer.Option(
+            "--key-file",
+            metavar="FILE",
+            help=KEY_FILE_HELP,
+            # Commands read it from the settings, where HOLDFAST_KEY_FILE is too.
+            expose_value=False,
+            callback=_use_key_file,
+        ),
+    ] = None,
+) -> None:
+    """A command with nothing but the option."""
+
+
+@cache
+def _key_file_option() -> Any:
+    one = typer.Typer(add_completion=False)
+    one.command()(_with_key_file)
+    return next(
+        option for option in typer.main.get_command(one).params if option.name == "key_file"
+    )
+
+
+def _add_key_file(group: Any) -> None:
+    for command in group.commands.values():
+        names = [parameter.name for parameter in command.params]
+        if hasattr(command, "commands"):
+            _add_key_file(command)
+        if "store" in names and "key_file" not in names:
+            command.params.insert(names.index("store") + 1, _key_file_option())
+
 
 app = typer.Typer(
     name="holdfast",
@@ -90,6 +138,7 @@ Store = Annotated[
         help="Memory file or postgresql:// URL. Default: the per-user file.",
     ),
 ]
+KeyFile = Annotated[str | None, typer.Option("--key-file", metavar="FILE", help=KEY_FILE_HELP)]
 Scope = Annotated[
     str | None,
     typer.Option(
@@ -198,6 +247,7 @@ COMMANDS: dict[str, str] = {
     "store": "store",
     "store_sync": "store",
     "store_reembed": "store",
+    "store_key": "store",
     "bench": "bench",
 }
 

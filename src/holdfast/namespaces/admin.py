@@ -224,7 +224,12 @@ class Admin(Namespace):
         """
         if self.client.mode == "incognito":
             raise InvalidInput("This memory is incognito: it keeps nothing that could be synced.")
-        run = replication.sync.Run(self.client.actor, self.client.clock, progress)
+        run = replication.sync.Run(
+            self.client.actor,
+            self.client.clock,
+            progress,
+            key_file=self.client.settings.key_file,
+        )
         return replication.sync.sync_with(
             self.client.store,
             place or self.client.settings.sync_with,

@@ -29,6 +29,7 @@ from ..storage.peer import SYNC, WHOLE_SCOPE, referents
 from ..storage.protocol import Store, T, Transaction
 from ..storage.row_codec import to_json
 from ..storage.sqlite.connection import status
+from ..storage.sqlite.encryption import form_of, read_key
 from ..storage.store_types import BEHIND, Adopted, Author, Met
 from ..types import DAY, Clock, Message, Micros, Scope, new_id
 from .conflicts import contradicted, keep_once, link_conflicts
@@ -86,12 +87,15 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Actor, clock and progress callback of a sync."""
+    """Actor, clock and progress callback of a sync, and the key of the other store if it is a
+    file.
+    """
 
     actor: str
     clock: Clock
     progress: Progress = lambda read, total: None
     step: int = STEP
+    key_file: str = ""
     counted: Counter[str] = field(default_factory=Counter)
     """Entries that were read, and that are to be read."""
 
@@ -495,7 +499,7 @@ def sync_with(
         raise InvalidInput(
             "Name the store to sync with: a path or a postgresql:// URL, or set sync_with."
         )
-    with other_store(place, ours, clock=run.clock, only_look=only_plan) as theirs:
+    with other_store(place, ours, run, only_look=only_plan) as theirs:
         if only_plan:
             done = plan(ours, theirs, scopes, run)
             # For a plan, a missing store is represented by an empty one in memory.
@@ -553,8 +557,8 @@ def _note(
 def other_store(
     place: str | Path,
     ours: Store,
+    run: Run,
     *,
-    clock: Clock,
     only_look: bool = False,
 ) -> Iterator[Store]:
     """Open the store to sync with. Raises InvalidInput if it is ours or unusable, StoreError if its
@@ -567,9 +571,14 @@ def other_store(
         file = Path(place).expanduser().absolute()
         if str(file.resolve()) == str(Path(ours.location).resolve()):
             raise InvalidInput(f"{file} is the store itself. Name another store to sync with.")
-        _refuse_older(file)
+        if not run.key_file and form_of(Path(ours.location)) == "encrypted":
+            raise InvalidInput(
+                f"{ours.location} is encrypted, and the setting key_file does not say whether "
+                f"{file} is to be. Set it to a key file, or to none for plain text."
+            )
+        _refuse_older(file, run.key_file)
         place = ":memory:" if only_look and not file.exists() else file
-    store = open_store(place, clock=clock)
+    store = open_store(place, key_file=run.key_file, clock=run.clock)
     try:
         if store.location == ours.location != ":memory:":
             raise InvalidInput(
@@ -580,11 +589,11 @@ def other_store(
         store.close()
 
 
-def _refuse_older(file: Path) -> None:
+def _refuse_older(file: Path, key_file: str) -> None:
     """Never migrate the other file: an older version may still use it."""
     if not file.is_file() or not file.stat().st_size:
         return
-    found = status(file)
+    found = status(file, key=read_key(key_file))
     if found.pending and found.version:
         raise StoreError(
             f"{file} has the schema of an older Holdfast (version {found.version}). Nothing was "

@@ -103,9 +103,9 @@ class SharedBuckets:
         self._table.write("DELETE FROM limits WHERE at < ?", (now - FULL,))
 
 
-def open_limits(store: str | Path) -> Table:
+def open_limits(store: str | Path, *, key_file: str = "") -> Table:
     """Return the table of a store's rate limits. Raises StoreError if it may not be created."""
-    table = Table(store, name="limits", columns=COLUMNS, hot=True)
+    table = Table(store, name="limits", columns=COLUMNS, hot=True, key_file=key_file)
     # Now, and not at the first request: whoever starts the server reads what is missing.
     table.write("DELETE FROM limits WHERE at < ?", (0.0,))
     return table

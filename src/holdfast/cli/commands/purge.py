@@ -131,10 +131,10 @@ def _apart(store: str | None, owner: str) -> dict[str, int]:
     """Erase an owner's data outside the store: delete feedback, unlink safety events."""
     from ...audit import open_audit
     from ...feedback import open_feedback
-    from .audit_feedback import place_of
+    from .audit_feedback import key_file, place_of
 
-    audit = open_audit(place_of(store))
-    feedback = open_feedback(place_of(store))
+    audit = open_audit(place_of(store), key_file=key_file())
+    feedback = open_feedback(place_of(store), key_file=key_file())
     try:
         return {"feedback": feedback.forget(owner), "safety events unlinked": audit.unlink(owner)}
     finally:

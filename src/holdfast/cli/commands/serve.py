@@ -104,8 +104,8 @@ def serve(
         return
     with (
         open_memory(store, scope, background=True, mode=memory_mode) as hf,
-        closing(open_audit(_beside(hf, store))) as audit,
-        closing(open_feedback(_beside(hf, store))) as feedback,
+        closing(open_audit(_beside(hf, store), key_file=hf.settings.key_file)) as audit,
+        closing(open_feedback(_beside(hf, store), key_file=hf.settings.key_file)) as feedback,
         _limits(hf, store, shared=inherited is not None) as buckets,
         _listener(inherited) or process.listening(host, port, opened_by) as listener,
         ended_by_signals(stop),
@@ -220,7 +220,7 @@ def _limits(hf: Holdfast, store: str | None, *, shared: bool) -> Iterator[Shared
             yield None
             return
         try:
-            table = stack.enter_context(closing(open_limits(place)))
+            table = stack.enter_context(closing(open_limits(place, key_file=hf.settings.key_file)))
         except StoreError as error:
             print(
                 f"Warning: every server process counts its requests alone. {error}",

@@ -123,24 +123,25 @@ def _totals(connection: apsw.Connection) -> Iterator[Finding]:
 
 def _words(connection: apsw.Connection) -> Iterator[Finding]:
     """Compare the full-text index term by term with one built from the memories."""
-    # An empty name means a temporary file, which SQLite deletes itself.
-    fresh = apsw.Connection("")
-    fresh.execute(
-        "CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', tokenize = \"ascii "
-        "tokenchars '_~'\")"
+    # Temporary tables of this connection: SQLite deletes them itself, and those of an encrypted
+    # file are encrypted too.
+    connection.execute(
+        "CREATE VIRTUAL TABLE temp.expected_terms USING fts5 (terms, content = '', tokenize = "
+        "\"ascii tokenchars '_~'\")"
     )
-    with fresh:
-        fresh.executemany(
-            "INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", prefixed_terms(connection)
-        )
-    for side in (fresh, connection):
-        side.execute(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_places USING fts5vocab (main, "
-            "memory_terms, instance)"
+    connection.executemany(
+        "INSERT INTO temp.expected_terms (rowid, terms) VALUES (?, ?)", prefixed_terms(connection)
+    )
+    for schema, table, places in (
+        ("temp", "expected_terms", "expected_places"),
+        ("main", "memory_terms", "memory_places"),
+    ):
+        connection.execute(
+            f"CREATE VIRTUAL TABLE temp.{places} USING fts5vocab ({schema}, {table}, instance)"
         )
     wanted, there = (
-        side.cursor().execute("SELECT term, doc, offset FROM temp.memory_places")
-        for side in (fresh, connection)
+        connection.cursor().execute(f"SELECT term, doc, offset FROM temp.{places}")
+        for places in ("expected_places", "memory_places")
     )
     for expected, found in zip_longest(wanted, there):
         if expected != found:
