@@ -5,9 +5,9 @@
 `--data` is a folder with `longmemeval/longmemeval_dev150.json` and `locomo/locomo10.json`; the
 labels are in `training/` (`labelling.md` has the rules). A stored fact is right when its quote
 holds at least half of the words of a labelled quote and its text stands alone: its subject is
-named, nothing in it points outside, and it was not cut off; where somebody labelled the statement
-(`training/alone.jsonl`), that decides whether it can be understood alone. A labelled fact is found when a right
-one holds it. Conversations are divided into two halves by their id: what decides was made with the
+named, nothing in it points outside, and it was not cut off. Where somebody labelled whether the
+statement can be understood alone (`training/alone.jsonl`), that decides too. A labelled fact is
+found when a right one holds it. Conversations are divided into two halves by their id: what decides was made with the
 first, the test is the second, and `--mistakes` shows only the first. LoCoMo's own `observation`
 annotations of conversations 4 to 10 are a second test, by content words; nobody read those.
 """
@@ -43,7 +43,9 @@ _OPENS_UNNAMED = re.compile(
     re.IGNORECASE,
 )
 # Somebody else who is named: "Ines works as a nurse in Porto".
-_NAMES_SUBJECT = re.compile(r"[A-Z][a-z]+(?:'s)?(?: [A-Z]?[a-z]+)? (?:is|was|has|had|will|\w+s|\w+ed)\b")
+_NAMES_SUBJECT = re.compile(
+    r"(?!\w+(?:ed|ing)\b)[A-Z][a-z]+(?:'s \w+)? (?:is|was|has|had|will|[a-z]+s|[a-z]+ed)\b"
+)
 _UNNAMED_SUBJECT = re.compile(r"\b(?:he|she|it|he's|she's|it's)\b", re.IGNORECASE)
 # What a later "it" or "she" may stand for: a name, or a thing with its article.
 _NAMED = re.compile(

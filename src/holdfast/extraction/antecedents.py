@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..languages import words_of_all
+from ..text.stopwords import STOP_WORDS
 from ..types import Memory
 from .kinship import named_kin
 from .patterns import Language
@@ -35,9 +36,10 @@ _MALE = frozenset(
 _NO_NAMES = words_of_all("kin", "no_names")
 _NAME = r"[A-ZÀ-Þ][a-zà-ÿ'’-]+(?: [A-ZÀ-Þ][a-zà-ÿ'’-]+)*"
 _NAMED = re.compile(rf"(?<![.!?…]\s)(?<=[\s,])(?P<name>{_NAME})")
+_FIRST = re.compile(r"[A-ZÀ-Þ][a-zà-ÿ]+")
 _PLACED = re.compile(rf"\b(?:in|to|from|near|at|around|visit(?:ed|ing)?) (?P<name>{_NAME})")
-_SHE = re.compile(r"\b(?:she|her|hers|she's|she'll)\b", re.IGNORECASE)
-_HE = re.compile(r"\b(?:he|him|his|he's|he'll)\b", re.IGNORECASE)
+_SHE = re.compile(r"\b(?:she's|she'll|she|hers|her)\b", re.IGNORECASE)
+_HE = re.compile(r"\b(?:he's|he'll|he|him|his)\b", re.IGNORECASE)
 _WOULD = re.compile(r"\b(?:she|he)'d\b", re.IGNORECASE)
 _THERE = re.compile(r"\b(?:over |out |down |up |back )?there\b", re.IGNORECASE)
 # What "she's" is short for.
@@ -49,6 +51,8 @@ class _Somebody:
     name: str
     female: bool | None = None
     """None if nothing says so."""
+    named: bool = True
+    """Whether this is a name: "my brother" is somebody too, but a stranger to the reader."""
 
 
 def said_before(turns: Sequence[Memory], place: int) -> str:
@@ -75,7 +79,8 @@ def resolved(language: Language, plain: str, before: str) -> str | None:
         return None
     text = plain
     if points:
-        if language.cue("somebody").search(plain[: points[0].start()]):
+        own = plain[:1].lower() + plain[1 : points[0].start()]
+        if language.cue("somebody").search(own):
             return None
         person = _only(_people(language, before), lambda one: one.female in (None, bool(she)))
         if person is None:
@@ -98,11 +103,12 @@ def _only(
     found: Sequence[_Somebody], fits: Callable[[_Somebody], bool]
 ) -> _Somebody | None:
     fitting = {one.name: one for one in found if fits(one)}
-    return next(iter(fitting.values())) if len(fitting) == 1 else None
+    only = next(iter(fitting.values())) if len(fitting) == 1 else None
+    return only if only is not None and only.named else None
 
 
 def _people(language: Language, text: str) -> list[_Somebody]:
-    """Everybody who is named, and a nameless one for each who is only called by what they are."""
+    """Everybody whom a later "she" may mean."""
     return [one for sentence in sentences(text) for one in _people_in(language, sentence.text)]
 
 
@@ -110,25 +116,30 @@ def _people_in(language: Language, sentence: str) -> Iterator[_Somebody]:
     plain = straight(sentence)
     known: set[str] = set()
     for kin in named_kin(language, plain):
-        label = language.kin.get(kin.kin.lower(), "")
-        female = True if label in _FEMALE else False if label in _MALE else None
         known |= set(kin.names)
+        female = _is_female(language.kin.get(kin.kin.lower(), ""))
         yield from (_Somebody(name, female) for name in kin.names)
-    places = {found["name"] for found in _PLACED.finditer(plain)}
+    known |= {found["name"] for found in _PLACED.finditer(plain)}
     for found in _NAMED.finditer(plain):
         name = found["name"].removesuffix("'s")
-        if name not in known | places and not _is_no_name(name):
+        if name not in known and not _is_no_name(name):
             known.add(name)
             yield _Somebody(name)
-    for called in language.cue("somebody").finditer(plain):
-        after = plain[called.end() :].lstrip(" ,")
-        if called[0] not in known and not any(after.startswith(name) for name in known):
-            if called[0][0].isupper() and _is_no_name(called[0]) or called[0] in places:
-                continue
-            if any(called[0] in name.split() for name in (*known, *places)):
-                continue
-            # "my friend": somebody else whom "she" may mean.
-            yield _Somebody(called[0])
+    opening = _FIRST.match(plain)
+    if opening and opening[0].lower() not in STOP_WORDS["en"] and opening[0] not in known:
+        # "Rachel came with my sister": a name, or only the first word.
+        yield _Somebody(opening[0], named=False)
+    small = plain[:1].lower() + plain[1:]
+    for called in language.cue("somebody").finditer(small):
+        after = small[called.end() :].lstrip(" ,")
+        names = [word for name in known for word in name.split()]
+        if called[0][0].islower() and not any(after.startswith(name) for name in names):
+            label = language.kin.get(called[0].rpartition(" ")[2], "")
+            yield _Somebody(called[0], _is_female(label), named=False)
+
+
+def _is_female(label: str) -> bool | None:
+    return True if label in _FEMALE else False if label in _MALE else None
 
 
 def _places(text: str) -> list[_Somebody]:
