@@ -20,7 +20,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from holdfast.extraction.judge import judge_of
 from holdfast.extraction.policy import JudgedCandidate
 from holdfast.extraction.rules import RuleExtractor
 from holdfast.extraction.turn_extraction import usual
+from holdfast.models.embeddings.base import Embedder
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.text.stopwords import STOP_WORDS
 from holdfast.text.tokens import index_terms
@@ -116,10 +116,19 @@ def learned(talk: Sequence[Memory]) -> list[Candidate]:
     return list({one.content: one for one in reversed(stored)}.values())[::-1]
 
 
-@cache
 def extractor() -> RuleExtractor:
     """The offline extractor as a client has it."""
-    return RuleExtractor(judge=judge_of(Tiers(["encoder"], environ={})))
+    return _extractors[-1] if _extractors else use(None)
+
+
+def use(encoder: Embedder | None) -> RuleExtractor:
+    """From now on reads with this encoder, which may keep its vectors."""
+    tiers = Tiers.of(encoder) if encoder is not None else Tiers(["encoder"], environ={})
+    _extractors.append(RuleExtractor(judge=judge_of(tiers)))
+    return _extractors[-1]
+
+
+_extractors: list[RuleExtractor] = []
 
 
 def stands_alone(found: Candidate, author: str, language: str) -> bool:

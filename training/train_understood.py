@@ -46,9 +46,7 @@ NOT_ALONE = 0.4
 # that few others are left; in other languages every second one cannot be understood.
 LOST = {"en": 0.01, "languages": 0.2}
 # Words that a label adds to any statement: months, and who is spoken of.
-ADDED = (
-    "user january february march april may june july august september october november december"
-)
+ADDED = "user january february march april may june july august september october november december"
 
 Array = NDArray[np.float32]
 
@@ -91,9 +89,7 @@ def derived(labelled: Sequence[Labelled], known: set[str]) -> Iterator[Example]:
                 continue
             said = each.talk.turns[turn]
             for clause in clauses_of(language(each.language), own_words(said.text, role=said.role)):
-                texts = [
-                    one["text"] for one in facts if share_of(one["quote"], clause.text) >= 0.5
-                ]
+                texts = [one["text"] for one in facts if share_of(one["quote"], clause.text) >= 0.5]
                 shares = [_share(text, clause.text, said.speaker) for text in texts]
                 if clause.asks or not shares or clause.text in known:
                     continue

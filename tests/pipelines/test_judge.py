@@ -174,9 +174,12 @@ def test_a_statement_that_cannot_be_understood_is_not_kept(monkeypatch):
     said = "Meine Schwester Ines wohnt seit März in Porto."
     assert kept(said) == [said.rstrip(".")]
     monkeypatch.setattr(understood, "enough", lambda code: 1.1)
-    assert judging()._kept(
-        judge_of(Tiers.of(OnnxEmbedder())), [language("de")], said, turn(said), False, ""
-    ).candidates == []
+    assert (
+        judging()
+        ._kept(judge_of(Tiers.of(OnnxEmbedder())), [language("de")], said, turn(said), False, "")
+        .candidates
+        == []
+    )
 
 
 def test_a_language_without_examples_is_not_judged():

@@ -99,9 +99,7 @@ def _is_existence(language: Language, plain: str, there: re.Match[str]) -> bool:
     return not language.cue("there").search(plain, there.start())
 
 
-def _only(
-    found: Sequence[_Somebody], fits: Callable[[_Somebody], bool]
-) -> _Somebody | None:
+def _only(found: Sequence[_Somebody], fits: Callable[[_Somebody], bool]) -> _Somebody | None:
     fitting = {one.name: one for one in found if fits(one)}
     only = next(iter(fitting.values())) if len(fitting) == 1 else None
     return only if only is not None and only.named else None

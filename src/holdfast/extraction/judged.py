@@ -125,9 +125,7 @@ def _candidate(
     named: bool,
 ) -> Candidate | None:
     said_before = before.text if before is not None and not before.asks else ""
-    found = told(
-        language, clause.text, said_before, turn.author, turn.event_time, of_others=named
-    )
+    found = told(language, clause.text, said_before, turn.author, turn.event_time, of_others=named)
     if found is None:
         return None
     content, quote = found

@@ -129,9 +129,7 @@ class RuleExtractor:
         if language.warns("private", plain) or language.warns("joke_turn", plain):
             return None
         own = words[: language.material_from(plain)]
-        return kept_of(
-            judge, language, own, turn, among_people=between_people, said_before=before
-        )
+        return kept_of(judge, language, own, turn, among_people=between_people, said_before=before)
 
 
 def _may_stay(candidate: Candidate, text: str) -> bool:

@@ -41,9 +41,7 @@ _DIGIT = re.compile(r"\d")
 _JOINT = re.compile(r"[,，、;:]")
 
 
-def likely(
-    language: Language, texts: Sequence[str], vectors: NDArray[np.float32]
-) -> list[float]:
+def likely(language: Language, texts: Sequence[str], vectors: NDArray[np.float32]) -> list[float]:
     """How likely each text can be understood alone, by its vector; 1 where that is not judged."""
     import numpy as np  # noqa: PLC0415 - only where a judge is
 
