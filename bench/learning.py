@@ -7,9 +7,10 @@ labels are in `training/` (`labelling.md` has the rules). A stored fact is right
 holds at least half of the words of a labelled quote and its text stands alone: its subject is
 named, nothing in it points outside, and it was not cut off. Where somebody labelled whether the
 statement can be understood alone (`training/alone.jsonl`), that decides too. A labelled fact is
-found when a right one holds it. Conversations are divided into two halves by their id: what decides was made with the
-first, the test is the second, and `--mistakes` shows only the first. LoCoMo's own `observation`
-annotations of conversations 4 to 10 are a second test, by content words; nobody read those.
+found when a right one holds it. Conversations are divided into two halves by their id: what decides
+was made with the first, the test is the second, and `--mistakes` shows only the first. LoCoMo's own
+`observation` annotations of conversations 4 to 10 are a second test, by content words; nobody read
+those.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ def notes(_: Options) -> Figures:
 
 
 def learning(options: Options) -> Figures:
-    """What is learned from conversations, judged by labels of the half that was only for testing."""
+    """What is learned from conversations, by labels of the half that is only for testing."""
     import learning as bench
     from fact_labels import read
 

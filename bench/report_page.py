@@ -438,8 +438,8 @@ def _observed(own: Any) -> str:
     return f"""\
 LoCoMo's conversations 4 to 10, which nobody here has read, come with {own["observations"]:,} notes
 of their own. A stored fact of the same speaker holds half of the content words of
-{_share(own["recall"])} of them; of {own["stored"]:,} stored facts, {_share(own["from_a_cited_turn"])}
-come from a turn that a note cites."""
+{_share(own["recall"])} of them; of {own["stored"]:,} stored facts,
+{_share(own["from_a_cited_turn"])} come from a turn that a note cites."""
 
 
 def _recalled(own: Any) -> str:

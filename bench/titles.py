@@ -26,11 +26,16 @@ from holdfast.text.stopwords import STOP_WORDS
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 NO_TOPIC = frozenset(
-    """hi hey hello bye thanks thank wow woohoo yay yeah yes no ok okay oh aww haha sorry please cool
-    great good nice awesome amazing lovely wonderful fantastic happy glad excited love loved really
-    pretty totally definitely sure lot lots stuff thing things something happened happening changed
-    hectic wild crazy week weeks day days night last lately recently today yesterday tomorrow been
-    going talked talk spoke check wanted believe know how's lot's far experience long time long""".split()
+    (
+        *("hi", "hey", "hello", "bye", "thanks", "thank", "wow", "woohoo", "yay", "yeah", "yes"),
+        *("no", "ok", "okay", "oh", "aww", "haha", "sorry", "please", "cool", "great", "good"),
+        *("nice", "awesome", "amazing", "lovely", "wonderful", "fantastic", "happy", "glad"),
+        *("excited", "love", "loved", "really", "pretty", "totally", "definitely", "sure", "lot"),
+        *("lots", "stuff", "thing", "things", "something", "happened", "happening", "changed"),
+        *("hectic", "wild", "crazy", "week", "weeks", "day", "days", "night", "last", "lately"),
+        *("recently", "today", "yesterday", "tomorrow", "going", "talked", "talk", "spoke", "far"),
+        *("check", "wanted", "believe", "know", "how's", "lot's", "experience", "long", "time"),
+    )
 )
 
 

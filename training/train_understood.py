@@ -26,16 +26,17 @@ from numpy.typing import NDArray
 TRAINING = Path(__file__).parent
 sys.path.insert(0, str(TRAINING.parent / "bench"))
 
-import holdfast.extraction.understood as understood  # noqa: E402, PLR0402
+from train_judge import FOLDS, fitted, unseen  # noqa: E402
+
 from extraction import share_of  # noqa: E402
 from fact_labels import Labelled, alone_labels, read  # noqa: E402
+from holdfast.extraction import understood  # noqa: E402
 from holdfast.extraction.clauses import clauses_of  # noqa: E402
 from holdfast.extraction.judge import IDENTITY  # noqa: E402
 from holdfast.extraction.patterns import language  # noqa: E402
 from holdfast.extraction.speech import own_words  # noqa: E402
 from holdfast.models.embeddings.onnx import OnnxEmbedder  # noqa: E402
 from holdfast.text.tokens import index_terms, query_terms  # noqa: E402
-from train_judge import FOLDS, fitted, unseen  # noqa: E402
 from vectors import Vectors  # noqa: E402
 
 OUT = Path(understood.__file__).with_suffix(".json")
@@ -124,9 +125,10 @@ def area(scores: Array, alone: NDArray[np.bool_]) -> float:
 def report(name: str, scores: Array, alone: NDArray[np.bool_], threshold: float) -> None:
     kept = scores >= threshold
     print(
-        f"{name:24} {len(alone):4} statements, {alone.mean():.3f} alone; area {area(scores, alone):.3f}; "
-        f"at {threshold:.2f}: of the kept {alone[kept].mean():.3f} alone, "
-        f"{kept[alone].mean():.3f} of those kept, {(~kept)[~alone].mean():.3f} of the others dropped"
+        f"{name:26} {len(alone):4} statements, {alone.mean():.3f} alone, "
+        f"area {area(scores, alone):.3f}; at {threshold:.2f}: {alone[kept].mean():.3f} of the kept "
+        f"alone, {kept[alone].mean():.3f} of those kept, "
+        f"{(~kept)[~alone].mean():.3f} of the others dropped"
     )
 
 

@@ -1,10 +1,10 @@
-"""Whether a statement can be understood alone: a second classifier on the shipped encoder's vectors.
+"""Whether a statement can be understood alone: a second classifier on the encoder's vectors.
 
 Somebody reads the statement weeks later, and knows only who said it and when. "My sister Ines moved
 to Porto" tells them something; "Two, at most three" and "He gave it to her" do not. Patterns see
-what a clause begins with (`standalone`); this sees the clause whole, in seven languages: its vector,
-its words and pairs of words (hashed; characters where words have no spaces between them), and plain
-features. `understood.json` has the weights, `training/train_understood.py` made them.
+what a clause begins with (`standalone`); this sees the clause whole, in seven languages: its
+vector, its words and pairs of words (hashed; characters where words have no spaces between them),
+and plain features. `understood.json` has the weights, `training/train_understood.py` made them.
 """
 
 from __future__ import annotations
