@@ -13,7 +13,7 @@ from holdfast.text.memory_requests import read_request
 from holdfast.text.request_grammar import KINDS, LANGUAGES
 
 DATA = Path(__file__).parents[2] / "bench" / "data"
-UNSEEN = "control_phrases_eleventh.jsonl"
+UNSEEN = "control_phrases_twelfth.jsonl"
 PHRASES = [
     json.loads(line)
     for name in sorted(path.name for path in DATA.glob("control_phrases*.jsonl"))
@@ -86,6 +86,14 @@ def test_a_request_is_read_by_its_meaning(text, kind):
     ],
 )
 def test_what_is_quoted_translated_coded_or_talk_asks_for_nothing(text):
+    assert read_request(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["again", "Try again!", "nothing", "delete", "remember", "start again", "otra vez", "再来"],
+)
+def test_a_word_or_two_ask_for_nothing(text):
     assert read_request(text) is None
 
 
