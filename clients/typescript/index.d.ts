@@ -48,6 +48,7 @@ export interface Arc {
   /** ISO 8601 with offset. */
   created_at: string;
   session: string | null;
+  title: string;
   summary: string;
   themes: Array<string>;
   mood_opened: string;

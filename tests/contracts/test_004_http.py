@@ -58,6 +58,7 @@ def ann(hf):
     ann.remember(
         "Talked about her boss.",
         kind="episode",
+        title="Trouble at work",
         session="s1",
         metadata={
             "primary_themes": ["work"],
@@ -130,8 +131,9 @@ def test_facts_sessions_and_rules_are_numbered_from_one_in_the_order_they_were_s
         facts[0]["object"],
     ) == ("relationship", "ann", "WORRIES_ABOUT", "work")
     (session,) = http.get("/sessions", params=ANN).json()
-    assert (session["index"], session["summary"], session["themes"]) == (
+    assert (session["index"], session["title"], session["summary"], session["themes"]) == (
         1,
+        "Trouble at work",
         "Talked about her boss.",
         ["work"],
     )

@@ -8,12 +8,14 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from datetime import datetime, timedelta
+from importlib.util import find_spec
 
 import pytest
 
+if find_spec("crewai") is None:  # the variables below would switch off other tests' OpenTelemetry
+    pytest.skip("`make integrations` installs CrewAI", allow_module_level=True)
 os.environ["CREWAI_DISABLE_TELEMETRY"] = os.environ["OTEL_SDK_DISABLED"] = "true"
 os.environ["CREWAI_DISABLE_VERSION_CHECK"] = os.environ["CREWAI_TESTING"] = "true"
-pytest.importorskip("crewai", reason="`make integrations` installs CrewAI")
 
 from crewai import Agent, Crew, Memory, Task
 from crewai.llms.base_llm import BaseLLM

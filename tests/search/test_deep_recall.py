@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.errors import EmbedderError
 from holdfast.models.embeddings import onnx, packs
 from holdfast.models.reranker import Pair, Reranker
 from holdfast.retrieval.fusion import deep_weights, deepened
@@ -114,16 +113,21 @@ def test_a_text_of_any_length_is_scored() -> None:
     assert len(Reranker().scores([Pair("", ""), Pair("tea?", "She drinks tea."), long])) == 3
 
 
-def test_a_missing_pack_says_what_to_do(
-    ana: Holdfast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_without_its_pack_recall_ranks_as_usual_and_says_what_to_do(
+    ana: Holdfast,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     for name in (packs.STATIC, packs.ENCODER):
         (tmp_path / name).symlink_to(packs.find(name))
     monkeypatch.setattr(packs, "FOLDER", tmp_path)
     onnx._load_once.cache_clear()
-    with pytest.raises(EmbedderError, match="Install Holdfast again"):
-        ana.recall(QUESTION, deep=True)
-    assert ana.recall(QUESTION)  # without it, recall works
+    usual = ana.recall(QUESTION)
+    assert usual
+    found = ana.recall(QUESTION, deep=True)
+    assert [hit.memory.id for hit in found] == [hit.memory.id for hit in usual]
+    assert "Install Holdfast again" in caplog.text
 
 
 def test_equal_scores_keep_the_order_of_the_reranker() -> None:

@@ -89,6 +89,14 @@ def test_what_is_quoted_translated_coded_or_talk_asks_for_nothing(text):
     assert read_request(text) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["again", "Try again!", "nothing", "delete", "remember", "start again", "otra vez", "再来"],
+)
+def test_a_word_or_two_ask_for_nothing(text):
+    assert read_request(text) is None
+
+
 def test_a_pronoun_stands_for_what_was_said_before():
     asked = read_request("My cat Tom died. Please forget what you know about him.")
     assert (asked.kind, asked.topic) == ("forget_topic", "My cat Tom")

@@ -10,7 +10,7 @@ from ..errors import StoreError
 from ..storage import Store
 from ..storage.store_types import Bookings, JobCounts, Spent
 from ..types import DAY, Job, iso, to_datetime
-from . import schemas
+from . import admin_schemas, schemas
 from .auth import Serving
 from .owner_view import owner_id
 
@@ -28,10 +28,10 @@ NO_RIGHTS = (
 )
 
 
-def figures(server: Serving) -> schemas.ServerFigures:
+def figures(server: Serving) -> admin_schemas.ServerFigures:
     """Return the figures of the server, or say which it may not read."""
     requests = server.requests
-    told = schemas.ServerFigures(
+    told = admin_schemas.ServerFigures(
         version=__version__,
         started_at=iso(requests.started_at),
         keys=len(list(server.keys)),
@@ -47,8 +47,10 @@ def figures(server: Serving) -> schemas.ServerFigures:
         return told.model_copy(update={"missing": NO_RIGHTS})
 
 
-def _failure(fields: dict[str, object]) -> schemas.RequestFailure:
-    return schemas.RequestFailure.model_validate({**fields, "at": iso(int(str(fields["at"])))})
+def _failure(fields: dict[str, object]) -> admin_schemas.RequestFailure:
+    return admin_schemas.RequestFailure.model_validate(
+        {**fields, "at": iso(int(str(fields["at"])))}
+    )
 
 
 def _of_the_store(server: Serving) -> dict[str, object]:
@@ -65,7 +67,7 @@ def _of_the_store(server: Serving) -> dict[str, object]:
         "owner_count": len(owners),
         "memories": sum(one.memories for one in owners),
         "owners": [
-            schemas.OwnerFigures(
+            admin_schemas.OwnerFigures(
                 owner=owner_id(one.scope),
                 memories=one.memories,
                 words=one.words,
@@ -91,12 +93,12 @@ def _by_owner(booked: Bookings) -> dict[str, Spent]:
     return total
 
 
-def _by_day(booked: Bookings) -> list[schemas.DaySpend]:
+def _by_day(booked: Bookings) -> list[admin_schemas.DaySpend]:
     total: dict[int, Spent] = {}
     for one in booked:
         total[one.day] = _sum(total.get(one.day, Spent()), one.spent)
     return [
-        schemas.DaySpend(
+        admin_schemas.DaySpend(
             day=to_datetime(day * DAY).date().isoformat(), calls=spent.calls, tokens=spent.tokens
         )
         for day, spent in total.items()
@@ -115,9 +117,9 @@ def _jobs(counted: JobCounts) -> dict[str, dict[str, int]]:
     return jobs
 
 
-def _workers(counted: JobCounts) -> list[schemas.WorkerFigures]:
+def _workers(counted: JobCounts) -> list[admin_schemas.WorkerFigures]:
     return [
-        schemas.WorkerFigures(
+        admin_schemas.WorkerFigures(
             name=one.worker, job=one.kind, lease_until=schemas.when(one.lease_until)
         )
         for one in counted
@@ -125,8 +127,8 @@ def _workers(counted: JobCounts) -> list[schemas.WorkerFigures]:
     ]
 
 
-def _job_error(job: Job) -> schemas.JobError:
-    return schemas.JobError(
+def _job_error(job: Job) -> admin_schemas.JobError:
+    return admin_schemas.JobError(
         owner=owner_id(job.scope),
         job=job.kind,
         error=named_error(job.error),

@@ -67,6 +67,7 @@ def arc(index: int, memory: Memory) -> schemas.Arc:
     return schemas.Arc(
         **_common(index, memory),
         session=memory.session or summary.get("session"),
+        title=memory.title,
         summary=memory.content,
         themes=list(summary.get("primary_themes") or ()),
         mood_opened=mood.get("opened") or "",

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from .. import types
-from ..extraction import approval, proposals
 from ..retrieval.matches import Match
 from ..types import iso
 
@@ -326,6 +325,7 @@ class Arc(Numbered):
     """A session with its summary."""
 
     session: str | None
+    title: str = Field(examples=["Gina opens her dance studio"])
     summary: str
     themes: list[str]
     mood_opened: str
@@ -613,119 +613,6 @@ class Answer(BaseModel):
     """Recalled memories, best first."""
 
     items: list[Found]
-
-
-class Proposal(Record):
-    """A memory that needs human approval."""
-
-    proposed_by: str
-    reason: str = Field(description="Why it was proposed.")
-    effect: str = Field(description="Effect of approval.", examples=["It is new."])
-    changes: Record | None = Field(
-        description="The memory that approval would change; null if the proposal is new."
-    )
-    nearest: Record | None = Field(description="The most similar active memory.")
-
-    @classmethod
-    def weighed(cls, memory: types.Memory, weighed: approval.Weighed) -> Self:
-        """Build the schema from a proposal and the effect of its approval."""
-        return cls.of(
-            memory,
-            proposed_by=proposals.proposer(memory),
-            reason=proposals.grounds(memory),
-            effect=weighed.told,
-            changes=Record.of(weighed.changed) if weighed.changed else None,
-            nearest=Record.of(weighed.nearest) if weighed.nearest else None,
-        )
-
-
-class Approval(Request):
-    """Approval, optionally with other words."""
-
-    content: str | None = Field(None, min_length=1, max_length=MOST_TEXT)
-
-
-class Rejection(Request):
-    """Rejection."""
-
-    reason: str = Field("", max_length=1000)
-
-
-# The server, for admin keys: no field holds anything that a memory says
-
-
-class OwnerFigures(BaseModel):
-    """How much one owner stores and uses."""
-
-    owner: str = Field(examples=["alice"])
-    memories: int = Field(description="Active memories.")
-    words: int = Field(description="Words in them.")
-    last_activity: Moment | None = Field(description="End of the latest conversation.")
-    keys: int
-    calls: int = Field(description="Questions to language models in the last 30 days.")
-    tokens: int
-
-
-class DaySpend(BaseModel):
-    """Use of language models on one day."""
-
-    day: str = Field(examples=["2026-03-18"])
-    calls: int
-    tokens: int
-
-
-class WorkerFigures(BaseModel):
-    """A worker that holds a job."""
-
-    name: str
-    job: str
-    lease_until: Moment | None
-
-
-class JobError(BaseModel):
-    """A job that failed, without the text of its error."""
-
-    owner: str
-    job: str
-    error: str
-    retries_left: int
-    retry_at: Moment | None
-
-
-class RequestFailure(BaseModel):
-    """A request that failed inside the server."""
-
-    at: Moment
-    method: str
-    route: str
-    status: int
-    request_id: str = Field(description="Id under which the server's log has the details.")
-
-
-class ServerFigures(BaseModel):
-    """Figures of a shared server."""
-
-    version: str
-    started_at: Moment
-    keys: int = Field(description="Valid keys.")
-    requests: int = Field(description="Answered since the start.")
-    statuses: dict[str, int] = Field(description="Answers by status.")
-    failures: list[RequestFailure] = Field(description="Newest first.")
-    daily_tokens: int = Field(description="Tokens that each owner may use in a day.")
-    findings: int | None = Field(description="Problems of the store; null if not permitted.")
-    missing: str = Field(default="", description="Why figures of the store are missing.")
-    bytes: int | None = Field(default=None, description="Size of the store.")
-    owner_count: int = 0
-    memories: int = 0
-    owners: list[OwnerFigures] = Field(
-        default_factory=list, description="Those with the most memories first; at most 500."
-    )
-    spend: list[DaySpend] = Field(default_factory=list, description="The last 30 days.")
-    jobs: dict[str, dict[str, int]] = Field(
-        default_factory=dict, description="Number of jobs by kind and status."
-    )
-    workers: list[WorkerFigures] = Field(default_factory=list)
-    job_errors: list[JobError] = Field(default_factory=list)
 
 
 def when(micros: types.Micros | None) -> str | None:

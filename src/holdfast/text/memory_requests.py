@@ -35,6 +35,11 @@ CERTAIN = 0.9
 SURE = 0.8
 LIKELY = 0.6
 
+# A message with less is read by the grammar alone; letters count where no spaces part the words.
+MIN_WORDS = 3
+MIN_LETTERS = 5
+WITH_TOPIC = ("forget_topic", "remember")
+
 _PLAIN = str.maketrans(
     {
         "’": "'",
@@ -63,6 +68,7 @@ _QUOTED = re.compile(
     r"\"[^\"\n]{2,300}\"|«[^»\n]{2,300}»|「[^」\n]{2,300}」|『[^』\n]{2,300}』|《[^》\n]{2,300}》"
     r"|(?<![^\s(\[:,])'(?=\w)[^'\n]*(?:'(?=\w)[^'\n]*)*'(?!\w)"
 )
+_UNSPACED = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]")
 # Placeholder of a quotation: a letter that no supported language uses, so it counts as a word.
 _MARK = "\ua66e"
 _SENTENCE = re.compile(r"[.!?…]+(?=\s|$|[\"')\]])|[。！？]+|\n+")
@@ -104,26 +110,49 @@ def read_request(text: str) -> MemoryRequest | None:
     if len(text) > LONGEST:
         return None
     said, quotes = own_words(text)
-    known = _by_grammar(said, quotes)
-    if len(said) > request_model.READ:
+    known, language = _by_grammar(said, quotes)
+    unlearned = known and language not in request_model.LANGUAGES
+    if unlearned or _says_little(said) or len(said) > request_model.READ:
         return known
+    return _weighed(known, said, quotes)
+
+
+def _weighed(known: MemoryRequest | None, said: str, quotes: Sequence[str]) -> MemoryRequest | None:
+    """Return the request that the learned reader finds, or what is known by the grammar where the
+    reader is in doubt.
+    """
     chances = request_model.kinds_of(said)
     kind = max(KINDS, key=lambda each: chances[each])
     if chances[request_model.NONE] >= SURE:
         return None
     if chances[kind] < (SURE if known and known.kind != kind else LIKELY):
         return known
+    if known and known.kind == kind and kind not in WITH_TOPIC:
+        return known  # the grammar also knows which sentences belong to the request
     if known or is_about_memory(said, certain=chances[kind] >= CERTAIN):
         return _learned(kind, said, quotes) or known
     return None
 
 
-def _by_grammar(said: str, quotes: Sequence[str]) -> MemoryRequest | None:
-    """Return the request that the grammar of a language reads."""
+def _says_little(said: str) -> bool:
+    """Whether a message is too short for the learned reader: "again", "start over".
+
+    >>> _says_little("try again!")
+    True
+    >>> _says_little("别记这个了")
+    False
+    """
+    words = len(re.findall(r"\w+", said))
+    letters = len(_UNSPACED.findall(said))
+    return letters < MIN_LETTERS if letters else words < MIN_WORDS
+
+
+def _by_grammar(said: str, quotes: Sequence[str]) -> tuple[MemoryRequest | None, str]:
+    """Return the request that the grammar of a language reads, and that language's code."""
     for grammar in grammars():
         if grammar.reads(said) and (found := _read(grammar, said, quotes)):
-            return found
-    return None
+            return found, grammar.code
+    return None, ""
 
 
 def is_about_memory(text: str, *, certain: bool = False) -> bool:
@@ -166,7 +195,7 @@ def _learned(kind: Kind, said: str, quotes: Sequence[str]) -> MemoryRequest | No
     topic it needs.
     """
     topic = ""
-    if kind in ("forget_topic", "remember"):
+    if kind in WITH_TOPIC:
         topic = _put_back(request_model.topic_of(said, kind).strip(_ENDS), said, said, quotes)
         if not topic:
             return None

@@ -21,6 +21,8 @@ from typing import NamedTuple
 from unicodedata import normalize
 
 NONE = "none"
+# The languages of the messages that the models learned from.
+LANGUAGES = frozenset(("en", "de", "es", "fr", "ru", "zh", "ja"))
 # Characters of a message that are read; the models learned from messages of this length.
 READ = 400
 BITS = 15

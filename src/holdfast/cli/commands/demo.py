@@ -26,7 +26,7 @@ QUESTIONS = (
     "What did we learn from the billing job that ran out of memory?",
     "How much deposit does the old landlord owe me?",
 )
-UNKNOWN = "What is the capital of Mongolia?"
+UNKNOWN = "Write a haiku about autumn."
 CHANGE = {
     "small-talk": ("2026-01-10T20:05", "I live in Hamburg, near the harbour."),
     "new-home": ("2026-05-03T08:30", "I live in Lisbon now, with a view of the river."),
@@ -120,7 +120,7 @@ def _ask(hf: Holdfast, told: _Teller) -> list[dict[str, Any]]:
 
 
 def _ask_what_nobody_said(hf: Holdfast, told: _Teller) -> list[dict[str, Any]]:
-    told.head("3. A question that has nothing to do with what is remembered finds nothing")
+    told.head("3. A request that has nothing to do with what is remembered finds nothing")
     hits = hf.recall(UNKNOWN)
     told.say(f"   {UNKNOWN}")
     for hit in hits:

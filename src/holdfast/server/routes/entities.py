@@ -61,7 +61,9 @@ def duplicates(hf: Mine) -> list[schemas.Alike]:
     ]
 
 
-@router.patch("/entities/{id}")
+@router.patch(
+    "/entities/{id:path}"
+)  # as the route that reads: one takes a line break, the other not
 def rename(id: EntityId, body: schemas.NewName, hf: Mine) -> schemas.ChangedEntity:
     """Rename an entity, or change its type; the old name stays as an alias."""
     renamed = hf.entities.rename(id, body.name, type=body.type)

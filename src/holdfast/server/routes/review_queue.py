@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from .. import schemas
+from .. import review_schemas, schemas
 from ..auth import Mine
 from .memories import Id
 
@@ -12,18 +12,21 @@ router = APIRouter(prefix="/review", tags=["review"])
 
 
 @router.get("")
-def list_proposals(hf: Mine) -> list[schemas.Proposal]:
+def list_proposals(hf: Mine) -> list[review_schemas.Proposal]:
     """List proposals, oldest first, each with the effect of approval and the most similar
     memory.
     """
-    return [schemas.Proposal.weighed(one, hf.reviews.preview(one.id)) for one in hf.reviews.list()]
+    return [
+        review_schemas.Proposal.weighed(one, hf.reviews.preview(one.id))
+        for one in hf.reviews.list()
+    ]
 
 
 @router.post("/{id}/approve")
 def approve(
     id: Id,
     hf: Mine,
-    body: schemas.Approval | None = None,
+    body: review_schemas.Approval | None = None,
 ) -> schemas.Changed:
     """Approve a proposal, optionally reworded; returns the active memory."""
     return schemas.Changed.of(
@@ -35,7 +38,7 @@ def approve(
 def reject(
     id: Id,
     hf: Mine,
-    body: schemas.Rejection | None = None,
+    body: review_schemas.Rejection | None = None,
 ) -> schemas.Changed:
     """Reject a proposal: it is archived and not proposed again in the same words."""
     return schemas.Changed.of(hf.reviews.reject(id, body.reason if body else ""), run=hf.last_run)

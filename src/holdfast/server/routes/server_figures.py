@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from .. import admin_view, schemas
+from .. import admin_schemas, admin_view
 from ..auth import Administered
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 
 
 @router.get("")
-def server_figures(server: Administered) -> schemas.ServerFigures:
+def server_figures(server: Administered) -> admin_schemas.ServerFigures:
     """Return the figures of the server; nothing of anybody's memories."""
     return admin_view.figures(server)
