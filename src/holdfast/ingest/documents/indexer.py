@@ -15,6 +15,7 @@ from ...errors import InvalidInput, StoreError, reason
 from ...storage.protocol import Store, Transaction
 from ...storage.store_types import Author, KnownFile
 from ...transcripts.base import Cursor, Reader, Transcript
+from ...transcripts.databases import is_database
 from ...types import Scope, Session
 from . import markdown_documents, session_documents, upsert
 from .change_detection import ROOT, changed_at, looked_at, read
@@ -40,8 +41,8 @@ _MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
 class Indexer:
     """One run over a project's files; `done` is its report, or with `plan` what it would do.
 
-    `belongs` says whether a session that nobody named is one of this project's; `progress` is
-    called with each session that was read.
+    `belongs` says whether a session that nobody named, or of a database, is one of this project's;
+    `progress` is called with each session that was read.
     """
 
     def __init__(
@@ -181,8 +182,10 @@ class Indexer:
             return
         failed = len(self.done.failed)
         stored = []
+        # Who names a file means its session, but a database holds those of all projects.
+        meant = source.named and not is_database(source.path)
         for transcript in reader.read(source.path, self._cursor(source.name)):
-            if source.named or self._belongs(transcript):
+            if meant or self._belongs(transcript):
                 stored += self._session(source, transcript, reader)
             else:
                 # A reader goes on when all of one session is read.
