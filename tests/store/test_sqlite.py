@@ -223,6 +223,7 @@ class TestCreation:
         old.close()
         back = (
             "DROP INDEX memories_by_namespace; DROP INDEX memories_by_moment; "
+            "DROP INDEX memories_put_away; DROP INDEX events_by_scope; "
             "ALTER TABLE memories DROP COLUMN strength; "
             "ALTER TABLE sessions ADD COLUMN consolidated_at INTEGER; "
             "ALTER TABLE sessions ADD COLUMN outcome TEXT NOT NULL DEFAULT ''"

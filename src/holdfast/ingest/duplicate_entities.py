@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
@@ -19,42 +20,92 @@ from ..types import Duplicate, Entity
 _SHORTEST = 3
 
 
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """An entity with its name in plain words, read once."""
+
+    place: int
+    entity: Entity
+    words: tuple[str, ...]
+    starts: frozenset[str]
+    """Beginnings of its words and of what they are short for; two that may be the same share
+    one.
+    """
+
+
 def duplicates(entities: Sequence[Entity]) -> Iterator[Duplicate]:
     """Yield pairs that may be the same, the fuller name first, with a reason each."""
-    seen = set()
-    for group in _alike(entities):
-        for pair in combinations(group, 2):
-            keep, other = sorted(pair, key=lambda each: (-len(each.name), -each.mentions, each.id))
-            reason = "" if (keep.id, other.id) in seen else _reason(keep, other)
-            seen.add((keep.id, other.id))
-            if reason:
-                yield Duplicate(keep, other, reason)
+    named = [_named(place, entity) for place, entity in enumerate(entities)]
+    for one, other in sorted(_candidates(named)):
+        pair = (named[one], named[other])
+        full, short = sorted(
+            pair, key=lambda each: (-len(each.entity.name), -each.entity.mentions, each.entity.id)
+        )
+        if full.starts & short.starts and (reason := _reason(full, short)):
+            yield Duplicate(full.entity, short.entity, reason)
 
 
-def _alike(entities: Iterable[Entity]) -> list[list[Entity]]:
-    """Group entities that share the beginning of a word of their names."""
-    groups: dict[tuple[object, str], list[Entity]] = defaultdict(list)
-    for entity in entities:
-        words = [word for word in _plain(entity.name).split() if len(word) >= _SHORTEST]
-        starts = {form[:_SHORTEST] for word in words for form in (word, *_full_forms(word))}
-        for start in starts or {_plain(entity.name)}:
-            groups[entity.scope, start].append(entity)
-    return [group for group in groups.values() if len(group) > 1]
+def _named(place: int, entity: Entity) -> _Named:
+    plain = _plain(entity.name)
+    words = tuple(plain.split())
+    long_ones = [word for word in words if len(word) >= _SHORTEST]
+    starts = {form[:_SHORTEST] for word in long_ones for form in (word, *_full_forms(word))}
+    return _Named(place, entity, words, frozenset(starts or {plain}))
 
 
-def _reason(full: Entity, short: Entity) -> str:
+def _candidates(named: Sequence[_Named]) -> set[tuple[int, int]]:
+    """Return the places of pairs worth a look: found by their words, since comparing each with each
+    takes time that grows with the square of their number.
+    """
+    # All of these are said of one scope: entities of two are two.
+    same_name = defaultdict[tuple[object, ...], list[int]](list)
+    same_surname = defaultdict[tuple[object, ...], list[int]](list)
+    by_start = defaultdict[tuple[object, ...], list[int]](list)
+    by_word = defaultdict[tuple[object, ...], list[int]](list)
+    for one in named:
+        scope, words = one.entity.scope, one.words
+        same_name[scope, words].append(one.place)
+        if words and one.entity.type == "person":
+            if len(words) > 1:
+                same_surname[scope, words[-1]].append(one.place)
+            for end in range(_SHORTEST, len(words[0]) + 1):
+                by_start[scope, words[0][:end]].append(one.place)
+            for word in {words[0], words[-1]}:
+                by_word[scope, word].append(one.place)
+    pairs = {pair for group in (same_name, same_surname) for pair in _pairs(group.values())}
+    for one in named:
+        if len(one.words) == 1 and one.entity.type == "person":
+            (word,) = one.words
+            scope = one.entity.scope
+            others = [*by_start[scope, word], *by_word[scope, word]]
+            for full in _full_forms(word):
+                others += by_word[scope, full]
+            pairs |= {
+                (min(one.place, other), max(one.place, other))
+                for other in others
+                if other != one.place
+            }
+    return pairs
+
+
+def _pairs(groups: Iterable[list[int]]) -> Iterator[tuple[int, int]]:
+    for group in groups:
+        yield from combinations(group, 2)
+
+
+def _reason(full: _Named, short: _Named) -> str:
     """Return why two entities may be the same; empty if nothing says so."""
-    longer, shorter = _plain(full.name).split(), _plain(short.name).split()
+    longer, shorter = full.words, short.words
     if longer == shorter:
         return "the same name"
-    if not longer or not shorter or {full.type, short.type} != {"person"}:
+    if not longer or not shorter or {full.entity.type, short.entity.type} != {"person"}:
         return ""
     if len(shorter) == 1 and len(longer) > 1 and shorter[0] in (longer[0], longer[-1]):
         part = "first name" if shorter[0] == longer[0] else "surname"
-        return f"{short.name} is the {part} of {full.name}"
+        return f"{short.entity.name} is the {part} of {full.entity.name}"
     if not _is_short_form(shorter[0], longer[0]):
         return ""
-    told = f"{_first(short)} is short for {_first(full)}"
+    told = f"{_first(short.entity)} is short for {_first(full.entity)}"
     if len(shorter) == 1:
         return told
     return f"the same surname, and {told}" if longer[-1] == shorter[-1] else ""

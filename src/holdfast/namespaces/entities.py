@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from .. import ingest
 from ..base_client import Namespace, write
@@ -45,16 +46,17 @@ class Entities(Namespace):
 
         Nothing is merged. Two that one memory mentions together are two.
         """
-        found = ingest.duplicate_entities.duplicates(self.list())
-        return [pair for pair in found if not self._are_named_together(pair)]
-
-    def _are_named_together(self, pair: Duplicate) -> bool:
-        mentioning = self.client.store.entities.mentioning
-        ids = [
-            {memory.id for memory in mentioning(one.scope, one.id, limit=COMPARED)}
-            for one in (pair.keep, pair.other)
+        # One of many namesakes is in many pairs, and is read once.
+        mentioning = cache(self._mentioning)
+        return [
+            pair
+            for pair in ingest.duplicate_entities.duplicates(self.list())
+            if mentioning(pair.keep).isdisjoint(mentioning(pair.other))
         ]
-        return not ids[0].isdisjoint(ids[1])
+
+    def _mentioning(self, entity: Entity) -> frozenset[str]:
+        found = self.client.store.entities.mentioning(entity.scope, entity.id, limit=COMPARED)
+        return frozenset(memory.id for memory in found)
 
     def merge(self, keep: str, *others: str) -> Entity:
         """Merge entities that are the same: their names and mentions go to `keep`."""

@@ -97,14 +97,20 @@ class SQLEntityReads:
     ) -> Entities:
         condition, values = where
         tail = "" if limit is None else f" LIMIT {max(0, int(limit))}"
+        here = marks(numbers)
+        # Nearly all memories are active, so mentions are counted in their index alone, and those of
+        # the few others taken off: reading each memory for its status takes ten times as long.
         rows = self._access.read(
             numbers,
-            f"SELECT e.scope, {_COLUMNS}, count(m.id) FROM entities e "
-            "LEFT JOIN mentions t ON t.scope = e.scope AND t.entity = e.id "
-            "LEFT JOIN memories m ON m.scope = t.scope AND m.id = t.memory AND m.status = 'active' "
-            f"WHERE e.scope IN ({marks(numbers)}) AND {condition} GROUP BY e.scope, {_COLUMNS} "
-            f"ORDER BY count(m.id) DESC, e.name, e.scope, e.id{tail}",
-            (*numbers, *values),
+            f"WITH put_away AS (SELECT t.scope, t.entity, count(*) AS mentions FROM memories m "
+            "CROSS JOIN mentions t WHERE t.scope = m.scope AND t.memory = m.id "
+            f"AND m.scope IN ({here}) AND m.status <> 'active' GROUP BY t.scope, t.entity), "
+            f"found AS (SELECT e.scope, {_COLUMNS}, (SELECT count(*) FROM mentions t "
+            "WHERE t.scope = e.scope AND t.entity = e.id) - coalesce(p.mentions, 0) AS mentions "
+            "FROM entities e LEFT JOIN put_away p ON p.scope = e.scope AND p.entity = e.id "
+            f"WHERE e.scope IN ({here}) AND {condition}) "
+            f"SELECT * FROM found ORDER BY mentions DESC, name, scope, id{tail}",
+            (*numbers, *numbers, *values),
         )
         names = self._names_of(rows)
         return self._access.damages.sound(

@@ -487,8 +487,8 @@ def read_events(
 ) -> Events:
     """Journal entries; see `Store.events` in protocol.py."""
     numbers = access.numbers(scopes)
-    condition = f"scope IN ({marks(numbers)})"
-    values: list[Any] = list(numbers)
+    condition = ""
+    values: list[Any] = []
     for column, value in (("run = ?", run), ("target = ?", target), ("seq > ?", after)):
         if value is not None:
             condition = f"{condition} AND {column}"
@@ -498,9 +498,19 @@ def read_events(
         condition += " AND noun = 'memory'"
     direction = "DESC" if order == "newest" else "ASC"
     tail = "" if limit is None else f" LIMIT {int(limit)}"
-    rows = access.read(
-        numbers, f"{SELECT_EVENT} WHERE {condition} ORDER BY seq {direction}{tail}", values
-    )
+    # One scope at a time: its index has the entries in order, so a limit reads no more than it
+    # returns. Among those of several scopes, a database would sort all.
+    rows = [
+        row
+        for number in numbers
+        for row in access.read(
+            (number,),
+            f"{SELECT_EVENT} WHERE scope = ?{condition} ORDER BY seq {direction}{tail}",
+            (number, *values),
+        )
+    ]
+    if len(numbers) > 1:
+        rows = sorted(rows, key=lambda row: row[0], reverse=order == "newest")[:limit]
     if strict:
         return [event_from(row, access.scope_of) for row in rows]
     return access.damages.sound(rows, lambda row: event_from(row, access.scope_of))

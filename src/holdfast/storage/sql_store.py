@@ -81,6 +81,8 @@ class SQLStore(ABC):
     dialect: Dialect
     totals_sql: str
     """Selects scope, active memories and words in them."""
+    active_sql: str
+    """Selects the number of active memories in {scopes}."""
     bytes_sql: str
     """Selects the size of the whole store."""
 
@@ -417,11 +419,21 @@ class SQLStore(ABC):
 
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         numbers = self.numbers(scopes)
+        here = f"m.scope IN ({marks(numbers)})"
+        # Turns are most of a memory. Active ones are what is left of the running total, and all
+        # others are counted in an index; one statement, so that all see the same moment.
         rows = self.read(
             numbers,
-            f"SELECT kind, status, count(*) FROM memories WHERE scope IN ({marks(numbers)}) "
-            "GROUP BY kind, status ORDER BY kind, status",
-            numbers,
+            "SELECT kind, status, memories FROM ("
+            "SELECT m.kind AS kind, m.status AS status, count(*) AS memories FROM memories m "
+            f"WHERE {here} AND m.kind <> 'turn' GROUP BY m.kind, m.status UNION ALL "
+            "SELECT m.kind, m.status, count(*) FROM memories m "
+            f"WHERE {here} AND m.kind = 'turn' AND m.status <> 'active' GROUP BY m.kind, m.status "
+            f"UNION ALL SELECT 'turn', 'active', ({self.active_sql.format(scopes=marks(numbers))}) "
+            "- (SELECT count(*) FROM memories m "
+            f"WHERE {here} AND m.kind <> 'turn' AND m.status = 'active')"
+            ") AS counts WHERE memories > 0 ORDER BY kind, status",
+            (*numbers, *numbers, *numbers, *numbers),
         )
         return counted(rows)
 

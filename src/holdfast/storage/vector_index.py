@@ -468,16 +468,23 @@ class SQLVectors(ABC):
 
     def coverage(self, scopes: Sequence[Scope] | None = None) -> dict[str, int]:
         numbers = None if scopes is None else self.store.numbers(scopes)
-        within = "" if numbers is None else f" AND v.scope IN ({marks(numbers)})"
+        within = "TRUE" if numbers is None else f"v.scope IN ({marks(numbers)})"
+        within_memories = within.replace("v.", "m.")
+        of_model = self.store.dialect.of_model("v")
+        # Nearly all memories are active: all vectors are counted in their index, and those of the
+        # few others taken off.
         rows = self.store.read(
             numbers,
-            "SELECT d.identity, count(*) FROM models d JOIN vectors v ON "
-            f"{self.store.dialect.of_model('v')} JOIN memories m "
-            f"ON m.scope = v.scope AND m.seq = v.seq WHERE m.status = 'active'{within} "
-            "GROUP BY d.identity ORDER BY d.identity",
-            numbers or (),
+            "SELECT identity, sum(vectors) FROM ("
+            "SELECT d.identity AS identity, count(*) AS vectors FROM models d JOIN vectors v "
+            f"ON {of_model} WHERE {within} GROUP BY d.identity UNION ALL "
+            "SELECT d.identity, -count(*) FROM memories m CROSS JOIN vectors v JOIN models d "
+            f"ON {of_model} WHERE {within_memories} AND m.status <> 'active' "
+            "AND m.scope = v.scope AND m.seq = v.seq GROUP BY d.identity"
+            ") AS counts GROUP BY identity HAVING sum(vectors) > 0 ORDER BY identity",
+            (*(numbers or ()), *(numbers or ())),
         )
-        return {row[0]: row[1] for row in rows}
+        return {row[0]: int(row[1]) for row in rows}
 
     def drop(self, model: str, scopes: Sequence[Scope] | None = None) -> int:
         numbers = None if scopes is None else self.store.numbers(scopes)

@@ -55,6 +55,7 @@ class PostgresStore(SQLStore):
 
     dialect = POSTGRES
     totals_sql = "SELECT scope, active, terms FROM totals"
+    active_sql = "SELECT coalesce(sum(active), 0)::bigint FROM totals WHERE scope IN ({scopes})"
     bytes_sql = "SELECT pg_database_size(current_database())"
 
     def __init__(

@@ -66,6 +66,7 @@ class SQLiteStore(SQLStore):
 
     dialect = SQLITE
     totals_sql = "SELECT number, active, terms FROM scopes"
+    active_sql = "SELECT coalesce(sum(active), 0) FROM scopes WHERE number IN ({scopes})"
     bytes_sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,10 @@ from ..table_access import Reach
 from ..vector_index import PAGE, SQLVectors
 from .connection import ADD_TO_META
 
+# Vectors that one thread reads in about a tenth of a second: for fewer, others are not worth their
+# start.
+READ_ALONE = 100_000
+MOST_THREADS = 4
 _DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
 
 
@@ -120,12 +125,7 @@ class SQLiteVectors(SQLVectors):
         comparing vectors.
         """
         more = 2 * limit
-        rows = self.store.read(
-            (number,),
-            f"SELECT v.seq, {_DISTANCE} FROM vectors v WHERE v.model = ? AND v.scope = ? "
-            "ORDER BY distance, v.seq LIMIT ?",
-            (packed(vector), model, number, more),
-        )
+        rows = self._nearest_rows(number, model, vector, more)
         condition, values = where_clause(where, (number,), SQLITE)
         among, seqs = self.store.dialect.among("m.seq", [seq for seq, _ in rows])
         passing = {
@@ -138,6 +138,45 @@ class SQLiteVectors(SQLVectors):
         }
         found = [row for row in rows if row[0] in passing][:limit]
         return found if len(found) == limit or len(rows) < more else None
+
+    def _nearest_rows(self, number: int, model: int, vector: Vector, limit: int) -> Rows:
+        """Return number and distance of the nearest vectors, nearest first.
+
+        A large scope is read by several threads, each a part of it: SQLite works outside the
+        interpreter's lock, and the first question of a process waits for this.
+        """
+        parts = self._parts(number, model)
+        sql = (
+            f"SELECT v.seq, {_DISTANCE} FROM vectors v WHERE v.model = ? AND v.scope = ? "
+            "AND v.seq BETWEEN ? AND ? ORDER BY distance, v.seq LIMIT ?"
+        )
+
+        def read(part: tuple[int, int]) -> Rows:
+            return self.store.read((number,), sql, (packed(vector), model, number, *part, limit))
+
+        if len(parts) == 1:
+            return read(parts[0])
+        # Deferred import: few scopes are so large, and every start would pay for it.
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+        with ThreadPoolExecutor(len(parts)) as pool:
+            rows = [row for found in pool.map(read, parts) for row in found]
+        return sorted(rows, key=lambda row: (row[1], row[0]))[:limit]
+
+    def _parts(self, number: int, model: int) -> list[tuple[int, int]]:
+        """Return the first and last `seq` of each part that one thread reads."""
+        ends = [
+            self.store.read(
+                (number,),
+                f"SELECT {end}(seq) FROM vectors WHERE model = ? AND scope = ?",
+                (model, number),
+            )[0][0]
+            for end in ("min", "max")
+        ]
+        first, last = (end or 0 for end in ends)
+        count = min(MOST_THREADS, os.cpu_count() or 1, max(1, (last - first) // READ_ALONE))
+        step = (last - first) // count + 1
+        return [(start, start + step - 1) for start in range(first, last + 1, step)]
 
     def compare(
         self,

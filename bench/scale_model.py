@@ -1,0 +1,397 @@
+"""What 100 million owners with 10 billion memories would take, computed from what was measured.
+
+    python bench/scale_model.py [--owners 100000000] [--memories 10000000000] [--write]
+
+The constants are the figures of bench/scale.json, which bench/scale.py measured; nothing else is
+known about a memory here. What people do in a day and what a machine has are assumptions, named in
+`Assumed`. `--write` puts both tables into docs/scale.md, and a test compares the page with them.
+Whatever was measured at a smaller size is extrapolated in proportion, and says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+MEASURED = ROOT / "bench" / "scale.json"
+PAGE = ROOT / "docs" / "scale.md"
+Figures = dict[str, Any]
+DAY = 86_400
+# The better of the two models that ship has vectors of this many numbers; the fast one has 256.
+DIMENSIONS = (256, 384)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """What is not measured: what owners do, and what a machine has."""
+
+    owners: int = 100_000_000
+    memories: int = 10_000_000_000
+    active: float = 0.1
+    """Share of the owners who use their memory on a day."""
+    written: int = 20
+    """Memories that an active owner writes in a day."""
+    asked: int = 10
+    """Questions that an active owner asks in a day."""
+    peak: int = 3
+    """Times the average in the busiest hour."""
+    cores: int = 16
+    disk: float = 4e12
+    full: float = 0.7
+    """Share of a disk, or of the processors, that may be used."""
+    wake: int = 60
+    """Seconds in which a worker has to have looked at all scopes of its database."""
+    doctor: int = 8 * 3600
+    """Seconds in which a database has to be checked."""
+    restore: int = 4 * 3600
+    """Seconds in which a database has to be back from a backup, at `disk_rate`."""
+    disk_rate: float = 500e6
+    process: float = 4e9
+    """Bytes that a process may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What was measured, per memory, owner or question."""
+
+    bytes_per_memory: float
+    vector_bytes: float
+    ingest: float
+    embed: float
+    recall: float
+    doctor: float
+    purge: float
+    purge_each: int
+    plan: float
+    due: float
+    """Jobs of each owner that were due when they were looked for."""
+    scope_bytes: float | None
+    """None where no store had so many scopes that it could be told."""
+    sizes: dict[str, tuple[int, int]]
+    """Owners and memories of the step that each phase was measured in."""
+
+
+def constants(measured: Figures) -> Constants:
+    """Each constant from the largest Postgres step that has it."""
+    rows = measured["stores"].get("postgres", [])
+    of = {phase: _largest(rows, phase) for phase in NEEDED}
+
+    def per_memory(phase: str) -> float:
+        row = of[phase]
+        return float(row["phases"][phase]["processor_seconds"] / row["memories"])
+
+    size, recall, purge, plans = (
+        of[phase]["phases"][phase] for phase in ("size", "recall", "purge", "plans")
+    )
+    return Constants(
+        bytes_per_memory=size["bytes_per_memory"],
+        vector_bytes=size["tables"]["vectors"],
+        ingest=per_memory("ingest"),
+        embed=per_memory("embed"),
+        recall=recall["processor_seconds"],
+        doctor=per_memory("doctor"),
+        purge=purge["processor_seconds"],
+        purge_each=of["purge"]["each"],
+        plan=_slope([row for row in rows if "plans" in row["phases"]], "plans"),
+        due=plans["due"] / of["plans"]["owners"],
+        scope_bytes=_scope_bytes(measured),
+        sizes={phase: (row["owners"], row["memories"]) for phase, row in of.items()},
+    )
+
+
+MANY = 1_000  # scopes
+NEEDED = ("ingest", "embed", "size", "recall", "plans", "doctor", "purge")
+
+
+def _largest(rows: Sequence[Figures], phase: str) -> Figures:
+    """The largest step that has this phase."""
+    found = [row for row in rows if phase in row["phases"]]
+    if not found:
+        raise SystemExit(
+            f"bench/scale.json has no {phase} on Postgres. Run bench/scale.py --store postgres "
+            "--write bench/scale.json first."
+        )
+    return max(found, key=lambda one: one["memories"])
+
+
+def _scope_bytes(measured: Figures) -> float | None:
+    """Bytes that a process holds for each scope: the same on every store, and told by many."""
+    plans = [
+        row["phases"]["plans"]
+        for rows in measured["stores"].values()
+        for row in rows
+        if row["phases"].get("plans", {}).get("scopes", 0) >= MANY
+    ]
+    return max(plans, key=lambda one: int(one["scopes"]))["scope_bytes"] if plans else None
+
+
+def _slope(rows: Sequence[Figures], phase: str) -> float:
+    """Processor seconds for each owner more, between the smallest and the largest step; what the
+    phase takes with no owner at all is left out.
+    """
+    low, high = min(rows, key=_owners), max(rows, key=_owners)
+    took = [one["phases"][phase]["processor_seconds"] for one in (low, high)]
+    if low["owners"] == high["owners"]:
+        return took[1] / high["owners"]
+    return max(1e-6, (took[1] - took[0]) / (high["owners"] - low["owners"]))
+
+
+def _owners(row: Figures) -> int:
+    return int(row["owners"])
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many owners one database may have before something takes too long or too much."""
+
+    what: str
+    owners: float
+    bar: str
+
+
+def limits(c: Constants, a: Assumed) -> list[Limit]:
+    """What one database of one machine can bear, the least first: there the design breaks first."""
+    each = a.memories / a.owners
+    size = each * both_models(c)
+    found = [
+        Limit("disk", a.disk * a.full / size, f"{a.disk * a.full / 1e12:.1f} TB"),
+        Limit(
+            "writing, embedding and recall at the busiest hour",
+            a.cores * a.full / (work_of_a_day(c, a) * a.peak / DAY),
+            f"{a.cores * a.full:.0f} cores",
+        ),
+        Limit(
+            f"one worker looking for due jobs, {c.due:.0f} of each owner",
+            a.wake / c.plan,
+            f"{a.wake} s",
+        ),
+        Limit("`holdfast doctor`", a.doctor / (c.doctor * each), f"{a.doctor // 3600} h"),
+        Limit("restore of a backup", a.restore * a.disk_rate / size, f"{a.restore // 3600} h"),
+    ]
+    if c.scope_bytes is not None:
+        bar = f"{a.process / 1e9:.0f} GB"
+        names = "names of all scopes in a worker's memory"
+        found.append(Limit(names, a.process / c.scope_bytes, bar))
+    return sorted(found, key=lambda one: one.owners)
+
+
+def both_models(c: Constants) -> float:
+    """Bytes of a memory with the vectors of both models; the fast one's were measured."""
+    return c.bytes_per_memory + c.vector_bytes * DIMENSIONS[1] / DIMENSIONS[0]
+
+
+def work_of_a_day(c: Constants, a: Assumed) -> float:
+    """Processor seconds that an average owner takes in a day."""
+    return a.active * (a.written * (c.ingest + c.embed) + a.asked * c.recall)
+
+
+def simulate(c: Constants, a: Assumed) -> Figures:
+    """Databases, storage and work for all owners."""
+    first, second, *_ = limits(c, a)
+    bears = math.floor(first.owners)
+    databases = math.ceil(a.owners / bears)
+    size = a.memories * both_models(c)
+    writes = a.owners * a.active * a.written / DAY
+    asks = a.owners * a.active * a.asked / DAY
+    return {
+        "bytes": size,
+        "databases": databases,
+        "owners_per_database": bears,
+        "breaks_first": first.what,
+        "databases_without_that": math.ceil(a.owners / math.floor(second.owners)),
+        "breaks_then": second.what,
+        "bytes_per_database": size / databases,
+        "writes_per_second": writes,
+        "questions_per_second": asks,
+        "cores": work_of_a_day(c, a) * a.owners * a.peak / DAY,
+        "planning_cores": a.owners * c.plan / a.wake,
+        "embedding_days_per_core": a.memories * c.embed / DAY,
+        "owner_bytes": a.memories / a.owners * both_models(c),
+        "owner_seconds_per_year": work_of_a_day(c, a) * 365,
+        "owner_plan_seconds_per_year": c.plan * 365 * DAY / a.wake,
+    }
+
+
+def model_text(c: Constants, a: Assumed) -> str:
+    """The simulation as a part of the page."""
+    s = simulate(c, a)
+    lines = [
+        f"Extrapolated from what was measured on Postgres: {_sizes(c)}. Assumed: "
+        f"{a.active:.0%} of the owners are active on a day, each of whom writes {a.written} "
+        f"memories and asks {a.asked} questions; the busiest hour has {a.peak} times the average; "
+        f"a machine has {a.cores} cores like those that were measured and a disk of "
+        f"{a.disk / 1e12:.0f} TB, of which {a.full:.0%} may be used.",
+        "",
+        f"| for {_short(a.owners)} owners, {_short(a.memories)} memories | extrapolated |",
+        "|---|---|",
+        f"| storage, vectors of both models, one copy | {_bytes(s['bytes'])} |",
+        f"| storage of an owner ({a.memories / a.owners:,.0f} memories) | "
+        f"{_bytes(s['owner_bytes'])} |",
+        f"| databases (breaks first: {s['breaks_first']}) | {s['databases']:,} |",
+        f"| databases if that were solved (then: {s['breaks_then']}) | "
+        f"{s['databases_without_that']:,} |",
+        f"| owners of a database | {_short(s['owners_per_database'])} |",
+        f"| size of a database | {_bytes(s['bytes_per_database'])} |",
+        f"| memories written, average | {s['writes_per_second']:,.0f} a second |",
+        f"| questions, average | {s['questions_per_second']:,.0f} a second |",
+        f"| cores for writing, embedding and recall at the busiest hour | {s['cores']:,.0f} |",
+        f"| cores that only look for due jobs every {a.wake} s | {s['planning_cores']:,.0f} |",
+        f"| embedding everything anew with the fast model | {s['embedding_days_per_core']:,.0f} "
+        "days of one core |",
+        f"| use of an owner in a year | {s['owner_seconds_per_year']:,.1f} s of one core |",
+        f"| looking for {c.due:.0f} due jobs of an owner every {a.wake} s, for a year | "
+        f"{s['owner_plan_seconds_per_year']:,.1f} s of one core |",
+        f"| purge of an owner with {c.purge_each:,} memories (measured) | {c.purge:,.2f} s of one "
+        "core |",
+        "",
+        "Where the design breaks first: how many owners one database bears before a bar is missed.",
+        "",
+        "| what | bar | owners |",
+        "|---|---|---|",
+        *(f"| {one.what} | {one.bar} | {_short(one.owners)} |" for one in limits(c, a)),
+    ]
+    return "\n".join(lines)
+
+
+def _sizes(c: Constants) -> str:
+    """Which phases were measured at which size."""
+    by_size: dict[tuple[int, int], list[str]] = {}
+    for phase, size in c.sizes.items():
+        by_size.setdefault(size, []).append(phase)
+    return "; ".join(
+        f"{', '.join(phases)} with {owners:,} owners and {memories:,} memories"
+        for (owners, memories), phases in sorted(by_size.items(), reverse=True)
+    )
+
+
+CELLS: dict[str, Callable[[dict[str, Figures]], str]] = {
+    "memories stored": lambda p: f"{p['size']['stored']:,}",
+    "ingest, memories per core second": lambda p: f"{p['ingest']['per_processor_second']:,}",
+    "embedding, memories per core second": lambda p: f"{p['embed']['per_processor_second']:,}",
+    "bytes of a memory, one model": lambda p: f"{p['size']['bytes_per_memory']:,}",
+    "of which journal": lambda p: f"{p['size']['journal_bytes_per_memory']:,}",
+    "recall, times the floor": lambda p: f"{p['recall']['times_floor_processor']:.1f}",
+    "recall, core ms": lambda p: f"{p['recall']['p50_processor_ms']:,.0f}",
+    "first question of a process, core ms": lambda p: f"{p['recall']['cold_processor_ms']:,.0f}",
+    "memory of the process, MB": lambda p: f"{p['recall']['rss_mb']:,}",
+    "capture of one turn, core ms": lambda p: f"{p['capture']['processor_seconds'] * 1e3:.2f}",
+    "doctor, core s": lambda p: f"{p['doctor']['processor_seconds']:,.1f}",
+    "export of an owner, core s": lambda p: f"{p['export']['processor_seconds']:,.1f}",
+    "import of an owner, core s": lambda p: f"{p['import']['processor_seconds']:,.1f}",
+    "purge of an owner, core s": lambda p: f"{p['purge']['processor_seconds']:,.2f}",
+    "purge of an owner with 1,000 beside it, core s": lambda p: (
+        f"{p['guest']['processor_seconds']:,.2f}"
+    ),
+    "looking for due jobs, core ms": lambda p: f"{p['plans']['processor_seconds'] * 1e3:,.0f}",
+    "page: home, core ms": lambda p: _page(p, "home"),
+    "page: totals, core ms": lambda p: _page(p, "totals"),
+    "page: timeline, core ms": lambda p: _page(p, "timeline"),
+    "page: entities, core ms": lambda p: _page(p, "entities"),
+    "page: changes, core ms": lambda p: _page(p, "changes"),
+}
+STORES = {
+    "file": "SQLite, one scope",
+    "scopes": "SQLite, many scopes in one file",
+    "postgres": "Postgres",
+}
+
+
+def _page(phases: dict[str, Figures], name: str) -> str:
+    return f"{phases['pages']['each'][name]['processor_seconds'] * 1e3:,.0f}"
+
+
+def measured_text(measured: Figures) -> str:
+    """What was run, as a part of the page. A dash is what was not."""
+    machine = measured["machine"]
+    lines = [
+        f"Measured on {machine['cores']} shared cores ({machine['processor']}, "
+        f"{machine['memory_gb']} GB). Times are of the processor, because the machine had other "
+        "work. A dash is what was not run.",
+    ]
+    for store, title in STORES.items():
+        rows = measured["stores"].get(store)
+        if not rows:
+            continue
+        heads = " | ".join(f"{row['owners']:,} × {row['each']:,}" for row in rows)
+        lines += ["", f"| {title} | {heads} |", "|---" * (len(rows) + 1) + "|"]
+        for name, cell in CELLS.items():
+            cells = [_cell(cell, row["phases"]) for row in rows]
+            if any(one != "–" for one in cells):
+                lines.append(f"| {name} | {' | '.join(cells)} |")
+        fast = [one for one in measured["growth"].get(store, []) if one["faster_than_n_log_n"]]
+        told = "; ".join(
+            f"{one['what']} ({one['from']:,} to {one['to']:,}: exponent {one['exponent']})"
+            for one in fast
+        )
+        if measured["growth"].get(store):
+            lines += [
+                "",
+                f"Of what was run at two sizes, faster than n log n: {told or 'nothing'}.",
+            ]
+        else:
+            lines += ["", "How it grows is not known: it was run at one size."]
+    return "\n".join(lines)
+
+
+def _cell(of: Callable[[dict[str, Figures]], str], phases: dict[str, Figures]) -> str:
+    try:
+        return of(phases)
+    except KeyError:
+        return "–"
+
+
+def _bytes(count: float) -> str:
+    for unit, name in ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if count >= unit:
+            return f"{count / unit:,.1f} {name}"
+    return f"{count / 1e3:,.0f} kB"
+
+
+def _short(count: float) -> str:
+    for unit, name in ((1e9, "billion"), (1e6, "million")):
+        if count >= unit:
+            return f"{count / unit:,.3g} {name}"
+    return f"{float(f'{count:.2g}'):,.0f}"
+
+
+def section(name: str, text: str, page: str) -> str:
+    """The page with this text between its marks."""
+    begin, end = f"<!-- {name}: bench/scale_model.py --write -->", f"<!-- end of {name} -->"
+    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    if not pattern.search(page):
+        raise SystemExit(f"docs/scale.md has no place for it: write {begin} and {end} there.")
+    return pattern.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", page)
+
+
+def page_with(measured: Figures, page: str, assumed: Assumed | None = None) -> str:
+    """The page with what was measured and what follows from it."""
+    page = section("measured", measured_text(measured), page)
+    return section("simulated", model_text(constants(measured), assumed or Assumed()), page)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--owners", type=int, default=Assumed().owners)
+    parser.add_argument("--memories", type=int, default=Assumed().memories)
+    parser.add_argument("--measured", type=Path, default=MEASURED)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    if not options.measured.is_file():
+        raise SystemExit(f"There is no {options.measured}. bench/scale.py --write makes it.")
+    measured = json.loads(options.measured.read_text("utf-8"))
+    if options.write:
+        PAGE.write_text(page_with(measured, PAGE.read_text("utf-8")), encoding="utf-8")
+        return
+    assumed = Assumed(owners=options.owners, memories=options.memories)
+    print(measured_text(measured), "", model_text(constants(measured), assumed), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
