@@ -172,7 +172,7 @@ def _with_name(text: str, name: str, pronoun: re.Pattern[str]) -> str:
 def _is_owner(rest: str) -> bool:
     """Whether "her" is followed by what is hers: "her job", not "saw her yesterday"."""
     following = _NEXT.match(rest)
-    return bool(following) and following[1].lower() not in _NO_THING
+    return following is not None and following[1].lower() not in _NO_THING
 
 
 _NEXT = re.compile(r"\s+([\w-]+)")
