@@ -85,10 +85,12 @@ class RuleExtractor:
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
         """Candidates of these turns in order; none if nothing durable was said."""
         between_people = is_among_people(turns)
-        before = {turn.id: said_before(turns, place) for place, turn in enumerate(turns)}
+        places = {turn.id: place for place, turn in enumerate(turns)}
 
         def read(turn: Memory) -> Iterator[Candidate]:
-            return self._read(turn, between_people, before[turn.id])
+            # Only a judge reads a clause together with the turn before.
+            before = said_before(turns, places[turn.id]) if self._judge is not None else ""
+            return self._read(turn, between_people, before)
 
         found = [candidate for turn in turns for candidate in read(turn)]
         if between_people:
