@@ -1,6 +1,6 @@
 # Two commands for a fresh machine with Python >= 3.11 and a package index:
 #   make demo    set up and see it work          make test    set up and run every test
-# And one that follows README and docs with the wheel, on every Python from 3.11 to 3.13 that it finds:
+# And one that follows README and docs with the wheel, on every Python from 3.11 to 3.14 that it finds:
 #   make walk    or: make walk PYTHONS="3.12 /opt/python3.13/bin/python3"
 PYTHON ?= python3
 VENV   ?= .venv
@@ -59,6 +59,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python bench/extraction.py
 	$(BIN)/python bench/notes.py
 	$(BIN)/python bench/secret_scan.py
+	$(BIN)/python bench/encryption.py
 
 # DATA is a folder with locomo10.json and longmemeval*.json; a run that was interrupted goes on where it stopped.
 report: $(VENV)/.dev
@@ -84,10 +85,13 @@ else
 endif
 	@touch $@
 
+# apsw-sqlite3mc has the files of apsw, so it lies in a folder of its own: tests/test_encryption.py puts that before it.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 ifdef UV
 	$(UV) pip install --quiet --python $(BIN)/python -e '.[all]' --group dev
+	$(UV) pip install --quiet --python $(BIN)/python --target $(VENV)/encryption --group encryption
 else
 	$(BIN)/python -m pip install --quiet -e '.[all]' --group dev
+	$(BIN)/python -m pip install --quiet --upgrade --target $(VENV)/encryption --group encryption
 endif
 	@touch $@ $(VENV)/.base

@@ -55,6 +55,11 @@ class Session:
         return self.turns[-1].event_time or SAID_AT
 
 
+def the_judge() -> NoteJudge:
+    """The judge with the bundled encoder."""
+    return NoteJudge(Tiers.of(OnnxEmbedder()))
+
+
 def sessions(folder: Path, half: str | None = None) -> Iterator[Session]:
     """Every session, in the order of its project."""
     for row in rows("coding_sessions.jsonl", half):
@@ -204,7 +209,7 @@ def scored(
 
 def score(folder: Path, half: str | None, *, show: bool = False) -> Row:
     """The figures of every project and of all; `show` prints the notes of the dev half."""
-    judge = NoteJudge(Tiers.of(OnnxEmbedder()))
+    judge = the_judge()
     figures: Row = {}
     for name in (half,) if half else ("dev", "kept"):
         found = [(each, find_notes(each.turns, judge)) for each in sessions(folder, name)]
@@ -225,7 +230,7 @@ def repeats(folder: Path, half: str | None) -> Row:
     """Which share of what users said again the memory of the sessions before would have told, and
     what it costs.
     """
-    judge = NoteJudge(Tiers.of(OnnxEmbedder()))
+    judge = the_judge()
     every: dict[str, list[tuple[Session, Output]]] = {}
     for session in sessions(folder, half):
         every.setdefault(session.project, []).append((session, _output(session, judge)))

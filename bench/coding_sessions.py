@@ -5,6 +5,7 @@
     python bench/coding_sessions.py check FOLDER
     python bench/coding_sessions.py score FOLDER [--half dev] [--show]
     python bench/coding_sessions.py repeats FOLDER [--half dev]
+    python bench/coding_sessions.py hook FOLDER [--half dev]
 
 `fetch` brings the files of bench/data/coding_sessions.jsonl from github.com to FOLDER/owner+name,
 each at its commit: it takes git 2.29 or newer and the network, and loads these files only. With
@@ -15,7 +16,8 @@ The labels hold no text of the sessions: each says where its quote stands. `labe
 the quotes filled in; `check` proves that every label and every repeat still finds its place. The
 half "kept" is for judging: nobody should look at it while tuning. `score` builds the notes of
 every session and counts the labels at their places; `repeats` builds the memory of the sessions
-before each thing that a user had to say again, and counts how often it is told there.
+before each thing that a user had to say again, and counts how often it is told there; `hook` asks
+the hooks of the start and of the prompts before it.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from typing import Any
 
 DATA = Path(__file__).parent / "data"
 GITHUB = "https://github.com/"
+COMMANDS = ("fetch", "labels", "check", "score", "repeats", "hook")
 
 Row = dict[str, Any]
 
@@ -42,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("command", choices=("fetch", "labels", "check", "score", "repeats"))
+    parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--mirror", type=Path)
     parser.add_argument("--half", choices=("dev", "kept"))
@@ -61,8 +64,12 @@ def main() -> None:
 
         if options.command == "score":
             found = coding_notes.score(options.folder, options.half, show=options.show)
-        else:
+        elif options.command == "repeats":
             found = coding_notes.repeats(options.folder, options.half)
+        else:
+            import coding_hook
+
+            found = coding_hook.hook(options.folder, options.half, coding_notes.the_judge())
         print(json.dumps(found, indent=2))
 
 

@@ -29,9 +29,19 @@ DATA = Path(__file__).parent / "data"
 HALVED = ("control_phrases.jsonl", "control_phrases_own.jsonl")
 LOOKED_AT = tuple(
     f"control_phrases_{number}.jsonl"
-    for number in ("third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+    for number in (
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "eleventh",
+    )
 )
-UNSEEN = ("control_phrases_eleventh.jsonl",)
+UNSEEN = ("control_phrases_twelfth.jsonl",)
 FILES = tuple(DATA / name for name in (*HALVED, *LOOKED_AT, *UNSEEN))
 ENOUGH = 0.6  # of the labelled topic's words or characters
 

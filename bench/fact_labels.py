@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,27 @@ def _quoted(row: Row, talk: Conversation) -> list[Row]:
         fact | {"quote": text[fact["at"][0] : fact["at"][1]]} if "at" in fact else fact
         for fact in row["facts"]
     ]
+
+
+def alone_labels(labelled: Labelled) -> list[tuple[str, str, bool]]:
+    """The statements of a conversation that were labelled one by one: the turn, the words, and
+    whether they can be understood alone.
+    """
+    found = []
+    for row in _alone_rows().get(labelled.talk.name, ()):
+        turn = turn_of(row["turn"])
+        text = labelled.talk.turns[turn].text
+        words = text[row["at"][0] : row["at"][1]] if "at" in row else row["quote"]
+        found.append((turn, words, bool(row["alone"])))
+    return found
+
+
+@cache
+def _alone_rows() -> dict[str, list[Row]]:
+    grouped: dict[str, list[Row]] = {}
+    for row in map(json.loads, (LABELS / "alone.jsonl").read_text("utf-8").splitlines()):
+        grouped.setdefault(conversation_of(row["turn"]), []).append(row)
+    return grouped
 
 
 def conversation_of(turn: str) -> str:

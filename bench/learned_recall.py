@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from common import finish
 from holdfast import Holdfast, Settings
@@ -107,24 +108,18 @@ def ask(hf: Holdfast, pool: Pool, clock: Clock, of: Sources, figures: Figures) -
         figures.add(asked, hits, shown, of)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("locomo", type=Path)
-    parser.add_argument("--pools", type=int, help="only the first so many conversations")
-    parser.add_argument("--models", default="static,encoder")
-    options = parser.parse_args()
+def measure(path: Path, models: str, pools: int | None = None) -> dict[str, Any]:
+    """The figures of the first so many conversations."""
     clock = Clock()
     alone, learned = Figures(), Figures()
     kinds: dict[str, int] = {}
-    for pool in islice(DATASETS["locomo"](options.locomo), options.pools):
+    for pool in islice(DATASETS["locomo"](path), pools):
         with (
             tempfile.TemporaryDirectory() as folder,
             Holdfast.open(
                 Path(folder) / "memory.db",
                 scope="user:bench",
-                settings=Settings(embedding_models=options.models),
+                settings=Settings(embedding_models=models),
                 clock=clock,
                 background=False,
             ) as hf,
@@ -138,14 +133,23 @@ def main() -> None:
                 kinds[kind] = kinds.get(kind, 0) + statuses.get("active", 0)
             ask(hf, pool, clock, of, learned)
     before, after = alone.report(), learned.report()
-    finish(
-        {
-            "turns": before,
-            "turns, facts and summaries": after,
-            "memories": kinds,
-            "met_R@5_is_not_lower": after["R@5"] >= before["R@5"],
-        }
+    return {
+        "turns": before,
+        "turns, facts and summaries": after,
+        "memories": kinds,
+        "met_R@5_is_not_lower": after["R@5"] >= before["R@5"],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("locomo", type=Path)
+    parser.add_argument("--pools", type=int, help="only the first so many conversations")
+    parser.add_argument("--models", default="static,encoder")
+    options = parser.parse_args()
+    finish(measure(options.locomo, options.models, options.pools))
 
 
 if __name__ == "__main__":

@@ -5,10 +5,12 @@
 `--data` is a folder with `longmemeval/longmemeval_dev150.json` and `locomo/locomo10.json`; the
 labels are in `training/` (`labelling.md` has the rules). A stored fact is right when its quote
 holds at least half of the words of a labelled quote and its text stands alone: its subject is
-named, nothing in it points outside, and it was not cut off. A labelled fact is found when a right
-one holds it. Conversations are divided into two halves by their id: what decides was made with the
-first, the test is the second, and `--mistakes` shows only the first. LoCoMo's own `observation`
-annotations of conversations 4 to 10 are a second test, by content words; nobody read those.
+named, nothing in it points outside, and it was not cut off. Where somebody labelled whether the
+statement can be understood alone (`training/alone.jsonl`), that decides too. A labelled fact is
+found when a right one holds it. Conversations are divided into two halves by their id: what decides
+was made with the first, the test is the second, and `--mistakes` shows only the first. LoCoMo's own
+`observation` annotations of conversations 4 to 10 are a second test, by content words; nobody read
+those.
 """
 
 from __future__ import annotations
@@ -19,18 +21,18 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from common import finish
 from extraction import share_of
-from fact_labels import READ, Labelled, Row, read, sessions
+from fact_labels import READ, Labelled, Row, alone_labels, read, sessions
 from holdfast.extraction.candidate import Candidate
 from holdfast.extraction.judge import judge_of
 from holdfast.extraction.policy import JudgedCandidate
 from holdfast.extraction.rules import RuleExtractor
 from holdfast.extraction.turn_extraction import usual
+from holdfast.models.embeddings.base import Embedder
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.text.stopwords import STOP_WORDS
 from holdfast.text.tokens import index_terms
@@ -40,6 +42,10 @@ from holdfast.types import Memory
 _OPENS_UNNAMED = re.compile(
     r"(?:it|it's|he|he's|she|she's|they|they're|that|that's|this|those|these|there|here|who|which)\b",
     re.IGNORECASE,
+)
+# Somebody else who is named: "Ines works as a nurse in Porto".
+_NAMES_SUBJECT = re.compile(
+    r"(?!\w+(?:ed|ing)\b)[A-Z][a-z]+(?:'s \w+)? (?:is|was|has|had|will|[a-z]+s|[a-z]+ed)\b"
 )
 _UNNAMED_SUBJECT = re.compile(r"\b(?:he|she|it|he's|she's|it's)\b", re.IGNORECASE)
 # What a later "it" or "she" may stand for: a name, or a thing with its article.
@@ -111,10 +117,19 @@ def learned(talk: Sequence[Memory]) -> list[Candidate]:
     return list({one.content: one for one in reversed(stored)}.values())[::-1]
 
 
-@cache
 def extractor() -> RuleExtractor:
     """The offline extractor as a client has it."""
-    return RuleExtractor(judge=judge_of(Tiers(["encoder"], environ={})))
+    return _extractors[-1] if _extractors else use(None)
+
+
+def use(encoder: Embedder | None) -> RuleExtractor:
+    """From now on reads with this encoder, which may keep its vectors."""
+    tiers = Tiers.of(encoder) if encoder is not None else Tiers(["encoder"], environ={})
+    _extractors.append(RuleExtractor(judge=judge_of(tiers)))
+    return _extractors[-1]
+
+
+_extractors: list[RuleExtractor] = []
 
 
 def stands_alone(found: Candidate, author: str, language: str) -> bool:
@@ -125,7 +140,7 @@ def stands_alone(found: Candidate, author: str, language: str) -> bool:
     if _OPENS_UNNAMED.match(text):
         return False
     who = (author or "the user").lower()
-    if found.kind == "fact" and who not in text.lower():
+    if found.kind == "fact" and who not in text.lower() and not _NAMES_SUBJECT.match(text):
         return False
     pointing = _UNNAMED_SUBJECT.search(text)
     return not pointing or bool(_NAMED.search(text[len(who) : pointing.start()]))
@@ -163,10 +178,12 @@ def score(labelled: Sequence[Labelled], *, show: bool = False) -> dict[str, Scor
 
 def _judged(each: Labelled, turn: str, found: list[Candidate]) -> list[tuple[str, Candidate]]:
     said = each.talk.turns[turn]
+    labels = {words: alone for at, words, alone in alone_labels(each) if at == turn}
     judged = []
     for one in found:
         held = any(share_of(fact["quote"], one.quote) >= 0.5 for fact in each.facts[turn])
-        if not stands_alone(one, said.speaker, each.language):
+        alone = labels.get(one.quote, True)
+        if not alone or not stands_alone(one, said.speaker, each.language):
             judged.append(("unresolved", one))
         elif cut_off(one, said.text):
             judged.append(("truncated", one))

@@ -39,6 +39,7 @@ VARIANTS = {
     "static-rrf": ("static", "rrf"),
 }
 MODEL = "memory-embed-s3"
+LEARNED_POOLS = 3  # conversations; each is asked twice, and read whole in between
 
 Figures = dict[str, Any]
 
@@ -212,6 +213,50 @@ def notes(_: Options) -> Figures:
     return measure(read())
 
 
+def learning(options: Options) -> Figures:
+    """What is learned from conversations, by labels of the half that is only for testing."""
+    import learning as bench
+    from fact_labels import read
+
+    assert options.data is not None
+    friends = options.data / "FriendsQA"
+    labelled = read(options.data, friends if friends.is_dir() else None)
+    bench.use(_vectors(options, _encoder()))
+    scores = bench.score([one for one in labelled if one.held_out])
+    return {name: one.figures() for name, one in scores.items()}
+
+
+def observations(options: Options) -> Figures:
+    """What is learned of LoCoMo's conversations 4 to 10, beside the notes that came with them."""
+    import learning as bench
+
+    path = options.dataset("locomo")
+    assert path is not None
+    bench.use(_vectors(options, _encoder()))
+    return bench.observations(path)
+
+
+def learned_recall(options: Options) -> Figures:
+    """Recall of LoCoMo's first conversations with and without what was learned."""
+    from learned_recall import measure
+
+    path = options.dataset("locomo")
+    assert path is not None
+    return measure(path, "static,encoder", LEARNED_POOLS)
+
+
+def titles(options: Options) -> Figures:
+    """Titles and themes of sessions that name no topic."""
+    from holdfast.extraction.judge import judge_of
+    from holdfast.extraction.rules import RuleExtractor
+    from holdfast.models.embeddings.tiers import Tiers
+    from titles import of_folder
+
+    assert options.data is not None
+    tiers = Tiers.of(_vectors(options, _encoder()))
+    return of_folder(options.data, RuleExtractor(judge=judge_of(tiers)))
+
+
 PARTS: Mapping[str, Part] = {
     part.name: part
     for part in (
@@ -240,6 +285,10 @@ PARTS: Mapping[str, Part] = {
         Part("dedup", dedup),
         Part("secrets", secrets),
         Part("notes", notes),
+        Part("learning", learning, "longmemeval", sample=False),
+        Part("observations", observations, "locomo", sample=False),
+        Part("learned-recall", learned_recall, "locomo", sample=False),
+        Part("titles", titles, "locomo", sample=False),
     )
 }
 

@@ -35,6 +35,7 @@ def page(parts: Kept, left_out: Mapping[str, str], *, quick: bool = False) -> st
         _latency(parts),
         _writing(parts),
         _rules(parts),
+        _learning(parts),
         _ran(parts, left_out),
     ]
     return "\n\n".join(section.strip() for section in sections if section) + "\n"
@@ -374,6 +375,100 @@ a language model; what can be had without one is every sentence.
 {_table(["what", "method", "to be found", "precision", "recall"], rows)}
 
 {commands}"""
+
+
+WHERE = {
+    "assistant": "people and an assistant (LongMemEval)",
+    "people": "between people (LoCoMo 1–3, FriendsQA)",
+    "languages": "six other languages",
+}
+LABELS = ("event", "fact", "plan", "preference", "relation", "must")
+
+
+def _learning(parts: Kept) -> str:
+    texts = [
+        write(parts[name]["figures"])
+        for name, write in (
+            ("learning", _learned),
+            ("observations", _observed),
+            ("learned-recall", _recalled),
+            ("titles", _titled),
+        )
+        if name in parts
+    ]
+    if not texts:
+        return ""
+    names = ("learning", "observations", "learned-recall", "titles")
+    commands = _command(
+        "python bench/learning.py --data DIR --friends DIR/FriendsQA",
+        "python bench/learning.py --data DIR --observations",
+        "python bench/learned_recall.py DIR/locomo10.json --pools 3",
+        "python bench/titles.py --data DIR",
+        "python bench/report.py --data DIR " + " ".join(f"--only {name}" for name in names),
+    )
+    return "\n\n".join(
+        ["## What is learned from conversations that nobody here wrote?", *texts, commands]
+    )
+
+
+def _learned(own: Any) -> str:
+    measures = ("stored", "precision", "unlabelled", "unresolved", "truncated")
+    rows = [
+        [
+            WHERE.get(name, name),
+            one["stored"],
+            *(_share(one[measure]) for measure in measures[1:]),
+            one["facts"],
+            _share(one["recall"]["all"]),
+            *(_share(one["recall"].get(label)) for label in LABELS),
+        ]
+        for name, one in own.items()
+    ]
+    columns = ("", *measures, "to be found", "recall", *LABELS)
+    return f"""\
+The half of the labelled conversations that was only counted. A fact is right if somebody labelled
+its words as worth keeping and it can be understood alone, as far as that was labelled too;
+"unresolved" are those that cannot. Recall is of all that was labelled, by kind, and of what
+certainly matters ("must").
+
+{_table(columns, rows)}"""
+
+
+def _observed(own: Any) -> str:
+    return f"""\
+LoCoMo's conversations 4 to 10, which nobody here has read, come with {own["observations"]:,} notes
+of their own. A stored fact of the same speaker holds half of the content words of
+{_share(own["recall"])} of them; of {own["stored"]:,} stored facts,
+{_share(own["from_a_cited_turn"])} come from a turn that a note cites."""
+
+
+def _recalled(own: Any) -> str:
+    names = ("turns", "turns, facts and summaries")
+    measures = ("R@5", "R@10", "tokens per context", "share of relevant tokens")
+    rows = [[name, *(own[name][measure] for measure in measures)] for name in names]
+    return f"""\
+Recall of the turns that answer {own["turns"]["questions"]:,} questions of LoCoMo, before and after
+the sessions were read ({own["memories"].get("fact", 0):,} facts):
+
+{_table(("", *measures), rows)}"""
+
+
+def _titled(own: Any) -> str:
+    rows = [
+        [
+            WHERE.get(name, name).partition(",")[0],
+            one["sessions"],
+            one["titles_that_name_nothing"],
+            one["themes"],
+            one["themes_that_name_nothing"],
+        ]
+        for name, one in own.items()
+    ]
+    columns = ("", "sessions", "titles that name nothing", "themes", "themes that name nothing")
+    return f"""\
+Titles and themes of sessions that consist of greetings, thanks, cheers and praise:
+
+{_table(columns, rows)}"""
 
 
 def _ran(parts: Kept, left_out: Mapping[str, str]) -> str:

@@ -48,7 +48,7 @@ def _commands(group: object, before: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _parameter(parameter: object) -> str:
-    if "--help" in getattr(parameter, "opts", ()):
+    if "--help" in getattr(parameter, "opts", ()) or getattr(parameter, "hidden", False):
         return ""
     names = ", ".join(f"`{option}`" for option in (*parameter.opts, *parameter.secondary_opts))  # type: ignore[attr-defined]
     if parameter.param_type_name == "argument":  # type: ignore[attr-defined]
@@ -293,9 +293,9 @@ def http_page() -> str:
             parts.append(f"## {method.upper()} {path.removeprefix('/api/memory')}\n")
             parts.append(f"{route['description']}\n")
             parts.extend(_route_parts(route))
-    parts.append("# Shapes\n")
+    parts.append("## Shapes\n")
     for name, shape in sorted(schema["components"]["schemas"].items()):
-        parts.append(f"## {name}\n")
+        parts.append(f"### {name}\n")
         parts.append(f"{shape.get('description', '')}\n")
         required = shape.get("required", ())
         rows = [

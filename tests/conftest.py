@@ -25,6 +25,7 @@ from holdfast.config import Settings
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import SQLiteStore
+from holdfast.storage.sqlite import encryption
 from holdfast.types import from_datetime
 from holdfast.validation import scopes_of
 from patience import PATIENCE
@@ -51,6 +52,8 @@ settings.register_profile("quick", max_examples=25, **PATIENT)
 settings.register_profile("thorough", max_examples=1000, **{**PATIENT, "derandomize": False})
 settings.load_profile("quick")
 
+# tests/test_encryption.py runs them in a process with the apsw that encrypts.
+collect_ignore = [] if encryption.is_available() else ["encryption"]
 IN_MEMORY = Path("/dev/shm")  # a folder that most Linux machines keep in memory
 ROOM = 4 << 30  # bytes; a whole run leaves less than a quarter of it behind
 LONG = ("faults", "surfaces", "contracts", "server", "web")  # folders with tests that take seconds

@@ -18,6 +18,8 @@ import fact_labels  # noqa: E402
 import instructions  # noqa: E402
 import learned_recall  # noqa: E402
 import learning  # noqa: E402
+import report_page  # noqa: E402
+import titles  # noqa: E402
 
 
 def labelled(name, turns, facts):
@@ -126,3 +128,42 @@ def test_messages_of_a_plan_s_instructions_are_told_from_others(tmp_path):
     assert found.talk.turns["1"].text == "Always cite a source."
     [rule] = instructions.rules(found.talk.memories())
     assert (rule.candidate.quote, rule.verdict.action) == ("Always cite a source", "propose")
+
+
+def test_a_label_decides_whether_a_fact_can_be_understood_alone(monkeypatch):
+    facts = {"0": [{"quote": "two, at most three", "kind": "fact", "weight": 2}]}
+    found = [Candidate("The user takes two, at most three", "two, at most three", "one/0")]
+    monkeypatch.setattr(learning, "learned", lambda talk: found)
+    talk = [labelled("one", {0: "I take two, at most three."}, facts)]
+    assert learning.score(talk)["assistant"].right == 1
+    row = {"turn": "one#0", "quote": "two, at most three", "alone": False}
+    monkeypatch.setattr(fact_labels, "_alone_rows", lambda: {"one": [row]})
+    assert learning.score(talk)["assistant"].unresolved == 1
+
+
+def test_somebody_else_who_is_named_is_a_subject():
+    for content, alone in (("Ines works as a nurse in Porto", True), ("Moved boxes home", False)):
+        assert learning.stands_alone(Candidate(content, content), "", "en") is alone
+
+
+@pytest.mark.parametrize(
+    ("title", "nothing"),
+    [("Woohoo Melanie", True), ("A lot's happened", True), ("Melanie opens a studio", False)],
+)
+def test_a_title_of_greetings_and_cheers_names_nothing(title, nothing):
+    assert titles.names_nothing(title, ["Melanie"]) is nothing
+
+
+def test_the_report_tells_what_is_learned():
+    score = learning.Score(stored=4, right=3, unresolved=1)
+    score.labelled["all"] = score.labelled["must"] = 5
+    score.found["all"] = score.found["must"] = 2
+    noted = {"observations": 10, "recall": 0.4, "stored": 20, "from_a_cited_turn": 0.9}
+    parts = {
+        "learning": {"figures": {"people": score.figures()}},
+        "observations": {"figures": noted},
+    }
+    page = report_page._learning(parts)
+    assert "| 4 | 0.750 | 0.000 | 0.250 | 0.000 | 5 | 0.400 |" in page
+    assert "0.900 come from a turn that a note cites" in page
+    assert report_page._learning({}) == ""

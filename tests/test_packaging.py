@@ -118,10 +118,14 @@ def test_the_version_is_the_same_everywhere(wheel):
     assert latest and latest[1] == holdfast.__version__.split(".dev")[0]
 
 
-def test_all_has_every_extra_but_the_one_that_is_large(wheel):
+def test_all_has_every_extra_but_a_large_one_and_one_that_replaces_files_of_another(wheel):
     assert set(_metadata(wheel).get_all("Provides-Extra")) == set(EXTRAS)
     (every,) = EXTRAS["all"]
-    assert set(re.findall(r"[\w-]+", every)) - {"holdfast-memory"} == set(EXTRAS) - {"all", "spacy"}
+    assert set(re.findall(r"[\w-]+", every)) - {"holdfast-memory"} == set(EXTRAS) - {
+        "all",
+        "encryption",
+        "spacy",
+    }
 
 
 def test_every_extra_that_is_named_exists_and_every_extra_is_named():

@@ -1,9 +1,10 @@
 """Follows README and every page of docs with the wheel, as a stranger would: with an empty home and
 without sources.
 
-python tests/walk.py                   with every Python from 3.11 to 3.13 that is found here python
-tests/walk.py 3.12 ~/my/python  with these; a version that is not here is passed over, and that is
-said
+    python tests/walk.py                     with every Python from 3.11 to 3.14 that is found here
+    python tests/walk.py 3.12 ~/my/python    with these
+
+A version that is not here is passed over, and that is said.
 
 For each a clean environment gets the wheel with all extras. Then every command of the documentation
 is run by the installed `holdfast`, every output compared, every extra tried alone, and the demo
@@ -22,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
-VERSIONS = ("3.11", "3.12", "3.13")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 TAKEN_ALONG = (
     "README.md",
     "CHANGELOG.md",
@@ -35,6 +36,11 @@ TAKEN_ALONG = (
     "training",
 )
 TESTS = ("tests/test_docs.py", "tests/test_extras.py")
+ENCRYPTED = (
+    "tests/encryption",
+    "tests/test_docs.py::test_all_that_a_page_says_can_be_done_and_shows_what_the_page_shows"
+    "[docs/how-to/encryption.md]",
+)
 # Of the environment; all else is as on a new machine.
 KEPT = (
     "PATH",
@@ -94,11 +100,31 @@ def _walk(python: str, wheel: Path, folder: Path) -> str:
         checkout,
     )
     walked = time.monotonic()
+    encrypted = _walk_encrypted(ours, wheel, env, checkout)
     _run([ours.with_name("holdfast"), "demo"], env, home)
     return (
         f"installed in {installed - began:.0f} s; {told.strip().splitlines()[-1].strip('= ')}; "
-        f"demo in {time.monotonic() - walked:.0f} s"
+        f"encrypted: {encrypted}; demo in {time.monotonic() - walked:.0f} s"
     )
+
+
+def _walk_encrypted(
+    ours: Path,
+    wheel: Path,
+    env: dict[str, str],
+    checkout: Path,
+) -> str:
+    """The extra that replaces files of apsw, added to a Holdfast that is there already."""
+    if uv := shutil.which("uv"):
+        _run([uv, "pip", "install", "--quiet", "--python", ours, f"{wheel}[encryption]"])
+    else:
+        _run([ours, "-m", "pip", "install", "--quiet", f"{wheel}[encryption]"])
+    told = _run(
+        [ours, "-m", "pytest", "--walk", "-q", "-n", "auto", "-p", "no:cacheprovider", *ENCRYPTED],
+        env,
+        checkout,
+    )
+    return told.strip().splitlines()[-1].strip("= ")
 
 
 def _take_along(name: str, checkout: Path) -> None:

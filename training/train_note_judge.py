@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 BENCH = Path(__file__).parent.parent / "bench"
 sys.path.insert(0, str(BENCH))
 
+import train_judge  # noqa: E402
 from train_judge import fitted  # noqa: E402
 
 import holdfast.extraction.coding.note_judge as judges  # noqa: E402
@@ -38,6 +39,8 @@ from holdfast.models.embeddings.onnx import OnnxEmbedder  # noqa: E402
 LABELS = Path(__file__).parent / "coding_statements.jsonl"
 OUT = Path(judges.__file__).with_suffix(".json")
 OWN = "own"
+# Fewer labels than the judge of conversations has, and more features.
+train_judge.PENALTY = 10.0
 # Likelihoods: chosen on the scores by project below.
 THRESHOLDS = {"alone": 0.6, "pattern": 0.2, "again": 0.4}
 
@@ -113,7 +116,8 @@ def main() -> None:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     found = list(examples(options.sessions))
-    rows = judge.features(judges.as_clauses([each.sentence for each in found]), OnnxEmbedder())
+    said = [each.sentence for each in found]
+    rows = judges.with_hints(judge.features(judges.as_clauses(said), OnnxEmbedder()), said)
     wanted = np.array([each.useful for each in found], dtype=np.float32)
     projects = np.array([each.project for each in found])
     print(f"{len(found)} sentences, {int(wanted.sum())} useful")

@@ -462,6 +462,8 @@ export interface Overview {
   review: number;
   /** Memories on hold until a conversation ends. */
   held: number;
+  /** Turns of conversations in use, which are not in `growth`. */
+  turns: number;
   /** What fades or ends next. */
   fading: Array<Fading>;
   /** People, places and projects, lately. */

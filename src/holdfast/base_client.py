@@ -148,7 +148,9 @@ class BaseClient:
             store: Store = InMemoryStore(clock=clock)
         else:
             place = path or settings.store or config.default_store()
-            store = open_store(place, replica=settings.replica, clock=clock)
+            store = open_store(
+                place, replica=settings.replica, key_file=settings.key_file, clock=clock
+            )
         background = background and lasting != "incognito"
         return cls(
             store,
@@ -212,7 +214,7 @@ class BaseClient:
         scopes = sorted(self._written)
         self._written.clear()
         if self.mode == "synced" and self.settings.sync_with and scopes:
-            run = replication.sync.Run(self.actor, self.clock)
+            run = replication.sync.Run(self.actor, self.clock, key_file=self.settings.key_file)
             replication.sync.sync_ignoring_errors(self.store, self.settings.sync_with, scopes, run)
 
 

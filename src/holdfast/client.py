@@ -389,7 +389,7 @@ class Holdfast(BaseClient):
         namespace: Sequence[str] | None = None,
     ) -> Hits:
         """Return memories that help answer `question`, best first. Any text in any language is
-        valid; one that has nothing to do with what is remembered finds nothing.
+        valid; one that has nothing to do with what is remembered rarely finds anything.
 
         `min_score` drops hits with a lower score instead: 0 shows even the unlikeliest. `deep`
         reads the best candidates together with the question: slower, and better in conversations.

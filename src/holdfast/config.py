@@ -11,7 +11,8 @@ import getpass
 import math
 import os
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,13 @@ class Settings:
 
     store: str = setting(
         "", "Path of the memory file, or a postgresql:// URL. Empty: the per-user file."
+    )
+    key_file: str = setting(
+        "",
+        (
+            "File with the key of an encrypted memory file, or keyring:NAME. Empty or none: it is "
+            "not encrypted."
+        ),
     )
     replica: str = setting("", "URL of a streaming replica of the Postgres store, for reads.")
     scope: str = setting(
@@ -300,6 +308,24 @@ def _mapping(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput(f"{where} must be a mapping of keys to values, not {value!r}.")
     return value
+
+
+@contextmanager
+def using_key_file(key_file: str | None) -> Iterator[None]:
+    """Set the key file for this process and those it starts, as --key-file does; None changes
+    nothing.
+    """
+    name = f"{PREFIX}KEY_FILE"
+    before = os.environ.get(name)
+    if key_file is not None:
+        os.environ[name] = key_file
+    try:
+        yield
+    finally:
+        if key_file is not None:
+            del os.environ[name]
+            if before is not None:
+                os.environ[name] = before
 
 
 def environment() -> Mapping[str, str]:

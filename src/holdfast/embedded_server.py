@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -13,8 +15,10 @@ from .errors import InvalidInput
 
 # Seconds that open requests get to finish on shutdown.
 GRACE = 2
-# Backlog of connections that wait to be accepted.
-WAITING = 100
+# Seconds more, after those that have not begun were told to go away.
+LAST_SECONDS = 5
+# Backlog of connections that wait to be accepted; the system may allow fewer.
+WAITING = 2048
 
 
 def listen(
@@ -53,9 +57,17 @@ def answer(
     app: Any,
     listener: socket.socket,
     stop: threading.Event,
+    *,
+    grace: int = GRACE,
+    started: Callable[[], None] = lambda: None,
+    overdue: Callable[[], None] | None = None,
     **settings: Any,
 ) -> None:
-    """Serve an ASGI application until `stop` is set."""
+    """Serve an ASGI application until `stop` is set; `started` is called when it answers.
+
+    `overdue` is called in the event loop if requests are open `grace` seconds later. It answers
+    those that have not begun; without it, they are cut off.
+    """
     chosen = uvicorn.Config(
         app,
         http="h11",
@@ -65,18 +77,48 @@ def answer(
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=grace if overdue is None else grace + LAST_SECONDS,
+        # Connections accepted at once, for asyncio. With more, the first of several processes on
+        # one socket would take them all.
+        backlog=1,
         **{"lifespan": "off", **settings},
     )
-    _Server(chosen, stop).run(sockets=[listener])
+    server = _Server(chosen, stop, started)
+    if overdue is not None:
+        server.overdue = (grace, overdue)
+    server.run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     """Server that also checks `stop` on each tick."""
 
-    def __init__(self, settings: uvicorn.Config, stop: threading.Event) -> None:
+    def __init__(
+        self, settings: uvicorn.Config, stop: threading.Event, started: Callable[[], None]
+    ) -> None:
         super().__init__(settings)
         self._stop = stop
+        self._begun = started
+        self.overdue: tuple[float, Callable[[], None]] | None = None
+        """Seconds after the begin of the shutdown, and what to call then."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to answer."""
+        await super().startup(sockets)
+        for one in sockets or ():
+            # asyncio has shortened the queue to its own backlog.
+            one.listen(WAITING)
+        self._begun()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no more connections, and wait for open requests."""
+        if self.overdue is None:
+            await super().shutdown(sockets)
+            return
+        waiting = asyncio.get_running_loop().call_later(*self.overdue)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            waiting.cancel()
 
     async def on_tick(self, counter: int) -> bool:
         """Return True to shut down."""

@@ -25,6 +25,7 @@
         ├── StoreCorrupt      the file is damaged or is not a Holdfast store
         │   └── RowDamaged    one row cannot be read; all others can
         ├── StoreTooNew       a newer Holdfast wrote this store
+        ├── WrongKey          the key of an encrypted store is missing or wrong
         └── StoreClosed       the store was closed before this call
 
 Core errors know nothing of HTTP or exit codes; each surface maps them in its own table.
@@ -143,6 +144,10 @@ class RowDamaged(StoreCorrupt):
 
 class StoreTooNew(StoreError):
     """A newer Holdfast wrote this store. It opens with that version, or a newer one."""
+
+
+class WrongKey(StoreError):
+    """The key of the store is missing or wrong, or a key was given and the store has none."""
 
 
 class StoreClosed(StoreError, RuntimeError):

@@ -10,8 +10,7 @@ from __future__ import annotations
 import builtins
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -22,16 +21,25 @@ from .errors import StoreClosed, StoreError
 from .scopes import hash_session_id
 from .storage.connect import check_place, is_server, shown
 from .storage.schema import Rows
-from .storage.sqlite.connection import BUSY_MILLISECONDS, translated
+from .storage.sqlite.connection import connect, translated
+from .storage.sqlite.encryption import check_driver, form_of, read_key
+from .storage.sqlite.rekey import change_key
 from .storage.sqlite.store import IN_MEMORY
 from .types import Clock, new_id
 
 Entry = TypeVar("Entry")
+# Connections of a process to a server for one hot table.
+HOT_CONNECTIONS = 2
+# Key of the advisory lock under which tables are created.
+MAKING = 0x484C4454
 
 
 class Table:
     """Statements on one side table. `name` names its file and schema; `columns` is the body of
     CREATE TABLE.
+
+    A `hot` table is written with nearly every request, and a power cut may take its last rows: it
+    keeps its connections to a server, and waits for no disk.
     """
 
     def __init__(
@@ -40,16 +48,23 @@ class Table:
         *,
         name: str,
         columns: str,
+        hot: bool = False,
+        key_file: str | Path = "",
     ) -> None:
         check_place(store)
+        self._hot = hot
+        self._pool: Any = None
+        self._made = False
         self.ephemeral = str(store) == IN_MEMORY
         self.name = name
         self._columns = columns
         self._closed = False
         self._url = str(store) if is_server(store) else ""
         self._file: Path | None = None
+        self._key = ""
         if not self.ephemeral and not self._url:
             self._file = Path(store).expanduser().absolute().with_name(f"{name}.db")
+            self._key = read_key(key_file)
         self.location = str(self._file or IN_MEMORY)
         if self._url:
             self.location = f"{shown(store)}, schema holdfast_{name}"
@@ -71,6 +86,8 @@ class Table:
             self._closed = True
             if self._connection is not None:
                 self._connection.close()
+            if self._pool is not None:
+                self._pool.close()
 
     def _run(
         self,
@@ -91,6 +108,9 @@ class Table:
 
     def _open(self) -> apsw.Connection:
         if self._connection is None:
+            if self._key:
+                # Before the file is made: without it nothing may be written.
+                check_driver()
             if self._file is not None and not self._file.exists():
                 self._file.parent.mkdir(
                     parents=True,
@@ -99,10 +119,14 @@ class Table:
                 )
                 # Create the file with its final permissions before SQLite opens it.
                 os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
-            connection = apsw.Connection(str(self._file or IN_MEMORY))
-            connection.set_busy_timeout(BUSY_MILLISECONDS)
+            if self._file is not None and self._key and form_of(self._file) == "plain":
+                # Written before the store beside it was encrypted.
+                change_key(self._file, "", self._key)
+            connection = connect(self.location, self._key, private=self._file is None)
             # Overwrite deleted rows at once, and leave no WAL file beside the database.
             connection.execute("PRAGMA secure_delete = ON")
+            if self._hot:
+                connection.execute("PRAGMA synchronous = OFF")
             connection.execute(f"CREATE TABLE IF NOT EXISTS {self.name} ({self._columns})")
             self._connection = connection
         return self._connection
@@ -114,14 +138,49 @@ class Table:
         *,
         make: bool,
     ) -> Rows:
-        with _server(self._url, self.location) as connection:
-            if make:
-                self._make_schema(connection)
-            elif connection.execute(
-                f"SELECT to_regclass('holdfast_{self.name}.{self.name}')"
-            ).fetchone() == (None,):
-                return []
-            connection.execute(f"SET search_path = holdfast_{self.name}".encode())
+        # The driver is an optional extra.
+        from .storage.postgres.connections import Connections  # noqa: PLC0415
+
+        # The driver is an optional extra.
+        from .storage.postgres.driver_errors import explained  # noqa: PLC0415
+
+        if not self._hot:
+            connections = Connections(self._url, self.location)
+            with connections.connect() as connection, explained(self.location):
+                return self._run_there(connection, sql, values, make=make)
+        with self._lock:
+            if self._pool is None:
+                self._pool = Connections(self._url, self.location, most=HOT_CONNECTIONS)
+            pool = self._pool
+
+        def attempt() -> Rows:
+            with pool.lent() as connection:
+                return self._run_there(connection, sql, values, make=make)
+
+        with explained(self.location):
+            rows: Rows = pool.again(attempt)
+        return rows
+
+    def _run_there(
+        self,
+        connection: Any,
+        sql: str,
+        values: Sequence[Any],
+        *,
+        make: bool,
+    ) -> Rows:
+        if make and not self._made:
+            self._make_schema(connection)
+            self._made = self._hot
+        elif not make and connection.execute(
+            f"SELECT to_regclass('holdfast_{self.name}.{self.name}')"
+        ).fetchone() == (None,):
+            return []
+        # Settings end with the transaction: a pooler may give the session to somebody else.
+        with connection.transaction():
+            connection.execute(f"SET LOCAL search_path = holdfast_{self.name}".encode())
+            if self._hot:
+                connection.execute("SET LOCAL synchronous_commit = off")
             cursor = connection.execute(sql.replace("?", "%s").encode(), values)
             return cursor.fetchall() if cursor.description else []
 
@@ -130,10 +189,16 @@ class Table:
         from psycopg import errors  # noqa: PLC0415
 
         schema = f"holdfast_{self.name}"
+        table = f"{schema}.{self.name}"
+        if connection.execute(f"SELECT to_regclass('{table}')").fetchone() != (None,):
+            return
         try:
-            if connection.execute(f"SELECT to_regnamespace('{schema}')").fetchone() == (None,):
-                connection.execute(f"CREATE SCHEMA {schema}")
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {schema}.{self.name} ({self._columns})")
+            with connection.transaction():
+                # IF NOT EXISTS fails when another process creates the same at the same time.
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (MAKING,))
+                if connection.execute(f"SELECT to_regnamespace('{schema}')").fetchone() == (None,):
+                    connection.execute(f"CREATE SCHEMA {schema}")
+                connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({self._columns})")
         except errors.InsufficientPrivilege as error:
             raise StoreError(
                 f"The login {connection.info.user} may not create {schema} here. Have an "
@@ -205,15 +270,3 @@ def _owner_clause(owner: str | None) -> tuple[str, Sequence[Any]]:
     if owner is None:
         return "", ()
     return " WHERE owner = ?", (owner,)
-
-
-@contextmanager
-def _server(url: str, location: str) -> Iterator[Any]:
-    # The driver is an optional extra.
-    from .storage.postgres.connections import Connections  # noqa: PLC0415
-
-    # The driver is an optional extra.
-    from .storage.postgres.driver_errors import explained  # noqa: PLC0415
-
-    with Connections(url, location).connect() as connection, explained(location):
-        yield connection

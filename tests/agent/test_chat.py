@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -201,12 +203,13 @@ def test_an_agent_that_cannot_be_opened_ends_the_screen_with_the_reason(monkeypa
         chat(opening)
 
 
-def test_a_conversation_that_cannot_be_resumed_is_a_new_one(desk, monkeypatch):
+@pytest.mark.parametrize("ending", ["/end", "/quit", "/exit"])
+def test_a_conversation_that_cannot_be_resumed_is_a_new_one(desk, monkeypatch, ending):
     conversation, notes = desk.conversation(), []
 
     async def use(seat):
         notes.extend(seat.lines("note"))
-        await seat.send("/end")
+        await seat.send(ending)
 
     run_with(monkeypatch, use)
     chat(lambda tell: conversation, resume=True)
@@ -891,3 +894,12 @@ def test_a_screen_that_fails_takes_along_a_turn_that_is_not_waiting_yet(desk, mo
 )
 def test_tool_calls_are_short_lines(arguments, line):
     assert call_line("recall", arguments) == line
+
+
+def test_the_screen_is_there_before_what_only_answers_need():
+    code = "import sys, holdfast.agents.tui; print([*sys.modules])"
+    run = [sys.executable, "-c", code]
+    loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    assert "'textual.app'" in loaded
+    for late in ("markdown_it", "pygments", "pydantic_ai", "numpy", "holdfast.client"):
+        assert f"'{late}'" not in loaded, late

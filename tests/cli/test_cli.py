@@ -656,6 +656,13 @@ def test_help_names_every_command(cli):
     assert "Usage: holdfast" in done.out and "remember" in done.out and "doctor" in done.out
 
 
+def test_help_names_values_only_of_options_that_take_one(cli):
+    told = cli("recall", "--help").out
+    assert "<bool>" not in told and "list[" not in told
+    assert re.search(r"--deep +Read the best", told) and re.search(r"--tag +<str> +Only", told)
+    assert re.search(r"--version +-V +Print the version", cli("--help").out)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(cli, command):
     done = cli(command, "--help")

@@ -36,8 +36,11 @@ def ann(tmp_path):
 
 def test_a_person_walks_through_them_in_a_terminal(agent, ann, tmp_path, terminal):
     known = ann.remember("Ann drinks green tea in the morning")
-    tea = agent.reviews.propose(
-        "Ann drinks black tea in the morning", reason="said it today", quote="black tea for me"
+    tea = agent.correct(
+        known.id,
+        "Ann drinks black tea in the morning",
+        reason="said it today",
+        quote="black tea for me",
     )
     chess = agent.reviews.propose("Ann plays chess every day")
     wrong = agent.reviews.propose("Ann owns a zeppelin")
@@ -52,7 +55,7 @@ def test_a_person_walks_through_them_in_a_terminal(agent, ann, tmp_path, termina
         "agent:helper",
         "said it today",
         "“black tea for me”",
-        f"nearest      {known.id}",
+        f"changes      {known.id}",
     ):
         assert words in bare(shown)
     screen.type("?")
@@ -112,10 +115,24 @@ def test_an_editor_that_fails_says_so(agent, ann, terminal):
 
 
 def test_without_colours_the_difference_is_marked(agent, ann, terminal):
-    ann.remember("Ann drinks green tea in the morning")
-    agent.reviews.propose("Ann drinks black tea in the morning")
+    known = ann.remember("Ann drinks green tea in the morning")
+    agent.correct(known.id, "Ann drinks black tea in the morning")
     screen = terminal("review", NO_COLOR="1")
     assert "[-green-]{+black+} tea" in bare(screen.hear("? help"))
+    screen.type("q")
+    assert screen.end() == 0
+
+
+def test_a_proposal_that_changes_nothing_shows_no_difference(agent, ann, terminal, cli):
+    known = ann.remember("Ann has a brother called Ben")
+    agent.reviews.propose("Ann has a sister called Mia")
+    (shown,) = json.loads(cli("review", "--json").out)
+    assert (shown["outlook"], shown["changes"], shown["nearest"]["id"]) == ("add", None, known.id)
+    screen = terminal("review", NO_COLOR="1")
+    told = bare(screen.hear("? help"))
+    assert f"similar      {known.id}, which stays" in told
+    assert f"  {known.content}" in told
+    assert "[-" not in told and "{+" not in told
     screen.type("q")
     assert screen.end() == 0
 
@@ -140,7 +157,12 @@ def test_the_list_says_who_when_and_why(agent, cli):
         for word in (tea.id, "agent:helper", "Ann likes tea", "said so")
     )
     (shown,) = json.loads(cli("review", "--json").out)
-    assert (shown["id"], shown["outlook"], shown["nearest"]) == (tea.id, "add", None)
+    assert (shown["id"], shown["outlook"], shown["changes"], shown["nearest"]) == (
+        tea.id,
+        "add",
+        None,
+        None,
+    )
 
 
 def test_nobody_can_be_asked_in_a_pipe(agent, cli):

@@ -356,8 +356,8 @@ def test_a_conversation_is_led_line_by_line_from_a_pipe(cli, write_role):
     )
     assert "Ines lives in Lisbon" in done.out
     assert "There is no /nothing." in done.out
-    assert "/end           end the session" in done.out
-    resumed = cli("run", path, "-i", "--resume", stdin="who lives in Lisbon?\n")
+    assert "/end, /quit    end the session" in done.out
+    resumed = cli("run", path, "-i", "--resume", stdin="who lives in Lisbon?\n/quit\nnot read\n")
     assert resumed.out.startswith("Resumed session with 4 messages.\nFrom memory:\n- Ines lives")
     assert cli("memory", "sessions", path, "--json").out.count('"id"') == 2
 

@@ -266,7 +266,7 @@ def test_an_unknown_tool_is_refused_with_those_there_are(cli, project):
     assert (done.code, done.err) == (
         2,
         "Error: There are no hooks for 'emacs'. Use one of: claude-code, codex, cursor, "
-        "gemini-cli.\n",
+        "gemini-cli, opencode.\n",
     )
 
 

@@ -14,7 +14,7 @@ from holdfast.errors import DimensionMismatchError, EmbedderError, InvalidInput
 from holdfast.models.embeddings import packs
 from holdfast.models.embeddings.base import Embedder, embedder_for
 from holdfast.models.embeddings.checks import checked
-from holdfast.models.embeddings.mapped import Vocabulary
+from holdfast.models.embeddings.mapped import FEW_TEXTS, Vocabulary
 from holdfast.models.embeddings.onnx import MAX_TOKENS, OnnxEmbedder
 from holdfast.models.embeddings.static import StaticEmbedder
 from holdfast.models.fake import FakeEmbedder, Fault
@@ -123,6 +123,13 @@ def test_every_piece_of_the_vocabulary_is_found_in_its_file_as_the_parsed_one_ha
     known = {piece: number for piece, number in numbers.items() if not piece.startswith("[")}
     assert {piece: find(piece) for piece in known} == known
     assert [find(word) for word in ("single_word", "zzxq", "vocab", "")] == [None] * 4
+
+
+def test_whoever_asks_often_gets_the_parsed_vocabulary() -> None:
+    vocabulary = Vocabulary(packs.find(packs.STATIC) / "tokenizer.json")
+    # Found in the file by `_find`; parsed, it is the `get` of a dictionary.
+    names = [vocabulary.lookup(20).__name__ for _ in range(FEW_TEXTS + 2)]
+    assert names == ["_find"] * FEW_TEXTS + ["get"] * 2
 
 
 @settings(max_examples=50, deadline=None)

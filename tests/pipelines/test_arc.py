@@ -9,6 +9,7 @@ import pytest
 from holdfast.errors import ModelFailed
 from holdfast.extraction.rules import RuleExtractor
 from holdfast.extraction.summaries import of_substance, summarise_session
+from holdfast.extraction.titles import names_topic
 from holdfast.extraction.vocabulary import vocabulary
 from holdfast.types import Memory, Scope
 
@@ -125,6 +126,69 @@ def test_a_farewell_answers_no_question():
 )
 def test_with_an_assistant_the_title_is_what_was_asked_for_first(asked, title):
     assert talk(f"U: {asked}", "A: ok", f"U: {asked}", "A: ok", f"U: {asked}").title == title
+
+
+@pytest.mark.parametrize(
+    ("opening", "title"),
+    [
+        ("Hey Jon! A lot has happened since we talked.", "Jon opened a shoe shop in Leeds"),
+        ("Wow, pretty cool stuff happened!", "Jon opened a shoe shop in Leeds"),
+        ("Woohoo Jon! Thanks so much!", "Jon opened a shoe shop in Leeds"),
+        ("Gina, your hard work really paid off at the bank.", "Jon opened a shoe shop in Leeds"),
+    ],
+)
+def test_a_title_is_made_of_words_of_a_topic(opening, title):
+    found = talk(
+        f"Gina: {opening}",
+        "Jon: Thanks, Gina! That means a lot to me.",
+        "Jon: Wow, thanks! Jon opened a shoe shop in Leeds.",
+        "Gina: Wow, awesome! Thanks for telling me, Jon.",
+    )
+    assert found.title == title
+
+
+def test_themes_are_neither_thanks_nor_praise_nor_those_who_speak():
+    found = talk(
+        "Gina: Wow, thanks Jon! The studio looks awesome.",
+        "Jon: Thanks Gina! The studio was so much work, wow.",
+        "Gina: Wow, it's awesome. Thanks for the flowers too!",
+    )
+    assert found.themes[0] == "studio"
+    assert not {"thanks", "wow", "awesome", "jon", "gina"} & {one.lower() for one in found.themes}
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "topic"),
+    [
+        ("Thanks", "en", False),
+        ("Wow, that's awesome", "en", False),
+        ("Book recommendations", "en", True),
+        ("Danke, super", "de", False),
+        ("Ideen für ein Geschenk", "de", True),
+        ("Muchas gracias, genial", "es", False),
+        ("Un viaje a Perú", "es", True),
+        ("Merci, c'est super", "fr", False),
+        ("Un appartement à Lyon", "fr", True),
+        ("Спасибо, отлично", "ru", False),
+        ("Поездка в Казань", "ru", True),
+        ("谢谢，太好了", "zh", False),
+        ("杭州的旅行", "zh", True),
+        ("ありがとう、すごい", "ja", False),
+        ("京都への旅行", "ja", True),
+        ("Dank je wel, leuk", "nl", False),
+    ],
+)
+def test_greetings_thanks_and_praise_name_no_topic(text, code, topic):
+    assert names_topic(text, code) is topic
+
+
+def test_a_title_does_not_stop_between_two_words_for_one_thing():
+    found = talk(
+        "Ann: I'm passionate about creating a safe, inviting place for people to grow.",
+        "Bo: Good for you, Ann.",
+        "Ann: Thanks. I work with the town on it.",
+    )
+    assert not found.title.endswith("a safe")
 
 
 def test_a_title_is_not_cut_within_a_phrase():

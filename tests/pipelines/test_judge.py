@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import EmbedderError
+from holdfast.extraction import understood
+from holdfast.extraction.antecedents import resolved
 from holdfast.extraction.clauses import clauses_of
 from holdfast.extraction.dates import dated
 from holdfast.extraction.judge import HASHED, IDENTITY, PLAIN, judge_of
@@ -97,6 +99,100 @@ def test_a_statement_that_needs_the_one_before_is_kept_with_it():
     assert told.startswith("The user adopted a rescue dog from the shelter in May (2023-05)")
     found = judging().extract([turn(said)])
     assert all(one.quote in said for one in found)
+
+
+def second_of(first, second, *, authors=("", "")):
+    """What is kept of the second of two turns."""
+    talk = [
+        turn(first, author=authors[0], number=1),
+        turn(second, author=authors[1], number=2),
+    ]
+    return [one for one in judging().extract(talk) if one.source == "ep_2"]
+
+
+def test_whom_and_where_it_means_is_named_in_the_turn_before():
+    (one,) = second_of("My sister Ines moved to Porto.", "She works as a nurse there.")
+    assert one.content == "Ines works as a nurse in Porto"
+    assert one.quote == "She works as a nurse there"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Nothing much happened.",
+        "My brother Tom moved to Porto.",
+        "My sister Ines and my cousin Clara moved to Porto.",
+        "My mother and my sister Ines moved to Porto.",
+        "My sister Ines moved from Lisbon to Porto.",
+        "My sister is moving soon.",
+    ],
+)
+def test_a_statement_whose_pronoun_may_mean_several_or_nobody_is_not_kept(before):
+    assert second_of(before, "She works as a nurse there.") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "told"),
+    [
+        ("I met Rachel in Leeds", "I saw her there on Sunday", "I saw Rachel in Leeds on Sunday"),
+        ("I met Rachel", "She's a doctor", "Rachel is a doctor"),
+        ("I met Rachel", "She's been a doctor for years", "Rachel has been a doctor for years"),
+        ("In March my aunt Clara moved", "Her job is hard", "Clara's job is hard"),
+        ("My sister Ines and my brother Tom came", "He plays chess", "Tom plays chess"),
+        ("My sister Ines and my brother Tom came", "He likes her garden", None),
+        ("My sister Ines came", "My aunt said she was late", None),
+        ("My sister Ines came", "She'd like that", None),
+        ("Rachel came with my sister Ines", "She plays chess", None),
+        ("My sister Ines came", "I bought a car", None),
+        ("We stayed in Porto", "There is a lot to see", None),
+        ("We drove from Porto to Braga", "I liked it there", None),
+    ],
+)
+def test_one_person_or_place_that_fits(before, said, told):
+    assert resolved(language("en"), said, before) == told
+
+
+@pytest.mark.parametrize(
+    ("code", "alone", "not_alone"),
+    [
+        ("en", "My neighbour Piet repairs bicycles in Utrecht", "I took both of them back to him"),
+        ("de", "Meine Nachbarin Petra repariert Fahrräder", "Den habe ich ihm dort gegeben"),
+        ("es", "Mi vecino Pedro repara bicicletas en Burgos", "Se la di a él allí"),
+        ("fr", "Mon voisin Pierre répare des vélos à Tours", "Il la lui a rendue là-bas"),
+        ("ru", "Мой сосед Пётр чинит велосипеды в Туле", "Он ей там это отдал"),
+        ("zh", "我的邻居老王在苏州修自行车", "他把那个给她了"),
+        ("ja", "隣の鈴木さんは京都で自転車を修理しています", "それを彼にあげました"),
+    ],
+)
+def test_what_can_be_understood_alone_scores_above_what_cannot(code, alone, not_alone):
+    vectors = OnnxEmbedder().embed_documents([alone, not_alone])
+    can, cannot = understood.likely(language(code), [alone, not_alone], vectors)
+    assert can >= understood.enough(code) > cannot
+
+
+def test_a_statement_that_cannot_be_understood_is_not_kept(monkeypatch):
+    said = "Meine Schwester Ines wohnt seit März in Porto."
+    assert kept(said) == [said.rstrip(".")]
+    monkeypatch.setattr(understood, "enough", lambda code: 1.1)
+    assert (
+        judging()
+        ._kept(judge_of(Tiers.of(OnnxEmbedder())), [language("de")], said, turn(said), False, "")
+        .candidates
+        == []
+    )
+
+
+def test_a_language_without_examples_is_not_judged():
+    said = ["Ik heb het hem gegeven"]
+    vectors = OnnxEmbedder().embed_documents(said)
+    assert understood.likely(language("nl"), said, vectors) == [1.0]
+
+
+def test_the_weights_fit_the_encoder():
+    shipped = json.loads(Path(understood.__file__).with_suffix(".json").read_text("utf-8"))
+    assert shipped["provenance"]["encoder"] == IDENTITY
+    size = OnnxEmbedder.dimensions + understood.HASHED + understood.PLAIN
+    assert len(shipped["weights"]) == size
 
 
 def test_people_are_named():

@@ -137,13 +137,26 @@ def test_a_second_time_there_is_nothing_to_do_or_to_read(laptop: Memory, other: 
         other.remember(f"Other fact {number}")
     meet(laptop, other)
     before = truth(laptop), truth(other)
-    read: list[int] = []
-    assert meet(laptop, other, progress=read.append).nothing
-    assert read == []
+    told: list[tuple[int, int]] = []
+    assert meet(laptop, other, progress=lambda *some: told.append(some)).nothing
+    assert told == []
     assert (truth(laptop), truth(other)) == before
     laptop.remember("One more")
-    meet(laptop, other, progress=read.append)
-    assert sum(read) == 2  # the entry, and the same entry on its way back
+    meet(laptop, other, progress=lambda *some: told.append(some))
+    assert told[-1] == (2, 2)  # the entry, and the same entry on its way back
+
+
+def test_how_much_is_to_be_read_is_known_from_the_start(laptop: Memory, other: Memory) -> None:
+    for number in range(7):
+        laptop.remember(f"Fact {number}")
+    for number in range(3):
+        other.remember(f"Other fact {number}")
+    told: list[tuple[int, int]] = []
+    meet(laptop, other, step=2, progress=lambda *some: told.append(some))
+    read = [one for one, _ in told]
+    assert read == sorted(read)
+    assert len({total for _, total in told}) == 1
+    assert told[-1][0] == told[-1][1]
 
 
 def test_each_store_numbers_memories_by_itself_and_keeps_their_ids(

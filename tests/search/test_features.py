@@ -99,6 +99,20 @@ def test_meaning_is_one_for_the_nearest_and_zero_for_the_mean() -> None:
     assert column("meaning", "q", near, middle, far) == [1.0, 0.0, -1.0]
 
 
+def test_two_that_are_equally_near_are_equally_meant() -> None:
+    near, nearly = (passage("x", {ENCODER: value}) for value in (0.61, 0.6))
+    first, second = column("meaning", "q", near, nearly)
+    assert 0 < first - second < 0.1
+    far = passage("x", {ENCODER: 0.1})
+    assert column("meaning", "q", near, far) == [1.0, -1.0]
+
+
+def test_among_many_the_nearest_is_one_however_close_they_are() -> None:
+    rows = [passage("x", {ENCODER: 0.5 + 0.001 * at}) for at in range(12)]
+    assert column("meaning", "q", *rows)[-1] == 1.0
+    assert column("meaning", "q", *rows[1:])[-1] < 0.1
+
+
 def test_a_memory_without_a_vector_is_neutral_in_meaning() -> None:
     rows = [passage("x", {ENCODER: 0.9}), passage("x", {ENCODER: 0.2}), passage("x")]
     assert column("meaning", "q", *rows)[2] == 0.0

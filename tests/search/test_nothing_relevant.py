@@ -91,6 +91,15 @@ def test_a_request_for_advice_finds_what_it_is_about(
     assert answer in [hit.memory.content for hit in ana.recall(question, limit=3)]
 
 
+def test_of_two_equally_good_memories_both_are_shown_as_good(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path / "two.db", scope="user:ana", background=False) as hf:
+        hf.remember_many(["Priya is vegetarian", "Tomasz cannot have peanuts"])
+        hf.admin.reembed()
+        hits = hf.recall("What should I mind when I cook for the team?")
+    assert len(hits) == 2
+    assert all(hit.strength in ("likely", "strong") for hit in hits)
+
+
 def test_min_score_zero_shows_what_comes_nearest(ana: Holdfast) -> None:
     assert len(ana.recall(OFF_TOPIC[0], min_score=0, limit=5)) == 5
 

@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.storage import SQLiteStore, Store
 from holdfast.storage.postgres import PostgresStore
+from holdfast.storage.sqlite import encryption
 
 Opener = Callable[[], Store]
 
@@ -17,6 +18,13 @@ def sqlite_file(request: pytest.FixtureRequest) -> Opener:
     """Opens the same file at each call."""
     folder: Path = request.getfixturevalue("tmp_path")
     return lambda: SQLiteStore(folder / "memory.db", clock=lambda: 0)
+
+
+def sqlite_encrypted(request: pytest.FixtureRequest) -> Opener:
+    """Opens the same encrypted file at each call."""
+    folder: Path = request.getfixturevalue("tmp_path")
+    key = encryption.make_key(str(folder / "memory.key"))
+    return lambda: SQLiteStore(folder / "memory.db", key_file=key, clock=lambda: 0)
 
 
 def postgres(request: pytest.FixtureRequest) -> Opener:
@@ -43,6 +51,9 @@ BACKENDS = [
     pytest.param(sqlite_memory, id="sqlite-memory"),
     pytest.param(postgres, id="postgres"),
 ]
+# The process that tests/test_encryption.py starts.
+if encryption.is_available():
+    BACKENDS.append(pytest.param(sqlite_encrypted, id="sqlite-encrypted"))
 
 
 @pytest.fixture(params=BACKENDS)

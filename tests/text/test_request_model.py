@@ -28,6 +28,15 @@ def test_the_chances_of_all_kinds_and_of_none_are_a_whole():
         ("ok you may go back to writing things down", "resume", ""),
         ("please quit logging what I tell you for a bit", "pause", ""),
         ("Give me the full rundown of what you have stored on me", "list", ""),
+        ("Before I clear things out, what of mine have you been holding on to?", "list", ""),
+        ("Was hast du aus unseren alten Chats über mich behalten?", "list", ""),
+        ("Add this to your knowledge of me: I keep bees", "remember", "I keep bees"),
+        (
+            "I answer to Zed, please hold on to that for our next chats",
+            "remember",
+            "I answer to Zed",
+        ),
+        ("今後のために記憶に保存して：職業は庭師です", "remember", "職業は庭師です"),
     ],
 )
 def test_a_wording_that_nobody_foresaw_is_understood(text, kind, topic):
@@ -44,10 +53,33 @@ def test_a_wording_that_nobody_foresaw_is_understood(text, kind, topic):
         "Wie lösche ich den Verlauf in Firefox?",
         "¿Cómo borro la caché del navegador?",
         "from now on be brief",
+        "Do you remember the film in which a pig herds sheep?",
+        "Can you recall what UDP stands for?",
+        "remind me to water the plants at six",
+        "list the files in the build folder",
+        "My neighbour never remembers my name, is that rude?",
     ],
 )
 def test_talk_of_memory_that_asks_it_for_nothing_has_no_effect(text):
     assert read_request(text) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "read"),
+    [
+        ("list", True),
+        ("remember", True),
+        ("pause", False),
+        ("forget_session", False),
+        ("forget_topic", False),
+    ],
+)
+def test_what_takes_nothing_away_is_read_with_less_certainty(monkeypatch, kind, read):
+    chances = dict.fromkeys((request_model.NONE, *KINDS), 0.0) | {kind: 0.58}
+    monkeypatch.setattr(request_model, "kinds_of", lambda text: chances)
+    # A text of its own for each kind: readings are remembered by their text.
+    request = read_request(f"blue herons by the {kind} river")
+    assert (request is not None and request.kind == kind) is read
 
 
 def test_other_sentences_are_the_rest_of_the_message():

@@ -8,6 +8,8 @@ import demo_memory
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from holdfast import Holdfast
+
 PEANUTS = "Tomasz cannot have peanuts"
 
 
@@ -33,8 +35,22 @@ def test_what_is_new_and_what_waits_is_counted_as_the_store_counts_it(ann):
     expect(page.get_by_role("link", name=re.compile("^2 wait for review"))).to_be_visible()
     expect(page.get_by_role("link", name=re.compile(f"^{in_use} in use"))).to_be_visible()
     assert in_use == ann.ask("timeline/days")["total"] == 13
+    turns = told["turns"]
+    expect(
+        page.get_by_role("link", name=f"Besides, {turns} turns of conversations")
+    ).to_be_visible()
+    assert in_use + turns == ann.ask("health")["active"]
     page.get_by_role("link", name=re.compile("wait for review")).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Review")
+
+
+def test_what_was_only_said_so_far_is_not_nothing(nobody, place):
+    with Holdfast.open(place.store, scope=f"user:{nobody.owner}", background=False) as hf:
+        hf.capture("today", "user", "I moved to Porto")
+    page = nobody.go()
+    expect(page.get_by_role("link", name="Besides, 1 turn of conversations")).to_be_visible()
+    expect(page.get_by_text("Nothing was learned yet.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing is remembered yet")).to_have_count(0)
 
 
 def test_growth_is_a_plot_that_is_also_told_in_words_and_numbers(ann):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 import httpx
 import pytest
@@ -46,6 +47,12 @@ def test_what_was_imported_stands_where_it_happened(old_ann):
     expect(page.locator(".moment").first).to_contain_text(GRADUATED)
     expect(page.locator(".days h2").first).to_have_text("Today")
     expect(page.locator(".moment").first).to_contain_text("happened 14 Jun 2019")
+
+
+def test_the_strip_says_from_when_to_when_it_goes(old_ann):
+    page = old_ann.go("#/timeline?kind=fact")
+    this_year = datetime.now().year
+    expect(page.get_by_role("group", name="Zoom")).to_have_text(f"All time2019 to {this_year}")
 
 
 def test_the_strip_zooms_into_years_months_and_days_and_out_again(old_ann):

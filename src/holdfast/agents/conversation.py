@@ -45,6 +45,11 @@ REMINDERS = 10
 class Conversation:
     """Turns with one agent. An interrupted turn leaves no trace in the history."""
 
+    ends = ("end", "quit", "exit")
+    """Commands that end the session. The first is in the lists; the others are typed out of
+    habit.
+    """
+
     def __init__(self, agent: RoleAgent, *, session: str = "") -> None:
         self.agent = agent
         self.session = session or message_history.new_session_id()

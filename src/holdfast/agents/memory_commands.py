@@ -294,7 +294,8 @@ class Control:
             return f"Erased {counted(events.purge(days=days), 'safety event')}."
 
     def _events(self) -> AuditLog:
-        return open_audit(self._its().place, clock=self._its().clock)
+        its = self._its()
+        return open_audit(its.place, key_file=its.settings.key_file, clock=its.clock)
 
     def _remember(self, asked: Command) -> str | None:
         """Store a statement of the user; None if this agent stores no such things, so that it can

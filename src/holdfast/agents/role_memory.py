@@ -136,6 +136,7 @@ class RoleMemory:
             return open_store(
                 self.place,
                 replica=self.settings.replica,
+                key_file=self.settings.key_file,
                 clock=self.clock,
             )
         except StoreError as error:

@@ -82,11 +82,18 @@ class AuditLog(Protocol):
         """Close the log. Idempotent; later calls raise StoreClosed."""
 
 
-def open_audit(store: str | pathlib.Path, *, clock: Clock = system_clock) -> AuditLog:
+def open_audit(
+    store: str | pathlib.Path,
+    *,
+    key_file: str | pathlib.Path = "",
+    clock: Clock = system_clock,
+) -> AuditLog:
     """Open the audit log of a store: `audit.db` beside its file, a schema beside its tables, or in
     memory.
     """
-    return _TableAudit(Table(store, name="audit", columns=_COLUMNS), clock, SafetyEvent)
+    return _TableAudit(
+        Table(store, name="audit", columns=_COLUMNS, key_file=key_file), clock, SafetyEvent
+    )
 
 
 class _TableAudit(SessionLog[SafetyEvent]):

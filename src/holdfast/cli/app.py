@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .. import __version__
+from .. import __version__, config
 from ..errors import HoldfastError, InvalidInput
 from .exit_codes import outcome
 from .open_store import here, open_memory, parse_time, text_or_stdin, undo_command
@@ -31,8 +31,17 @@ __all__ = [
 ]
 
 
+KEY_FILE_HELP = "Key file of an encrypted memory file, or keyring:NAME. none: it is not encrypted."
+
+
 class Root(TyperGroup):
-    """Top-level command group, which suggests our name for a command of another tool."""
+    """Top-level command group: suggests our name for a command of another tool, and gives every
+    command with --store the option --key-file.
+    """
+
+    def __init__(self, **rest: Any) -> None:
+        super().__init__(**rest)
+        _add_key_file(self)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the named command; fail with a suggestion for a name of another tool."""
@@ -42,13 +51,54 @@ class Root(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+HELP_OPTIONS = ["-h", "--help"]
+
+
+def _use_key_file(context: typer.Context, value: str | None) -> None:
+    context.with_resource(config.using_key_file(value))
+
+
+def _with_key_file(
+    key_file: Annotated[
+        str | None,
+        typer.Option(
+            "--key-file",
+            metavar="FILE",
+            help=KEY_FILE_HELP,
+            # Commands read it from the settings, where HOLDFAST_KEY_FILE is too.
+            expose_value=False,
+            callback=_use_key_file,
+        ),
+    ] = None,
+) -> None:
+    """A command with nothing but the option."""
+
+
+@cache
+def _key_file_option() -> Any:
+    one = typer.Typer(add_completion=False)
+    one.command()(_with_key_file)
+    return next(
+        option for option in typer.main.get_command(one).params if option.name == "key_file"
+    )
+
+
+def _add_key_file(group: Any) -> None:
+    for command in group.commands.values():
+        names = [parameter.name for parameter in command.params]
+        if hasattr(command, "commands"):
+            _add_key_file(command)
+        if "store" in names and "key_file" not in names:
+            command.params.insert(names.index("store") + 1, _key_file_option())
+
+
 app = typer.Typer(
     name="holdfast",
     cls=Root,
     help="Long-term memory for AI agents: one file that remembers, recalls, explains and undoes.",
     # `holdfast` alone prints an overview instead of an error.
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": HELP_OPTIONS},
     rich_markup_mode="rich",
     # Errors are reported by `outcome`, and a traceback could show text of memories.
     pretty_exceptions_enable=False,
@@ -88,6 +138,7 @@ Store = Annotated[
         help="Memory file or postgresql:// URL. Default: the per-user file.",
     ),
 ]
+KeyFile = Annotated[str | None, typer.Option("--key-file", metavar="FILE", help=KEY_FILE_HELP)]
 Scope = Annotated[
     str | None,
     typer.Option(
@@ -196,6 +247,7 @@ COMMANDS: dict[str, str] = {
     "store": "store",
     "store_sync": "store",
     "store_reembed": "store",
+    "store_key": "store",
     "bench": "bench",
 }
 
@@ -255,6 +307,7 @@ def _command(words: Sequence[str]) -> Any:
 def _parser(*modules: str) -> Any:
     load_commands(*modules)
     command = typer.main.get_command(app)
+    _name_values(command)
     _shorten_help(command)
     return command
 
@@ -264,8 +317,24 @@ def _shorten_help(group: Any) -> None:
     for command in group.commands.values():
         sentence, _, _ = " ".join((command.help or "").split()).partition(". ")
         command.short_help = sentence.removesuffix(".") + "."
+        _name_values(command)
         if hasattr(command, "commands"):
             _shorten_help(command)
+
+
+def _name_values(command: Any) -> None:
+    """Say in help which value an option takes. Typer writes `<bool>` behind a flag, which takes
+    none, and `<list[str]>` behind an option that takes one text each time.
+    """
+    # Asked for now, the option is kept, so that help shows this one.
+    context = typer.Context(command, help_option_names=HELP_OPTIONS)
+    for param in (*command.params, command.get_help_option(context)):
+        if param is None or param.metavar is not None:
+            continue
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+        elif getattr(param, "multiple", False):
+            param.metavar = "<str>"
 
 
 def run(args: Sequence[str] | None = None) -> int:

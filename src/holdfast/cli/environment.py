@@ -41,6 +41,7 @@ EXTRAS = {
     "openai-agents": "memory in the OpenAI Agents SDK",
     "langgraph": "LangGraph's store",
     "anthropic": "Anthropic's memory tool",
+    "encryption": "the memory file encrypted, with its key in a file or in the system's keyring",
     "telemetry": "OpenTelemetry spans around the verbs",
 }
 """What each optional extra provides."""
@@ -80,6 +81,7 @@ def notes(store: str | None) -> Iterator[Note]:
     place = store or settings.store or config.default_store()
     if "://" not in str(place):
         yield from _file(Path(place).expanduser())
+        yield from _key(settings.key_file)
 
 
 def _versions() -> Iterator[Note]:
@@ -94,7 +96,18 @@ def _versions() -> Iterator[Note]:
             f"pip uninstall {NAMESAKE}; pip install --force-reinstall {DISTRIBUTION}",
         )
     yield Note("python", "fine", f"{platform.python_version()} on {platform.system()}")
-    yield Note("sqlite", "fine", f"{apsw.sqlitelibversion()}, with apsw {apsw.apswversion()}")
+    from ..storage.sqlite import encryption
+
+    which = encryption.DRIVER if encryption.is_available() else "apsw"
+    yield Note("sqlite", "fine", f"{apsw.sqlitelibversion()}, with {which} {apsw.apswversion()}")
+    if encryption.is_overwritten():
+        yield Note(
+            "encryption",
+            "wrong",
+            f"the files of {encryption.DRIVER} were overwritten by those of apsw, so no encrypted "
+            "store can be opened",
+            encryption.reinstall_command(),
+        )
 
 
 def _extras() -> Iterator[Note]:
@@ -285,6 +298,23 @@ def _file(file: Path) -> Iterator[Note]:
             detail,
             "keep the file on a disk of this machine, or use a Postgres store",
         )
+
+
+def _key(place: str) -> Iterator[Note]:
+    """Check the key of an encrypted store: whether it can be read, and by whom else."""
+    from ..storage.sqlite.encryption import KEYRING, absolute, is_exposed, read_key
+
+    try:
+        if not read_key(place):
+            return
+    except HoldfastError as error:
+        yield Note("key", "wrong", str(error), "holdfast settings")
+        return
+    file = Path(absolute(place))
+    if not place.startswith(KEYRING) and is_exposed(file):
+        yield Note("key", "wrong", f"others on this machine can read {file}", f"chmod 600 '{file}'")
+    else:
+        yield Note("key", "fine", f"the key of the store is in {place}")
 
 
 def _file_system(folder: Path) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
+from .. import config
 from .open_store import open_memory
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def mcp(
     *,
     store: str | None = None,
     scope: list[str] | None = None,
+    key_file: str | None = None,
     graph: bool = False,
 ) -> None:
     """Serve a client over standard input and output until it closes them."""
@@ -34,7 +36,11 @@ def mcp(
 
     if sys.stdin.isatty():
         print(BY_HAND, file=sys.stderr)
-    with own_pipes() as (source, sink), ExitStack() as stack:
+    with (
+        config.using_key_file(key_file),
+        own_pipes() as (source, sink),
+        ExitStack() as stack,
+    ):
         memory = Later(stack, lambda: open_memory(store, scope, background=True, index=False))
         serve(Methods(memory, tools_for(graph=graph)), source, sink)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import config
 from ..errors import InvalidInput
 from . import output
 from .open_store import open_memory, parse_time, text_or_stdin
@@ -29,6 +30,7 @@ def recall(
     format: str | None = None,
     store: str | None = None,
     scope: list[str] | None = None,
+    key_file: str | None = None,
     json: bool = False,
 ) -> None:
     """Find memories that help answer a question, and print them."""
@@ -37,7 +39,7 @@ def recall(
         raise InvalidInput(
             f"--format cannot be together with {'--json' if json else '--why'}: give one of them."
         )
-    with open_memory(store, scope, make=False) as hf:
+    with config.using_key_file(key_file), open_memory(store, scope, make=False) as hf:
         asked = text_or_stdin(question, what="question")
         hits = hf.recall(
             asked,

@@ -306,7 +306,12 @@ def progress(label: str, total: int | None = None) -> Iterator[Progress]:
         TimeRemainingColumn(),
     )
     with Progress(
-        *columns, console=console, disable=not console.is_terminal, transient=True
+        *columns,
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+        # Redirected, lines go above the bar, but to stderr. A pipe gets them as ever.
+        redirect_stdout=sys.stdout.isatty(),
     ) as bar:
         bar.add_task(label, total=total)
         yield bar
@@ -316,6 +321,16 @@ def advance(bar: Progress, steps: int) -> None:
     """Advance the first task of a bar."""
     task: TaskID = bar.tasks[0].id
     bar.advance(task, steps)
+
+
+def follow(bar: Progress) -> Callable[[int, int], None]:
+    """Return a callback that sets the first task of a bar to so many steps of so many."""
+    task: TaskID = bar.tasks[0].id
+
+    def show(done: int, total: int) -> None:
+        bar.update(task, completed=done, total=total)
+
+    return show
 
 
 def cost(asked: Spent, price: float | None = None) -> str:

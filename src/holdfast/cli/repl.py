@@ -38,7 +38,7 @@ HELP = """\
 /summary       what this conversation was about so far
 /export [FILE] write this conversation to a new file
 /settings      what is on and off: memory, recall, the memory of this project; /settings recall off
-/end           end the session (so does Ctrl-D); /end new [ID] begins another
+/end, /quit    end the session (so does Ctrl-D); /end new [ID] begins another
 /help          this list
 
 In plain words: what do you know about me? · forget about … · remember that I … ·
@@ -168,7 +168,7 @@ def _turns(conversation: Conversation, read: Read) -> _Ended:
         if command:
             name = command["name"]
             rest = (command["rest"] or "").strip()
-            if name != "end":
+            if name not in conversation.ends:
                 _command(conversation, name, rest)
                 continue
             try:

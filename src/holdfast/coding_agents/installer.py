@@ -56,6 +56,10 @@ class Feature(Protocol):
         """What a person does with a JSON file that cannot be parsed; may be empty."""
         ...
 
+    def plugin(self, target: Target) -> str:
+        """The whole text of a JavaScript file."""
+        ...
+
     def toml_headers(self, name: str, target: Target) -> str:
         """The headers of the table for one entry in TOML settings."""
         ...
@@ -143,6 +147,8 @@ def _parse(
     feature: Feature,
 ) -> Any:
     file = str(target.file)
+    if target.format == "js":
+        return {"text": text}
     if target.format == "toml":
         return parse_toml(text, file)
     if target.format == "yaml":
@@ -160,8 +166,16 @@ def with_ours(
 ) -> str | None:
     """The text of a file with our entries, replacing those of other versions."""
     wanted = feature.wanted(target)
-    if found(text, target, feature) == wanted:
+    there = found(text, target, feature)
+    if there == wanted:
         return text
+    if target.format == "js":
+        if text and not there:
+            raise InvalidInput(
+                f"{target.file} is not a file of Holdfast. Nothing was changed. Rename it and try "
+                "again."
+            )
+        return feature.plugin(target)
     longer = without_ours(text, target, feature) or ""
     if target.format == "toml":
         return _with_tables(longer, target, feature)
@@ -199,6 +213,8 @@ def without_ours(
     entries = found(text, target, feature)
     if text is None or not entries:
         return text
+    if target.format == "js":
+        return None
     if target.format == "toml":
         return _without_tables(text, entries, target, feature) or None
     if target.format == "yaml":

@@ -68,6 +68,11 @@ class ServerEntry:
         (insertion,) = self.json_insertions(target)
         return f"Or add by hand: {json.dumps(nested(*insertion))}"
 
+    def plugin(self, target: Target) -> str:
+        """Nothing: no program takes its servers from JavaScript."""
+        del target
+        return ""
+
     def toml_headers(self, name: str, target: Target) -> str:
         """A table with our name."""
         return f"[{target.program.section}.{name}]\n"

@@ -124,6 +124,11 @@ PROGRAMS = {
         shape="opencode",
         comments=True,
         after_server="`opencode mcp list` shows it.",
+        # opencode runs no commands; a plugin of ours does it.
+        hooks=Files(
+            f"{CONFIG}/opencode", ("plugins/holdfast.js",), (".opencode/plugins/holdfast.js",)
+        ),
+        after_hooks="Start opencode anew: it loads plugins when it starts.",
     ),
     "goose": Program(
         "goose",
@@ -180,9 +185,10 @@ class Target(NamedTuple):
         return PROGRAMS[self.name]
 
     @property
-    def format(self) -> Literal["json", "toml", "yaml"]:
-        """The language of the file."""
-        return {".toml": "toml", ".yaml": "yaml"}.get(self.file.suffix, "json")  # type: ignore[return-value]
+    def format(self) -> Literal["json", "toml", "yaml", "js"]:
+        """The language of the file; JavaScript is a plugin, and all of it is ours."""
+        known = {".toml": "toml", ".yaml": "yaml", ".js": "js"}
+        return known.get(self.file.suffix, "json")  # type: ignore[return-value]
 
 
 def hook_target(

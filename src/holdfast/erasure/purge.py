@@ -8,7 +8,7 @@ operations. `plan` runs the same transaction and rolls it back, so it is exact.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..records.atomic_files import Changes
@@ -76,6 +76,7 @@ def erase(
     author: Author,
     *,
     wait: float,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Receipt:
     """Erase a target everywhere and return a receipt. Raises NotFound."""
     changes = Changes()
@@ -85,7 +86,7 @@ def erase(
         if target.owner:
             # Before the rows: a remaining file would restore its memory.
             delete_record_files(files.places, scopes[0], changes)
-        receipt = _erase_in_store(store, scopes, target, author, wait=wait)
+        receipt = _erase_in_store(store, scopes, target, author, wait=wait, progress=progress)
     except BaseException:
         changes.take_back()
         raise
@@ -122,10 +123,14 @@ def _erase_in_store(
     author: Author,
     *,
     wait: float,
+    progress: Callable[[int, int], None],
 ) -> Receipt:
     """Erase rows in one transaction, then clean the store's files."""
     nonce = secrets.token_hex(16)
-    done = store.write(author, lambda tx: erase_rows(tx, scopes, target, author, nonce=nonce))
+    done = store.write(
+        author,
+        lambda tx: erase_rows(tx, scopes, target, author, nonce=nonce, progress=progress),
+    )
     kept = (*done.fallout.kept, *same_words(store, done.fallout))
     places = [ErasureTarget(name, "clean") for name in rows.PLACES]
     places += finish(store, done.scope, author, wait=wait)

@@ -5,7 +5,7 @@ Rows, what was derived from them, and their text in the journal are erased atomi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import NotFound
@@ -56,6 +56,7 @@ def erase_rows(
     author: Author,
     *,
     nonce: str,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ErasedRows:
     """Erase a target's rows. The order matters: seals and sources are read while the rows exist,
     and quotations are replaced once the quoted rows are gone.
@@ -70,7 +71,7 @@ def erase_rows(
         going += left_behind(tx, scopes, one)
     items = [Item("memory", one.id, seal(nonce, one.content)) for one in going]
     again = _read_again(tx, found)
-    _purge_memories(tx, going)
+    _purge_memories(tx, going, progress)
     if target.session is not None:
         items += _purge_session(tx, scope, target.session, nonce)
     for place in dict.fromkeys(one.scope for one in going):
@@ -100,15 +101,20 @@ def _counts(tx: Transaction) -> dict[str, int]:
     return {name: count for name, count in sorted(tx.erasure.erased.items()) if count}
 
 
-def _purge_memories(tx: Transaction, going: Memories) -> None:
+def _purge_memories(
+    tx: Transaction,
+    going: Memories,
+    progress: Callable[[int, int], None],
+) -> None:
     mentioned: dict[str, list[Memory]] = {}
     entities: dict[str, Entity] = {}
     for memory in going:
         for entity in tx.erasure.entities_of(memory.scope, memory.id):
             entities[entity.id] = entity
             mentioned.setdefault(entity.id, []).append(memory)
-    for memory in going:
+    for number, memory in enumerate(going, start=1):
         tx.erasure.memory(memory)
+        progress(number, len(going))
     for id_, entity in entities.items():
         # An entity without other mentions went with the last memory.
         if tx.entities.get(entity.scope, id_) is None:

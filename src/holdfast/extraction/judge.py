@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import EmbedderError
 from ..models.embeddings.tiers import Tiers
+from . import understood
 from .clauses import Clause
+from .patterns import Language
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,6 +65,8 @@ class Judgement:
 
     keep: float
     category: str
+    alone: float = 1.0
+    """How likely the clause can be understood alone."""
 
 
 class Judge:
@@ -72,7 +76,7 @@ class Judge:
         """`tiers` has the encoder."""
         self._tiers = tiers
 
-    def judge(self, clauses: Sequence[Clause]) -> list[Judgement] | None:
+    def judge(self, clauses: Sequence[Clause], language: Language) -> list[Judgement] | None:
         """A judgement for each clause; None if the encoder is not available now."""
         import numpy as np  # noqa: PLC0415 - only where a judge is
 
@@ -84,11 +88,15 @@ class Judge:
         keep = 1 / (1 + np.exp(-scores[:, names.index(KEEP)]))
         kinds = [name for name in names if name != KEEP]
         told = scores[:, [names.index(name) for name in kinds]]
+        vectors = rows[:, : -(HASHED + PLAIN)] / _VECTOR_SCALE
+        alone = understood.likely(language, [clause.text for clause in clauses], vectors)
         return [
             Judgement(
-                float(likely), KINDS[kinds[row.argmax()]] if row.max() > _CLEAR else "general"
+                float(likely),
+                KINDS[kinds[row.argmax()]] if row.max() > _CLEAR else "general",
+                by_itself,
             )
-            for likely, row in zip(keep, told, strict=True)
+            for likely, row, by_itself in zip(keep, told, alone, strict=True)
         ]
 
 

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..types import Memory
+from . import understood
+from .antecedents import resolved
 from .candidate import Candidate
 from .clauses import Clause, clauses_of
 from .judge import Judge, Judgement, threshold
 from .patterns import Language
 from .possessions import possessions
-from .standalone import told
+from .standalone import points_outside, told
+from .vocabulary import straight
 
 # Patterns that are this sure need no judge: names, homes, work, health.
 _SURE = 0.9
@@ -37,27 +40,71 @@ def kept_of(
     turn: Memory,
     *,
     among_people: bool,
+    said_before: str = "",
 ) -> Kept | None:
-    """What is worth keeping of somebody's own words; None if the judge cannot say."""
+    """What is worth keeping of somebody's own words; None if the judge cannot say.
+
+    `said_before` are the words of the turn before, in which "she" or "there" may be named.
+    """
     place_said = "people" if among_people else "assistant"
     enough = threshold(place_said if language.code == "en" else "languages")
-    clauses = clauses_of(language, words)
-    judgements = judge.judge(clauses)
+    spoken = clauses_of(language, words)
+    named = {at: text for at, text in enumerate(_named(language, spoken, said_before)) if text}
+    clauses = [
+        replace(clause, text=named[at]) if at in named else clause
+        for at, clause in enumerate(spoken)
+    ]
+    judgements = judge.judge(clauses, language)
     if judgements is None:
         return None
     kept = Kept()
     for place, (clause, judgement) in enumerate(zip(clauses, judgements, strict=True)):
         if judgement.keep < threshold("pattern"):
-            kept.doubted.append(clause.text)
+            kept.doubted.append(spoken[place].text)
         if clause.asks:
             kept.candidates.extend(_possessed(language, clause, turn))
         if clause.asks or judgement.keep < enough:
             continue
-        before = clauses[place - 1] if place else None
-        candidate = _candidate(language, words, turn, clause, before, judgement)
-        if candidate is not None:
+        before = spoken[place - 1] if place and place not in named else None
+        candidate = _candidate(
+            language, words, turn, clause, before, judgement, named=place in named
+        )
+        if candidate is not None and place in named:
+            candidate = replace(candidate, quote=spoken[place].text)
+        if candidate is not None and _understood(judge, language, clause, candidate, judgement):
             _add(kept.candidates, candidate)
+        else:
+            kept.doubted.append(spoken[place].text)
     return kept
+
+
+def _named(language: Language, clauses: Sequence[Clause], said_before: str) -> Iterator[str]:
+    """For each clause its text with the names of whom and where it means, if only the turn before
+    tells; otherwise nothing.
+    """
+    for place, clause in enumerate(clauses):
+        plain = straight(clause.text)
+        own = " ".join(straight(one.text) for one in clauses[:place])
+        named_here = any(language.cue(kind).search(own) for kind in ("somebody", "place"))
+        text = None if named_here else resolved(language, plain, said_before)
+        yield text if text and not points_outside(language, text) else ""
+
+
+def _understood(
+    judge: Judge,
+    language: Language,
+    clause: Clause,
+    candidate: Candidate,
+    judgement: Judgement,
+) -> bool:
+    """Whether a statement can be understood alone; told with the clause before, with that one."""
+    enough = understood.enough(language.code)
+    if judgement.alone >= enough:
+        return True
+    if len(candidate.quote) <= len(clause.text):
+        return False
+    both = judge.judge([replace(clause, text=candidate.quote)], language)
+    return both is not None and both[0].alone >= enough
 
 
 def _add(candidates: list[Candidate], new: Candidate) -> None:
@@ -74,9 +121,11 @@ def _candidate(
     clause: Clause,
     before: Clause | None,
     judgement: Judgement,
+    *,
+    named: bool,
 ) -> Candidate | None:
     said_before = before.text if before is not None and not before.asks else ""
-    found = told(language, clause.text, said_before, turn.author, turn.event_time)
+    found = told(language, clause.text, said_before, turn.author, turn.event_time, of_others=named)
     if found is None:
         return None
     content, quote = found

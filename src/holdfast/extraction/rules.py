@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ..text.secrets import find_secrets
 from ..types import Memory, Triple
+from .antecedents import said_before
 from .candidate import Candidate, grounded
 from .corrections import settled
 from .dates import dated
@@ -84,9 +85,12 @@ class RuleExtractor:
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
         """Candidates of these turns in order; none if nothing durable was said."""
         between_people = is_among_people(turns)
+        places = {turn.id: place for place, turn in enumerate(turns)}
 
         def read(turn: Memory) -> Iterator[Candidate]:
-            return self._read(turn, between_people)
+            # Only a judge reads a clause together with the turn before.
+            before = said_before(turns, places[turn.id]) if self._judge is not None else ""
+            return self._read(turn, between_people, before)
 
         found = [candidate for turn in turns for candidate in read(turn)]
         if between_people:
@@ -94,7 +98,12 @@ class RuleExtractor:
             found = [candidate for candidate in found if candidate.kind != "rule"]
         return settled(found, {turn.id: turn for turn in turns}, read)
 
-    def _read(self, turn: Memory, between_people: bool) -> Iterator[Candidate]:
+    def _read(
+        self,
+        turn: Memory,
+        between_people: bool,
+        before: str,
+    ) -> Iterator[Candidate]:
         words = own_words(turn.content, role=turn.role)
         languages = self._spoken(words) if words else []
         found: list[Candidate] = []
@@ -103,7 +112,7 @@ class RuleExtractor:
             if found:
                 break
         if self._judge is not None and languages and turn.role in PEOPLE:
-            kept = self._kept(self._judge, languages, words, turn, between_people)
+            kept = self._kept(self._judge, languages, words, turn, between_people, before)
             found = merged(found, kept) if kept is not None else found
         yield from (each for each in found if _may_stay(each, turn.content))
 
@@ -114,6 +123,7 @@ class RuleExtractor:
         words: str,
         turn: Memory,
         between_people: bool,
+        before: str,
     ) -> Kept | None:
         """What the judge would keep; None where it is not asked or cannot say."""
         language = next((each for each in languages if each.code == "en"), languages[0])
@@ -121,7 +131,7 @@ class RuleExtractor:
         if language.warns("private", plain) or language.warns("joke_turn", plain):
             return None
         own = words[: language.material_from(plain)]
-        return kept_of(judge, language, own, turn, among_people=between_people)
+        return kept_of(judge, language, own, turn, among_people=between_people, said_before=before)
 
 
 def _may_stay(candidate: Candidate, text: str) -> bool:

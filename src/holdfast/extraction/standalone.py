@@ -26,15 +26,17 @@ def told(
     before: str,
     author: str,
     said_at: int,
+    *,
+    of_others: bool = False,
 ) -> tuple[str, str] | None:
     """The statement and the words it rests on; None if it cannot stand alone.
 
     `before` is the clause before, which it may need: then it rests on both, and the words are
-    empty.
+    empty. A clause that names whom it is about may be `of_others` than the speaker.
     """
     text = without_lead(language, clause)
     first = without_lead(language, before)
-    retold = _retold(language, text, first, author)
+    retold = _retold(language, text, first, author, of_others=of_others)
     found = retold if language.retold else _as_said(language, text, first)
     if found is None:
         return None
@@ -47,11 +49,14 @@ def _retold(
     text: str,
     before: str,
     author: str,
+    *,
+    of_others: bool,
 ) -> tuple[str, bool] | None:
     """The clause in the third person, and whether the clause before is in it."""
     plain = _with_speaker(language, straight(text))
     if not points_outside(language, plain):
-        own = _is_about_speaker(language, plain)
+        fits = _is_statement if of_others else _is_about_speaker
+        own = fits(language, plain)
         return (retell(plain, author), False) if own else None
     opening = _with_speaker(language, straight(before))
     both = f"{opening}. {plain[:1].upper()}{plain[1:]}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -31,7 +31,7 @@ from .patterns import Language, languages_of
 from .policy import PEOPLE, is_among_people
 from .prompts import prompt
 from .shown_turns import conversation_lines
-from .titles import is_considered, telling, title_of
+from .titles import is_considered, is_idle, telling, title_of
 from .vocabulary import SENTENCES, Cues, Vocabulary, straight
 
 CATEGORY = "session"
@@ -214,7 +214,8 @@ def _by_rules(
     ]
     facts = [one for one in statements if one.kind == "fact" and not _passing(one.quote, words)]
     decided = tuple(_told(one) for one in facts if _is_decided(one, spoken_in))
-    themes = _themes(spoken, weights)
+    speakers = {turn.author.lower() for turn in said if turn.author}
+    themes = _themes(spoken, weights, spoken_in.code if spoken_in else "en", speakers)
     arc = Arc(
         summary="",
         themes=themes,
@@ -292,14 +293,24 @@ def _passing(sentence: str, words: Vocabulary) -> bool:
     return words.says("turn_scoped", sentence) or words.says("safety_conflict", sentence)
 
 
-def _themes(spoken: Sequence[str], weights: Mapping[str, int]) -> tuple[str, ...]:
-    """Words that most turns share, as written; names first, then long words."""
+def _themes(
+    spoken: Sequence[str],
+    weights: Mapping[str, int],
+    code: str,
+    speakers: Collection[str],
+) -> tuple[str, ...]:
+    """Words of a topic that most turns share, as written; names first, then long words.
+
+    "Thanks" and "Wow" are no topic, and those who speak are told beside it.
+    """
     written: dict[str, str] = {}
     for sentence in spoken:
         for word in (*_WORD.findall(sentence), *_CJK_RUN.findall(sentence)):
             terms = query_terms(word)
+            if is_idle(word, code) or word.lower() in speakers:
+                continue
             if terms and len(word) > 2 - bool(_CJK_RUN.match(word)):
-                written.setdefault("".join(terms), word)
+                written.setdefault("".join(terms), word.rstrip("-'’"))
 
     def rank(term: str) -> tuple[float, bool, int]:
         word = written[term]

@@ -189,7 +189,7 @@ def look(
         if turn.id not in gone:
             readable.append(turn)
     extractor = reading.extract(
-        before[-HISTORY:],
+        [turn for turn in before if turn.id not in gone][-HISTORY:],
         lambda: may_change(store, session.scope, readable),
         summarise=summarise
         and not before

@@ -73,11 +73,18 @@ class FeedbackLog(Protocol):
         """Close the log. Idempotent; later calls raise StoreClosed."""
 
 
-def open_feedback(store: str | Path, *, clock: Clock = system_clock) -> FeedbackLog:
+def open_feedback(
+    store: str | Path,
+    *,
+    key_file: str | Path = "",
+    clock: Clock = system_clock,
+) -> FeedbackLog:
     """Open the feedback log of a store: `feedback.db` beside its file, a schema beside its tables,
     or in memory.
     """
-    return _TableFeedback(Table(store, name="feedback", columns=_COLUMNS), clock, Feedback)
+    return _TableFeedback(
+        Table(store, name="feedback", columns=_COLUMNS, key_file=key_file), clock, Feedback
+    )
 
 
 class _TableFeedback(SessionLog[Feedback]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..client import Holdfast
@@ -17,6 +17,8 @@ from ..types import ID_PREFIXES, Kind, Memories, Memory, Scope
 from .json_values import Problem
 from .memory_file import ImportedItem, MemoryFile
 
+# Memories between two reports of progress.
+STEP = 200
 _ID = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")
 
 
@@ -34,17 +36,23 @@ class Taken:
 def take_in(
     hf: Holdfast,
     format: MemoryFile,
-    items: Iterable[ImportedItem | Problem],
+    items: Sequence[ImportedItem | Problem],
     *,
     into: Scope | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Taken:
     """Store the items of a file in one transaction, without those that are malformed. Idempotent:
     what is known already is not added again.
+
+    `progress` is called with the number of finished steps, and of all: each item is read, and those
+    that are new are stored.
     """
+    total = 2 * len(items)
     built: dict[tuple[Scope, str], Memory] = {}
     problems: list[Problem] = []
     read = 0
-    for one in items:
+    for number, one in enumerate(items, start=1):
+        progress(number, total)
         try:
             memory = _checked(hf, format, one, into)
         except InvalidInput as error:
@@ -56,7 +64,11 @@ def take_in(
     new = [
         one for one in built.values() if not (_is_erased(hf, one) or _is_there(format, one, there))
     ]
-    added = _stored(hf, new) if new else []
+    added = (
+        _stored(hf, new, lambda stored: progress(len(items) + stored, len(items) + len(new)))
+        if new
+        else []
+    )
     return Taken(added, read - len(added), problems)
 
 
@@ -111,11 +123,19 @@ def _is_erased(hf: Holdfast, memory: Memory) -> bool:
     return any(map(is_purged, hf.store.events([memory.scope], target=memory.id)))
 
 
-def _stored(hf: Holdfast, memories: Memories) -> Memories:
+def _stored(
+    hf: Holdfast,
+    memories: Memories,
+    progress: Callable[[int], None],
+) -> Memories:
     def work(tx: Transaction) -> Memories:
         new = [one for one in memories if tx.memory(one.scope, one.id) is None]
-        stored = tx.add_many(new)
-        entity_linking.note(tx, stored, at=hf.clock())
+        stored: Memories = []
+        for start in range(0, len(new), STEP):
+            some = tx.add_many(new[start : start + STEP])
+            entity_linking.note(tx, some, at=hf.clock())
+            stored += some
+            progress(len(stored))
         return stored
 
     view = hf.scoped(*dict.fromkeys(one.scope for one in memories))

@@ -217,15 +217,17 @@ def drain(
     worker: Worker,
     report: JobListener = lambda job: None,
     kinds: Sequence[str] = ALWAYS,
+    *,
+    planned: Callable[[int], None] = lambda jobs: None,
 ) -> int:
     """Plan, then run jobs until none is due or the worker is stopped; return their number. `report`
-    is called with each.
+    is called with each, and `planned` once with the number that is due at first.
     """
     if worker.meter is not None:
         worker = replace(worker, meter=worker.meter.anew())
     if LEARN.name in kinds:
         end_silent(worker)
-    plan(worker, kinds)
+    planned(plan(worker, kinds))
     count = 0
     while not worker.stop.is_set() and (job := work_once(worker, kinds)) is not None:
         report(job)
@@ -237,6 +239,8 @@ def once(
     worker: Worker,
     tasks: Sequence[str],
     report: JobListener = lambda job: None,
+    *,
+    planned: Callable[[int], None] = lambda jobs: None,
 ) -> int:
     """Run the due jobs of these tasks now, regardless of the schedule; return their number."""
     for task in tasks:
@@ -249,7 +253,7 @@ def once(
             before=worker.clock() - KEPT_FOR,
             scopes=worker.scopes,
         )
-    return drain(worker, report, [TASKS[task] for task in tasks])
+    return drain(worker, report, [TASKS[task] for task in tasks], planned=planned)
 
 
 class Upgrader:

@@ -241,8 +241,8 @@ def diagnose(
         )
     if not building.settings.enabled:
         reasons.append(
-            "Memories are not enabled, so no background build runs. Set memories.enabled, or "
-            "build by command."
+            "Nothing is built in the background, only by command. `memories: {enabled: true}` in "
+            "holdfast.yaml changes that."
         )
     if not stands.sessions:
         reasons.append(
@@ -256,7 +256,10 @@ def diagnose(
     reasons += [f"{session}: {error}" for session, error in stands.failures.items()]
     if stands.sessions and not stands.outputs and not planned.read:
         causes = "; ".join(sorted({one.reason for one in planned.passed}))
-        reasons.append(f"No session taught anything that lasts, or none could be read: {causes}.")
+        reasons.append(
+            f"No session taught anything that lasts, or none could be read: {causes}. "
+            "`holdfast project build --all` reads old and recent ones too."
+        )
     if stands.waiting:
         reasons.append("The files need a rebuild. Run `holdfast project build`.")
     elif stands.outputs and not {MEMORY, SUMMARY} <= set(stands.files):

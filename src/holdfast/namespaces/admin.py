@@ -44,13 +44,15 @@ class Admin(Namespace):
         owner: bool = False,
         sources: bool = False,
         wait: float = WAIT,
+        progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Receipt:
         """Erase memories, a whole `session` or everything of the `owner` permanently, from every
         place.
 
         Derived memories are erased too, and with `sources` also the source turns. The owner is the
-        first scope. Each step waits up to `wait` seconds for other readers and writers. A purge
-        cannot be undone. Raises NotFound; NeedsPerson for an agent.
+        first scope. Each step waits up to `wait` seconds for other readers and writers. `progress`
+        is called with the number of memories erased so far, and of all. A purge cannot be undone.
+        Raises NotFound; NeedsPerson for an agent.
         """
         self._check_purger(
             ", ".join(map(str, refs))
@@ -63,6 +65,7 @@ class Admin(Namespace):
             target,
             author_of(self.client, "purge"),
             wait=wait,
+            progress=progress,
         )
 
     def plan_purge(
@@ -209,18 +212,24 @@ class Admin(Namespace):
         place: str | Path | None = None,
         *,
         plan: bool = False,
-        progress: Callable[[int], None] = lambda entries: None,
+        progress: Callable[[int, int], None] = lambda read, total: None,
     ) -> replication.sync.Synced:
         """Sync these scopes with another store: a path, a postgresql:// URL, or the setting
         sync_with.
 
         Each store applies the other's journal entries since their last sync. An interrupted sync
         resumes with the next call. With `plan`, return what would be done and change nothing.
+        `progress` is called with the journal entries read so far, and about how many there are.
         Raises InvalidInput for an incognito memory.
         """
         if self.client.mode == "incognito":
             raise InvalidInput("This memory is incognito: it keeps nothing that could be synced.")
-        run = replication.sync.Run(self.client.actor, self.client.clock, progress)
+        run = replication.sync.Run(
+            self.client.actor,
+            self.client.clock,
+            progress,
+            key_file=self.client.settings.key_file,
+        )
         return replication.sync.sync_with(
             self.client.store,
             place or self.client.settings.sync_with,
@@ -229,11 +238,19 @@ class Admin(Namespace):
             only_plan=plan,
         )
 
-    def check(self, *, repair: bool = False) -> Findings:
-        """Check the integrity of the whole store; with `repair`, rebuild every projection first."""
+    def check(
+        self,
+        *,
+        repair: bool = False,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Findings:
+        """Check the integrity of the whole store; with `repair`, rebuild every projection first.
+
+        `progress` is called with the number of finished checks, and of all.
+        """
         if repair:
             self.client.store.repair()
-        return list(self.client.store.check())
+        return list(self.client.store.check(progress=progress))
 
     @traced("delete_memory")
     def evict(

@@ -112,7 +112,7 @@ class Projects(Namespace):
         *,
         into: ScopeLike | None = None,
         homeless: bool = False,
-        progress: Callable[[Path], None] = lambda path: None,
+        progress: Callable[[int], None] = lambda sessions: None,
     ) -> Indexed:
         """Import past sessions from a transcript, a chat export, or a discovered project.
         Idempotent.
@@ -121,7 +121,7 @@ class Projects(Namespace):
         `survey_file` (one file) and is imported into its own scope. A file is imported into the
         scope `into`, by default the first scope; with `homeless`, only its sessions without a
         recorded folder. A session that cannot be stored is listed in `failed`; the others are
-        stored.
+        stored. `progress` is called with the number of sessions that were just read.
         """
         limit = self.client.settings.max_content_bytes
         author = author_of(self.client, "import")
@@ -129,7 +129,13 @@ class Projects(Namespace):
             scope = Scope.parse(into) if into else self.client.scopes[0]
             file = Path(sessions).expanduser().resolve()
             done = projects.past_sessions.take_in_file(
-                self.client.store, scope, file, author, max_bytes=limit, homeless=homeless
+                self.client.store,
+                scope,
+                file,
+                author,
+                max_bytes=limit,
+                homeless=homeless,
+                progress=progress,
             )
         else:
             scope = sessions.place.scope

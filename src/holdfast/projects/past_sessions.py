@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -165,7 +166,7 @@ def take_in(
     *,
     data: Path,
     max_bytes: int,
-    progress: Callable[[Path], None] = lambda path: None,
+    progress: Callable[[int], None] = lambda sessions: None,
 ) -> Indexed:
     """Import the sessions of a project and report the result.
 
@@ -181,11 +182,13 @@ def take_in(
         max_bytes=max_bytes,
         belongs=partial(belongs, scope=scope),
     )
+    # By file: one that has not changed is not read, so its sessions are done at once.
+    sessions = Counter(session.path for session in project.sessions)
     for path in project.files:
         if project.named:
             indexer.unlearn(sources.name_of(path))
         indexer.index(Source(path, sources.name_of(path)))
-        progress(path)
+        progress(sessions[path])
     sources.note(path for path in project.files if sources.name_of(path) in indexer.done.changes)
     return indexer.done
 
@@ -198,10 +201,12 @@ def take_in_file(
     *,
     max_bytes: int,
     homeless: bool = False,
+    progress: Callable[[int], None] = lambda sessions: None,
 ) -> Indexed:
     """Import the sessions of one file, whatever their project, and report the result.
 
-    With `homeless`, only sessions without a recorded folder.
+    With `homeless`, only sessions without a recorded folder. `progress` is called with each session
+    of the file.
     """
     indexer = Indexer(
         store,
@@ -209,6 +214,7 @@ def take_in_file(
         author,
         max_bytes=max_bytes,
         belongs=lambda transcript: not transcript.cwd,
+        progress=progress,
     )
     indexer.unlearn(str(file))
     indexer.index(Source(file, str(file), named=not homeless))

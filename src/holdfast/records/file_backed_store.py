@@ -316,9 +316,11 @@ class FileBackedStore:
         self.refresh()
         return self.bare.counts(scopes)
 
-    def check(self) -> Iterable[Finding]:
+    def check(
+        self, *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> Iterable[Finding]:
         self.refresh()
-        return self.bare.check()
+        return self.bare.check(progress=progress)
 
     # Edges, journal, export
 

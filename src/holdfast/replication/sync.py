@@ -29,6 +29,7 @@ from ..storage.peer import SYNC, WHOLE_SCOPE, referents
 from ..storage.protocol import Store, T, Transaction
 from ..storage.row_codec import to_json
 from ..storage.sqlite.connection import status
+from ..storage.sqlite.encryption import form_of, read_key
 from ..storage.store_types import BEHIND, Adopted, Author, Met
 from ..types import DAY, Clock, Message, Micros, Scope, new_id
 from .conflicts import contradicted, keep_once, link_conflicts
@@ -40,7 +41,8 @@ STEP = 500
 # Messages are not in the journal, so sessions active since the last sync are compared; the margin
 # allows for clock differences between two machines.
 SLACK: Micros = DAY
-Progress = Callable[[int], None]
+Progress = Callable[[int, int], None]
+"""Called with the journal entries read so far, and about how many there are to read."""
 
 
 @dataclass(slots=True)
@@ -85,12 +87,28 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Actor, clock and progress callback of a sync."""
+    """Actor, clock and progress callback of a sync, and the key of the other store if it is a
+    file.
+    """
 
     actor: str
     clock: Clock
-    progress: Progress = lambda entries: None
+    progress: Progress = lambda read, total: None
     step: int = STEP
+    key_file: str = ""
+    counted: Counter[str] = field(default_factory=Counter)
+    """Entries that were read, and that are to be read."""
+
+    def expect(self, entries: int) -> None:
+        """Count entries that are to be read."""
+        self.counted["total"] += entries
+
+    def read(self, entries: int) -> None:
+        """Report entries that were read."""
+        self.counted["read"] += entries
+        # Others may have written meanwhile.
+        self.counted["total"] = max(self.counted["total"], self.counted["read"])
+        self.progress(self.counted["read"], self.counted["total"])
 
     def write(self, store: Store, work: Callable[[Transaction], T]) -> T:
         """Run work in one transaction."""
@@ -113,15 +131,18 @@ def sync(
     Idempotent, and safe to interrupt. Writes that happen meanwhile travel with the next sync.
     """
     done = Synced(theirs.location, tuple(scopes))
-    for scope in scopes:
-        here, there = _sides(ours, theirs, scope, done, run)
+    sides = [_sides(ours, theirs, scope, done, run) for scope in scopes]
+    for here, there in sides:
+        # An entry is read once by the other side, and once more on its way back.
+        run.expect(2 * (_ahead(there, here, run) + _ahead(here, there, run)))
+    for here, there in sides:
         _exchange_erasures(here, there, run)
         # Applied changes extend the journal that the other side reads: repeat until nothing is new.
         while _pull(there, here, done, run) + _pull(here, there, done, run):
             pass
         for side in (here, there):
             if side.scrub:
-                finish(side.store, scope, run.author())
+                finish(side.store, side.scope, run.author())
     _note_damage(ours, theirs, done)
     return done
 
@@ -145,18 +166,20 @@ def plan(
 ) -> Synced:
     """Return what `sync` would do. Read-only."""
     done = Synced(theirs.location, tuple(scopes))
-    for scope in scopes:
-        here, there = _sides(ours, theirs, scope, done, run)
+    sides = [_sides(ours, theirs, scope, done, run) for scope in scopes]
+    for here, there in sides:
+        run.expect(_ahead(there, here, run) + _ahead(here, there, run))
+    for here, there in sides:
         for source, target in ((there, here), (here, there)):
             met = _met(target, source, run)
             seen: set[tuple[str, str]] = set()
             while (step := _read(source, met, run)).entries:
-                news = run.write(target.store, partial(_news, scope, step.lineages))
+                news = run.write(target.store, partial(_news, source.scope, step.lineages))
                 # A row may change in several steps; count it once.
                 target.count.update(noun for noun, _ in news - seen)
                 seen |= news
                 met = step.sync_position
-                run.progress(step.entries)
+                run.read(step.entries)
     _note_damage(ours, theirs, done)
     return done
 
@@ -303,7 +326,17 @@ def _pull(
         entries += step.entries + _take(source, target, step, talks, twins, done, run)
         met = step.sync_position
         recent = []
-        run.progress(step.entries)
+        run.read(step.entries)
+
+
+def _ahead(
+    source: _Side,
+    target: _Side,
+    run: Run,
+) -> int:
+    """Number of journal entries of the source that the target has not read."""
+    met = _met(target, source, run)
+    return run.write(source.store, lambda tx: tx.replication.entries(source.scope, after=met.seq))
 
 
 def _knows_more(
@@ -466,7 +499,7 @@ def sync_with(
         raise InvalidInput(
             "Name the store to sync with: a path or a postgresql:// URL, or set sync_with."
         )
-    with other_store(place, ours, clock=run.clock, only_look=only_plan) as theirs:
+    with other_store(place, ours, run, only_look=only_plan) as theirs:
         if only_plan:
             done = plan(ours, theirs, scopes, run)
             # For a plan, a missing store is represented by an empty one in memory.
@@ -524,8 +557,8 @@ def _note(
 def other_store(
     place: str | Path,
     ours: Store,
+    run: Run,
     *,
-    clock: Clock,
     only_look: bool = False,
 ) -> Iterator[Store]:
     """Open the store to sync with. Raises InvalidInput if it is ours or unusable, StoreError if its
@@ -538,9 +571,14 @@ def other_store(
         file = Path(place).expanduser().absolute()
         if str(file.resolve()) == str(Path(ours.location).resolve()):
             raise InvalidInput(f"{file} is the store itself. Name another store to sync with.")
-        _refuse_older(file)
+        if not run.key_file and form_of(Path(ours.location)) == "encrypted":
+            raise InvalidInput(
+                f"{ours.location} is encrypted, and the setting key_file does not say whether "
+                f"{file} is to be. Set it to a key file, or to none for plain text."
+            )
+        _refuse_older(file, run.key_file)
         place = ":memory:" if only_look and not file.exists() else file
-    store = open_store(place, clock=clock)
+    store = open_store(place, key_file=run.key_file, clock=run.clock)
     try:
         if store.location == ours.location != ":memory:":
             raise InvalidInput(
@@ -551,11 +589,11 @@ def other_store(
         store.close()
 
 
-def _refuse_older(file: Path) -> None:
+def _refuse_older(file: Path, key_file: str) -> None:
     """Never migrate the other file: an older version may still use it."""
     if not file.is_file() or not file.stat().st_size:
         return
-    found = status(file)
+    found = status(file, key=read_key(key_file))
     if found.pending and found.version:
         raise StoreError(
             f"{file} has the schema of an older Holdfast (version {found.version}). Nothing was "

@@ -65,6 +65,10 @@ _MEANING_BEFORE = 0.3
 _MEANING_AFTER = 0.2
 # The encoder is the better model, so it counts twice.
 _TIER_SHARES = {ENCODER: 2.0, STATIC: 1.0}
+# How far the best similarity is above the mean where a question has an answer. Fewer passages than
+# `_FEW` do not tell: of two, one is always as far below the mean as the other is above it.
+_USUAL_SPREAD = 0.2
+_FEW = 12
 # Decay in days. People report events after they happened, so lateness decays more slowly.
 _LATE = 7.0
 _EARLY = 2.0
@@ -274,7 +278,8 @@ def _scaled(scores: Column) -> Column:
 
 
 def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> Column:
-    """Return the similarity over all tiers: 0 for the mean passage, 1 for the best.
+    """Return the similarity over all tiers: 0 for the mean passage, 1 for the best. Among a few
+    that are about equally similar, nobody gets 1: they stay close to each other.
 
     The static tier counts besides the encoder, because it reads long texts to the end.
     """
@@ -284,7 +289,8 @@ def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> C
         known = _known(values)
         share = _TIER_SHARES[tier]
         middle = math.fsum(known) / len(known)
-        above = max(max(known) - middle, _TINY)
+        least = _USUAL_SPREAD if len(known) < _FEW else _TINY
+        above = max(max(known) - middle, least)
         for row, value in enumerate(values):
             if value is not None:
                 total[row] += share * (value - middle) / above

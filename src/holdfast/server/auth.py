@@ -18,10 +18,12 @@ from ..feedback import FeedbackLog
 from ..text.terminal import counted
 from ..types import Scope
 from .api_keys import Key, KeyFile
+from .fair_queue import FairQueue
 from .owner_view import Checkup, owner_id
 from .ratelimit import Buckets
 from .request_counts import RequestCounts
 from .session_watch import Conversations
+from .shared_ratelimit import SharedBuckets
 
 ASK_FOR_KEY = (
     "This server requires a key. Send it as `Authorization: Bearer hf_…` or as `X-API-Key: hf_…`."
@@ -71,12 +73,13 @@ class Serving:
 
     hf: Holdfast
     keys: KeyFile
-    buckets: Buckets
+    buckets: Buckets | SharedBuckets
     conversations: Conversations
     checkup: Checkup
     audit: AuditLog
     feedback: FeedbackLog
     requests: RequestCounts
+    queue: FairQueue
 
 
 def serving(request: Request) -> Serving:
@@ -95,9 +98,9 @@ async def owner(
     """Return the owner of the requested memory; refuse if the key does not open it."""
     server = serving(request)
     if not server.keys.needed:
-        within_limit(server.buckets, _address(request))
+        await _check_limit(server, _address(request))
         return named(user_id or thread_id, server.hf.scopes[0])
-    return opened(_key(request, bearer, header), user_id)
+    return opened(await _key(request, bearer, header), user_id)
 
 
 async def admin(
@@ -108,14 +111,14 @@ async def admin(
     """Return the state of the server to an admin key; refuse everybody else."""
     server = serving(request)
     if not server.keys.needed:
-        within_limit(server.buckets, _address(request))
+        await _check_limit(server, _address(request))
         raise HTTPException(403, NO_ADMIN)
-    if not _key(request, bearer, header).admin:
+    if not (await _key(request, bearer, header)).admin:
         raise HTTPException(403, NO_ADMIN)
     return server
 
 
-def _key(
+async def _key(
     request: Request,
     bearer: HTTPAuthorizationCredentials | None,
     header: str | None,
@@ -125,11 +128,11 @@ def _key(
     key = server.keys.find(bearer.credentials if bearer else header or _token(request))
     if key is None:
         # Failed attempts count against the address: keys cannot be guessed at full speed.
-        within_limit(server.buckets, _address(request))
+        await _check_limit(server, _address(request))
         raise HTTPException(401, ASK_FOR_KEY, {"WWW-Authenticate": "Bearer"})
     request.state.caller = key.id
     request.state.admin = key.admin
-    within_limit(server.buckets, key.id)
+    await _check_limit(server, key.id)
     return key
 
 
@@ -162,7 +165,19 @@ async def memory(
         await run_in_threadpool(guest.close)
 
 
-Mine = Annotated[Holdfast, Depends(memory)]
+async def turn(
+    request: Request,
+    scope: Annotated[Scope, Depends(owner)],
+    hf: Annotated[Holdfast, Depends(memory)],
+) -> AsyncIterator[Holdfast]:
+    """Return the memory of this request when it is the owner's turn."""
+    async with serving(request).queue.slot(scope):
+        yield hf
+
+
+# The turn ends when the route returns, not when the response is sent: a caller who reads slowly
+# must not hold up others.
+Mine = Annotated[Holdfast, Depends(turn, scope="function")]
 Server = Annotated[Serving, Depends(serving)]
 Administered = Annotated[Serving, Depends(admin)]
 
@@ -184,7 +199,20 @@ def opened(key: Key, user_id: str | None) -> Scope:
 
 def within_limit(buckets: Buckets, caller: str) -> None:
     """Count a request of a caller; refuse it if there were too many."""
-    if wait := buckets.take(caller):
+    _refuse_if(buckets.take(caller))
+
+
+async def _check_limit(server: Serving, caller: str) -> None:
+    """Like `within_limit`, also for limits that several processes share."""
+    buckets = server.buckets
+    if isinstance(buckets, SharedBuckets):
+        _refuse_if(await buckets.draw(caller))
+    else:
+        _refuse_if(buckets.take(caller))
+
+
+def _refuse_if(wait: int) -> None:
+    if wait:
         raise HTTPException(
             429,
             f"Too many requests. Try again in {counted(wait, 'second')}.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from ..client import Holdfast
 from ..ingest.known_names import TYPES
@@ -33,6 +34,7 @@ def overview(hf: Holdfast, *, minutes_ahead: int) -> schemas.Overview:
         growth=by_day(learned),
         review=sum(by_status.get("proposed", 0) for by_status in counts.values()),
         held=sum(by_status.get("held", 0) for by_status in counts.values()),
+        turns=_turns(hf, counts),
         fading=_fading(hf),
         mentioned=_mentioned(hf),
         waiting=entity_view.waiting(hf),
@@ -45,6 +47,14 @@ def _new(learned: DayCounts, today: int) -> dict[str, int]:
         if one.day > today - NEW_DAYS:
             new[one.kind] += one.memories
     return dict(new)
+
+
+def _turns(hf: Holdfast, counts: Mapping[str, Mapping[str, int]]) -> int:
+    """Turns in use: what the store counts of all memories, less the `counts` of the other kinds.
+    Counting a million turns would take longer than all the rest of the page.
+    """
+    others = sum(by_status.get("active", 0) for by_status in counts.values())
+    return hf.store.corpus(hf.scopes, ()).size - others
 
 
 def _fading(hf: Holdfast) -> list[schemas.Fading]:

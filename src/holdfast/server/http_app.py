@@ -16,6 +16,7 @@ from ..client import Holdfast
 from ..feedback import FeedbackLog
 from .api_keys import KeyFile
 from .auth import Serving
+from .fair_queue import FairQueue
 from .owner_view import Checkup
 from .problem_json import HANDLERS
 from .ratelimit import Buckets
@@ -25,6 +26,7 @@ from .response_headers import Envelope
 from .routes import ROUTERS, mem0_hosted
 from .schemas import Problem
 from .session_watch import Conversations
+from .shared_ratelimit import SharedBuckets
 
 PREFIX = "/api/memory"
 WEB = Path(__file__).parent / "web"
@@ -52,7 +54,7 @@ def create_app(
     *,
     audit: AuditLog,
     feedback: FeedbackLog,
-    buckets: Buckets | None = None,
+    buckets: Buckets | SharedBuckets | None = None,
 ) -> FastAPI:
     """Return the application over an open memory and its side tables; the caller closes them."""
     app = FastAPI(
@@ -74,6 +76,7 @@ def create_app(
         audit=audit,
         feedback=feedback,
         requests=requests,
+        queue=FairQueue(),
     )
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, responses=_problems(PROBLEM))

@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 EVERY_MINUTE = 60.0  # seconds
 # Seconds that an idle connection is kept.
 KEEP_ALIVE = 15
+# Seconds that requests get to begin on shutdown. They need far less, unless very many wait.
+GRACE = 20
 
 
 def listening(
@@ -78,7 +80,7 @@ def run(
     )
     sweeper.start()
     try:
-        answer(app, listener, stop, timeout_keep_alive=KEEP_ALIVE, **settings)
+        answer(app, listener, stop, grace=GRACE, timeout_keep_alive=KEEP_ALIVE, **settings)
     finally:
         # Order: the sweeper must have ended before `close` extracts from the same sessions.
         stop.set()

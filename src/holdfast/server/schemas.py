@@ -533,6 +533,7 @@ class Overview(BaseModel):
     growth: list[Day] = Field(description="Memories in use, by the day they were stored.")
     review: int = Field(description="Proposals that wait for a person.")
     held: int = Field(description="Memories on hold until a conversation ends.")
+    turns: int = Field(description="Turns of conversations in use, which are not in `growth`.")
     fading: list[Fading] = Field(description="What fades or ends next.")
     mentioned: list[Mentioned] = Field(description="People, places and projects, lately.")
     waiting: Waiting

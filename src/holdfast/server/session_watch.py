@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import logging
+import queue
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeGuard
 
 from ..client import Holdfast
 from ..errors import Conflict, HoldfastError, StoreError
 from ..extraction.orphaned_sessions import SERVED_BY, this_process
+from ..extraction.session_extraction import LEARN
+from ..maintenance.job_runner import plan, work_once
+from ..model_access import model_of, worker_of
 from ..types import Memory, Scope, Scopes
 
 log = logging.getLogger(__name__)
@@ -19,6 +23,10 @@ REPLY = "assistant"  # the role whose turn ends an exchange
 ACTOR = "worker:serve"
 # Attempts at a session that another process extracts from.
 TRIES = 3
+# Threads that extract after replies. Without a language model that is computing, and one is enough;
+# with one it is mostly waiting.
+EXTRACTORS = 1
+EXTRACTORS_WITH_MODEL = 4
 # Seconds for extraction on shutdown; service managers often allow ten in all.
 SHUTDOWN_SECONDS = 6.0
 
@@ -31,6 +39,10 @@ class Conversations:
         self._open: set[tuple[Scope, str]] = set()
         # Guards the set of open sessions: requests and the sweeper run in several threads.
         self._lock = threading.Lock()
+        self._answered: queue.SimpleQueue[tuple[Scope, str] | None] = queue.SimpleQueue()
+        self._waiting: set[tuple[Scope, str]] = set()
+        """Sessions in that queue, each once: extraction reads all that is new in a session."""
+        self._extractors: list[threading.Thread] = []
 
     def capture(self, hf: Holdfast, turn: dict[str, Any]) -> Memory | None:
         """Store one turn and mark its session as open."""
@@ -48,17 +60,43 @@ class Conversations:
                 self._open.add(session)
         return kept[0] if kept else None
 
+    def consider_soon(self, hf: Holdfast, turn: Memory | None) -> None:
+        """Let a thread extract after a reply, so that requests do not wait for it."""
+        # A guest's store ends with the request, and everything in it.
+        if not _is_reply(turn) or hf.store is not self._hf.store:
+            return
+        session = (hf.scopes[0], str(turn.session))
+        with self._lock:
+            if session in self._waiting:
+                return
+            self._waiting.add(session)
+            if not self._extractors:
+                self._start_extractors()
+        self._answered.put(session)
+
+    def _start_extractors(self) -> None:
+        count = EXTRACTORS_WITH_MODEL if self._hf.settings.model else EXTRACTORS
+        self._extractors = [
+            # Daemons: an answer of a model that never comes must not delay the end of the process.
+            threading.Thread(target=self._extract, name=f"holdfast-extract-{n}", daemon=True)
+            for n in range(count)
+        ]
+        for thread in self._extractors:
+            thread.start()
+
+    def _extract(self) -> None:
+        while (session := self._answered.get()) is not None:
+            with self._lock:
+                wanted = session in self._waiting
+                self._waiting.discard(session)
+            if wanted:
+                scope, name = session
+                _consider(self._view(scope), name)
+
     def consider(self, hf: Holdfast, turn: Memory | None) -> None:
         """Extract after a reply. A failure is retried when the session ends."""
-        if turn is None or turn.role != REPLY or turn.session is None:
-            return
-        try:
-            hf.sessions.extract(turn.session)
-        except Conflict:
-            # The session has ended, or another process extracts from it.
-            return
-        except HoldfastError:
-            log.exception("extraction after a reply failed")
+        if _is_reply(turn):
+            _consider(hf, str(turn.session))
 
     def end(
         self,
@@ -83,15 +121,17 @@ class Conversations:
 
     def _tend(self, enough: Callable[[], bool]) -> None:
         try:
-            owners = self._owners()
+            # Even to look for work takes a while when many sessions have just ended.
+            owners = [] if enough() else self._owners()
             if not owners:
                 return
             view = self._view(*owners)
             view.sessions.end_idle()
-            for session in view.store.sessions.unread(view.scopes):
-                if enough():
-                    return
-                _learned(self._view(session.scope), session.id)
+            # As jobs: several servers and workers share what is to be read, each session once.
+            worker = worker_of(view, view.scopes, complete=model_of(view))
+            plan(worker, (LEARN.name,))
+            while not enough() and work_once(worker, (LEARN.name,)) is not None:
+                pass
         except Exception:  # must break neither the background thread nor the shutdown
             log.exception("maintenance of sessions failed")
 
@@ -104,15 +144,26 @@ class Conversations:
         sessions are marked.
         """
         until = now() + (SHUTDOWN_SECONDS if seconds is None else seconds)
+        if self._extractors:
+            self._stop_extractors(until - now())
         with self._lock:
             sessions = sorted(self._open)
             self._open = set()
         views = [(self._view(scope), session) for scope, session in sessions]
-        ended = [(hf, session) for hf, session in views if _ended(hf, session)]
-        for hf, session in ended:
+        for hf, session in _ended(views):
             if now() < until:
                 _learned(hf, session)
         self._tend(lambda: now() >= until)
+
+    def _stop_extractors(self, seconds: float) -> None:
+        """End the threads after their current session; what they leave is read with its end."""
+        with self._lock:
+            self._waiting.clear()
+            threads, self._extractors = self._extractors, []
+        for _ in threads:
+            self._answered.put(None)
+        for thread in threads:
+            thread.join(max(0.0, seconds))
 
     def _owners(self) -> Scopes:
         """Return all owners of the store or, without permission for that, those seen here."""
@@ -128,12 +179,42 @@ class Conversations:
         return view
 
 
-def _ended(hf: Holdfast, session: str) -> bool:
+def _is_reply(turn: Memory | None) -> TypeGuard[Memory]:
+    return turn is not None and turn.role == REPLY and turn.session is not None
+
+
+def _consider(hf: Holdfast, session: str) -> None:
     try:
-        return hf.sessions.end(session, reason="shutdown")
+        hf.sessions.extract(session)
+    except Conflict:
+        # The session has ended, or another process extracts from it.
+        return
     except HoldfastError:
-        log.exception("ending a session failed")
+        log.exception("extraction after a reply failed")
+
+
+def _ended(sessions: Sequence[tuple[Holdfast, str]]) -> list[tuple[Holdfast, str]]:
+    """End these sessions; return those that were open."""
+    ended = []
+    for hf, session in sessions:
+        try:
+            if _end_ours(hf, session):
+                ended.append((hf, session))
+        except StoreError:
+            # Each attempt waits for a server that is away. The next one of ours ends the rest.
+            log.exception("ending a session failed; the others were not tried")
+            break
+        except HoldfastError:
+            log.exception("ending a session failed")
+    return ended
+
+
+def _end_ours(hf: Holdfast, session: str) -> bool:
+    known = hf.store.sessions.get(hf.scopes[0], session)
+    if known is not None and known.metadata.get(SERVED_BY) != this_process():
+        # It goes on in another process of the same address.
         return False
+    return hf.sessions.end(session, reason="shutdown")
 
 
 def _learned(

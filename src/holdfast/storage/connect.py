@@ -55,11 +55,14 @@ def open_store(
     place: str | Path,
     *,
     replica: str = "",
+    key_file: str | Path = "",
     clock: Clock = system_clock,
 ) -> Store:
     """Open the store at a path or URL; creates a missing file, and the tables of an empty database.
 
-    Raises InvalidInput for an unsupported URL or when the Postgres driver is not installed.
+    `key_file` holds the key of an encrypted file; a database server has no use for it. Raises
+    WrongKey if it does not open the file; InvalidInput for an unsupported URL or when the Postgres
+    driver is not installed.
     """
     if is_server(place):
         try:
@@ -72,4 +75,4 @@ def open_store(
             ) from error
         return PostgresStore(str(place), replica=replica, clock=clock)
     check_place(place)
-    return SQLiteStore(place, clock=clock)
+    return SQLiteStore(place, key_file=key_file, clock=clock)

@@ -262,7 +262,9 @@ def _take_due(
         "retries_left > 0 AND "
         "((status IN ('pending', 'error') AND coalesce(retry_at, 0) <= ?) OR "
         "(status = 'running' AND lease_until <= ?)) "
-        f"ORDER BY coalesce(retry_at, 0), scope, kind, key LIMIT 1{dialect.skip_locked}) "
+        # By watermark, so that sessions are read in the order in which they took place.
+        "ORDER BY coalesce(retry_at, 0), scope, kind, watermark, key LIMIT 1"
+        f"{dialect.skip_locked}) "
         "UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ?, "
         # An expired lease counts as a failed try, or a job that kills its worker would be retried
         # forever.

@@ -72,6 +72,13 @@ class SQLReplication:
     def is_sound(self, memory: Memory) -> bool:
         return self._memories.is_sound(memory)
 
+    def entries(self, scope: Scope, *, after: int) -> int:
+        rows = self._rows.execute(
+            "SELECT count(*) FROM events WHERE scope = ? AND seq > ?",
+            (self._rows.known(scope), after),
+        )
+        return int(rows[0][0])
+
     def purges(self, scope: Scope, *, after: int) -> list[tuple[str, str]]:
         rows = self._rows.execute(
             "SELECT noun, target, max(seq) FROM events WHERE scope = ? AND seq > ? AND before "

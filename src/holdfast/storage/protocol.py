@@ -495,6 +495,9 @@ class Replication(Protocol):
     def is_sound(self, memory: Memory) -> bool:
         """Whether a memory's text matches its stored hash."""
 
+    def entries(self, scope: Scope, *, after: int) -> int:
+        """Number of journal entries of a scope after a position."""
+
     def purges(self, scope: Scope, *, after: int) -> list[tuple[str, str]]:
         """Noun and target of rows erased after a journal entry."""
 
@@ -660,7 +663,7 @@ class JobTable(Protocol):
         keys: Sequence[str] | None = None,
     ) -> Job | None:
         """Lease the next due job for `lease` microseconds, or return None. Two workers never hold
-        one job.
+        one job. Of a scope and kind, the job with the lowest watermark comes first.
 
         `scopes` and `keys` restrict the search; without `scopes` it requires maintenance rights. An
         expired lease counts as a failed try; after the last try the job becomes an error that says
@@ -1125,8 +1128,12 @@ class Store(Protocol):
     def counts(self, scopes: Sequence[Scope]) -> dict[str, dict[str, int]]:
         """Number of memories by kind and status."""
 
-    def check(self) -> Iterable[Finding]:
-        """Check every guarantee and yield what is violated; nothing for a healthy store."""
+    def check(
+        self, *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> Iterable[Finding]:
+        """Check every guarantee and yield what is violated; nothing for a healthy store.
+        `progress` is called with the number of finished checks, and of all.
+        """
 
     def repair(self) -> None:
         """Rebuild every derived table and index from the primary data."""

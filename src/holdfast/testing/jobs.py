@@ -115,6 +115,11 @@ class JobsContract:
         assert {self.claim(store).key for _ in range(3)} == set("abc")
         assert self.none_due(store)
 
+    def test_jobs_are_claimed_in_the_order_of_their_watermarks(self, store: Store) -> None:
+        for key, watermark in (("s10", 10), ("s2", 2), ("s1", 1)):
+            store.jobs.enqueue(ANN, "tidy", key, watermark=watermark)
+        assert [self.claim(store).key for _ in range(3)] == ["s1", "s2", "s10"]
+
     def test_an_expired_lease_lets_another_claim(self, store: Store) -> None:
         store.jobs.enqueue(ANN, "tidy", "k", watermark=1)
         lost = self.claim(store, "first")

@@ -30,10 +30,12 @@ LONGEST_SENTENCE = 600
 LONGEST_TOPIC = 300
 
 # Chances from which the learned reader is believed: against signs of small talk, against the
-# grammar, and with it or where it finds no request.
+# grammar, and with it or where it finds no request. Kinds that take nothing away need less.
 CERTAIN = 0.9
 SURE = 0.8
 LIKELY = 0.6
+HARMLESS = ("list", "remember")
+LIKELY_HARMLESS = 0.55
 
 # A message with less is read by the grammar alone; letters count where no spaces part the words.
 MIN_WORDS = 3
@@ -125,11 +127,16 @@ def _weighed(known: MemoryRequest | None, said: str, quotes: Sequence[str]) -> M
     kind = max(KINDS, key=lambda each: chances[each])
     if chances[request_model.NONE] >= SURE:
         return None
-    if chances[kind] < (SURE if known and known.kind != kind else LIKELY):
+    enough = LIKELY_HARMLESS if kind in HARMLESS else LIKELY
+    if chances[kind] < (SURE if known and known.kind != kind else enough):
         return known
+    if known and kind == "remember" and known.kind not in HARMLESS:
+        return known  # "don't remember this": never keep what is to be forgotten
     if known and known.kind == kind and kind not in WITH_TOPIC:
         return known  # the grammar also knows which sentences belong to the request
-    if known or is_about_memory(said, certain=chances[kind] >= CERTAIN):
+    # "I will always remember that …" differs from a request by the signs of small talk alone.
+    certain = chances[kind] >= CERTAIN and kind != "remember"
+    if known or is_about_memory(said, certain=certain):
         return _learned(kind, said, quotes) or known
     return None
 

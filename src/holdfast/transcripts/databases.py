@@ -14,8 +14,14 @@ from typing import Any
 import apsw
 
 from .base import Cursor
+from .line_reader import beginning
 
 MAGIC = b"SQLite format 3\0"
+
+
+def is_database(path: Path) -> bool:
+    """Whether a file is a database: a program keeps the sessions of all projects in one."""
+    return beginning(path, len(MAGIC)) == MAGIC
 
 
 @contextmanager

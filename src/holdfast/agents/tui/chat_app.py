@@ -48,7 +48,7 @@ HELP = """\
 /export [file]   write this conversation to a new file
 /settings        show the switches for memory, recall and project memory; /settings recall off
 /help            show this help
-/end             end the session, like Ctrl+Q, or Ctrl+D on an empty line; /end new [id] for another
+/end, /quit      end the session, like Ctrl+Q, or Ctrl+D on an empty line; /end new [id] for another
 
 Enter sends; Shift+Enter or Ctrl+J inserts a line break; ↑ and ↓ recall earlier messages.
 Escape or Ctrl+C stops an answer. Ctrl+B shows or hides the memories; / or Ctrl+F filters them."""
@@ -112,6 +112,9 @@ class ChatApp(App[None]):
     @work(thread=True, group="opening")
     def _open(self) -> None:
         """Open the conversation while the user may already type."""
+        # Loads what the first answer needs, so that it need not wait for that.
+        from . import answer  # noqa: F401, PLC0415
+
         try:
             self.conversation = self._opening(self._doing)
             if self._resume:
@@ -190,7 +193,8 @@ class ChatApp(App[None]):
             return
         command = _COMMAND.fullmatch(sent.text)
         known: dict[str, Callable[[str], object]]
-        known = {"memory": self._list_memories, "help": self._help, "end": self._end}
+        known = {"memory": self._list_memories, "help": self._help}
+        known |= dict.fromkeys(self._talk.ends, self._end)
         known |= {
             name: partial(self._tell, name) for name in ("search", "summary", "export", "settings")
         }

@@ -8,16 +8,19 @@ from collections import deque
 from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
 from textual import on
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Markdown, Static
+from textual.widgets import Static
 
 from ...text.terminal import plain
 from ..watcher import Watcher
+
+if TYPE_CHECKING:
+    from .answer import Answer
 
 LONGEST_ARGUMENT = 60  # characters of a tool's argument
 
@@ -38,21 +41,12 @@ class Line(Static):
         self.update(Content(plain(text)))
 
 
-class Answer(Markdown):
-    """The agent's text. Links and HTML are shown as written and do nothing."""
+def new_answer(text: str = "") -> Answer:
+    """Return a widget for the agent's text."""
+    # Imported with the first answer: a fifth of the time before the first picture was Markdown's.
+    from .answer import Answer  # noqa: PLC0415
 
-    def __init__(self, text: str = "") -> None:
-        super().__init__(
-            plain(text),
-            parser_factory=_harmless_markdown,
-            open_links=False,
-        )
-
-
-def _harmless_markdown() -> MarkdownIt:
-    # A model could hide a link or a picture behind other words.
-    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    return parser.disable(["link", "image", "autolink", "reference", "html_inline", "html_block"])
+    return Answer(text)
 
 
 class Exchange(Vertical):
@@ -65,7 +59,7 @@ class Exchange(Vertical):
         """Everything is shown, and nothing more will come."""
 
     def __init__(self, prompt: str, answers: Sequence[str] = ()) -> None:
-        super().__init__(Line(prompt, "said"), *map(Answer, answers))
+        super().__init__(Line(prompt, "said"), *map(new_answer, answers))
         self.prompt = prompt
         self._news: deque[tuple[str, str]] = deque()
         # The answer arrives on one thread, its end on another.
@@ -112,7 +106,7 @@ class Exchange(Vertical):
 
     async def _write(self, text: str) -> None:
         if self._answer is None:
-            self._answer = Answer()
+            self._answer = new_answer()
             await self.mount(self._answer)
         await self._answer.append(plain(text))
 

@@ -41,6 +41,11 @@ def place_of(store: str | None) -> str | Path:
     return store or config.load().store or config.default_store()
 
 
+def key_file() -> str:
+    """Return the key file of the memory store, which is that of the separate files too."""
+    return config.load().key_file
+
+
 @audit_app.command("list")
 def audit_list(
     owner: Owner = None,
@@ -55,7 +60,7 @@ def audit_list(
     from ...audit import open_audit
 
     _list(
-        open_audit(place_of(store)).list(owner=owner, limit=limit),
+        open_audit(place_of(store), key_file=key_file()).list(owner=owner, limit=limit),
         ("level", "path"),
         as_json=as_json,
     )
@@ -73,7 +78,7 @@ def audit_purge(
     """
     from ...audit import open_audit
 
-    _purged(open_audit(place_of(store)).purge(days=days), as_json=as_json)
+    _purged(open_audit(place_of(store), key_file=key_file()).purge(days=days), as_json=as_json)
 
 
 @audit_app.command("extend")
@@ -89,7 +94,7 @@ def audit_extend(
     """
     from ...audit import open_audit
 
-    event = open_audit(place_of(store)).extend(id_, days=days)
+    event = open_audit(place_of(store), key_file=key_file()).extend(id_, days=days)
     output.emit(_json(event)) if as_json else print(
         f"{event.id} is kept until {when(event.keep_until)}."
     )
@@ -109,7 +114,7 @@ def feedback_list(
     from ...feedback import open_feedback
 
     _list(
-        open_feedback(place_of(store)).list(owner=owner, limit=limit),
+        open_feedback(place_of(store), key_file=key_file()).list(owner=owner, limit=limit),
         ("label", "source"),
         as_json=as_json,
     )
@@ -132,7 +137,7 @@ def feedback_add(
     from ...feedback import open_feedback
 
     owner = scope or config.load().scope or f"user:{config.login()}"
-    given = open_feedback(place_of(store)).add(
+    given = open_feedback(place_of(store), key_file=key_file()).add(
         session=session, label=cast("Label", label), source="cli", owner=owner
     )
     output.emit(_json(given)) if as_json else print(f"Noted: {given.label}.")
@@ -150,7 +155,7 @@ def feedback_purge(
     """
     from ...feedback import open_feedback
 
-    _purged(open_feedback(place_of(store)).purge(days=days), as_json=as_json)
+    _purged(open_feedback(place_of(store), key_file=key_file()).purge(days=days), as_json=as_json)
 
 
 def _list(

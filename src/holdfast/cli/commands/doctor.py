@@ -39,7 +39,8 @@ def doctor(
     if not as_json:
         _tell_around(around)
     with open_memory(store, scope, make=False, quiet=True) as hf:
-        findings = hf.admin.check(repair=repair)
+        with show.progress("checking") as bar:
+            findings = hf.admin.check(repair=repair, progress=show.follow(bar))
         models = _model_problems()
         vectors = hf.admin.embedding_problems(ask=True)
         if as_json:

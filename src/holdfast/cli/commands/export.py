@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,10 @@ from ...types import Scope as ScopeType
 from .. import output as show
 from ..app import UPKEEP, Json, Scopes, Store, app, open_memory, output_file, write_lines
 from ..open_store import doctor_of
+from .store import row_counts
+
+if TYPE_CHECKING:
+    from ...client import Holdfast
 
 
 @app.command(rich_help_panel=UPKEEP)
@@ -46,7 +51,8 @@ def export(
         if format_:
             from ...importers import written
 
-            lines = written(view, format_)
+            # Such a file is made in memory anyway, and so its length is known.
+            lines: Iterable[str] = [*written(view, format_)]
         else:
             lines = view.admin.export(history=history, vectors=vectors)
         if output == "-":
@@ -54,7 +60,12 @@ def export(
             # hash in the last line covers.
             sys.stdout.writelines(map(escaped, lines) if sys.stdout.isatty() else lines)
         else:
-            with show.progress("exporting") as bar:
+            total = (
+                len(lines)
+                if isinstance(lines, list)
+                else line_count(view, store, history=history, vectors=vectors)
+            )
+            with show.progress("exporting", total) as bar:
                 count = write_lines(
                     output_file(output), lines, progress=lambda: show.advance(bar, 1)
                 )
@@ -65,6 +76,22 @@ def export(
         elif output != "-":
             print(f"Exported {counted(count, 'line')} to {output}.")
         show.left_out(left_out, doctor_of(view))
+
+
+def line_count(
+    hf: Holdfast,
+    store: str | None,
+    *,
+    history: bool,
+    vectors: bool,
+) -> int | None:
+    """Number of lines of a bundle, or None if it cannot be known beforehand."""
+    rows = None if hf.store.location == ":memory:" else row_counts(store, hf.scopes)
+    if rows is None:
+        return None
+    left_out = {noun for noun, is_in in (("event", history), ("vector", vectors)) if not is_in}
+    # Besides the rows, a header and an end.
+    return 2 + sum(count for noun, count in rows.items() if noun not in left_out)
 
 
 def _every_scope(scopes: list[ScopeType]) -> list[ScopeType]:

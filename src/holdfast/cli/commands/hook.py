@@ -25,7 +25,7 @@ Example: holdfast hook install claude-code""",
 app.add_typer(hook_app, name="hook", rich_help_panel=UPKEEP, no_args_is_help=True)
 
 Tool = Annotated[
-    str, typer.Argument(metavar="TOOL", help="claude-code, codex, cursor or gemini-cli.")
+    str, typer.Argument(metavar="TOOL", help="claude-code, codex, cursor, gemini-cli or opencode.")
 ]
 
 

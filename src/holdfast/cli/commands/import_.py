@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -172,7 +173,9 @@ def _import_memories(
     name = importer.name
     with _readable(file):
         items = importer.parse(sys.stdin.read()) if file == "-" else importer.read(Path(file))
-    done = take_in(hf, importer, items, into=ScopeType.parse(into) if into else None)
+    with output.progress("importing") as bar:
+        target = ScopeType.parse(into) if into else None
+        done = take_in(hf, importer, list(items), into=target, progress=output.follow(bar))
     scopes = sorted({str(one.scope) for one in done.added})
     if as_json:
         problems = [{"line": one.line, "reason": one.reason} for one in done.problems]
@@ -260,20 +263,33 @@ def _import_sessions(
     found = past_sessions.survey_file(file)
     done: list[tuple[str, Indexed]] = []
     undo: dict[str, str] = {}
-    for project in [] if into else found.projects:
-        scope = str(project.place.scope)
-        done.append((scope, hf.projects.import_sessions(project)))
-        undo[scope] = undo_command(hf, scope)
-    if into or found.homeless or not done:
-        scope = into or str(hf.scopes[0])
-        done.append((scope, hf.projects.import_sessions(file, into=scope, homeless=not into)))
-        undo[scope] = undo_command(hf, scope)
+    projects = [] if into else found.projects
+    whole = bool(into or found.homeless or not projects)
+    steps = sum(len(project.sessions) for project in projects)
+    with output.progress("importing", steps + whole * _sessions_in(found)) as bar:
+        step = partial(output.advance, bar)
+        for project in projects:
+            scope = str(project.place.scope)
+            done.append((scope, hf.projects.import_sessions(project, progress=step)))
+            undo[scope] = undo_command(hf, scope)
+        if whole:
+            scope = into or str(hf.scopes[0])
+            indexed = hf.projects.import_sessions(
+                file, into=scope, homeless=not into, progress=step
+            )
+            done.append((scope, indexed))
+            undo[scope] = undo_command(hf, scope)
     if as_json:
         output.emit(_done_json(*done[0]) if len(done) == 1 else [_done_json(*one) for one in done])
     else:
         for scope, indexed in done:
             _tell_sessions(file, scope, indexed, undo[scope])
     _end([indexed for _, indexed in done])
+
+
+def _sessions_in(found: Survey) -> int:
+    """Number of sessions that were found, whatever their project."""
+    return len(found.homeless) + sum(len(project.sessions) for project in found.projects)
 
 
 def _tell_sessions(
@@ -333,12 +349,10 @@ def _import_all(
     if not as_json and not confirmed(f"Take in {counted(sessions, 'session')}?", yes=yes):
         print("Nothing was imported.", file=sys.stderr)
         raise typer.Exit(1)
-    with output.progress("importing", sum(len(project.files) for project in found.projects)) as bar:
+    with output.progress("importing", sessions) as bar:
+        step = partial(output.advance, bar)
         done = [
-            (
-                project,
-                hf.projects.import_sessions(project, progress=lambda path: output.advance(bar, 1)),
-            )
+            (project, hf.projects.import_sessions(project, progress=step))
             for project in found.projects
         ]
     if not as_json:

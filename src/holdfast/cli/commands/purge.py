@@ -109,7 +109,8 @@ def purge(
         if not confirmed("Erase this for good? There is no way back.", yes=yes):
             print("Nothing was erased.", file=sys.stderr)
             raise typer.Exit(1)
-        given = hf.admin.purge(*(ids or ()), **what, wait=wait)
+        with output.progress("erasing") as bar:
+            given = hf.admin.purge(*(ids or ()), **what, wait=wait, progress=output.follow(bar))
         beside = _apart(store, owner) if owner else {}
     _tell_receipt(given, beside, target, as_json=as_json)
 
@@ -130,10 +131,10 @@ def _apart(store: str | None, owner: str) -> dict[str, int]:
     """Erase an owner's data outside the store: delete feedback, unlink safety events."""
     from ...audit import open_audit
     from ...feedback import open_feedback
-    from .audit_feedback import place_of
+    from .audit_feedback import key_file, place_of
 
-    audit = open_audit(place_of(store))
-    feedback = open_feedback(place_of(store))
+    audit = open_audit(place_of(store), key_file=key_file())
+    feedback = open_feedback(place_of(store), key_file=key_file())
     try:
         return {"feedback": feedback.forget(owner), "safety events unlinked": audit.unlink(owner)}
     finally:

@@ -92,13 +92,17 @@ def review(
 
 def _json(hf: Holdfast, proposed: Memory) -> dict[str, Any]:
     weighed = hf.reviews.preview(proposed.id)
-    nearest = weighed.nearest
     return output.memory_json(
         proposed,
         outlook=type(weighed.decision).__name__.lower(),
         told=weighed.told,
-        nearest={"id": nearest.id, "content": nearest.content} if nearest else None,
+        changes=_named(weighed.changed),
+        nearest=_named(weighed.nearest),
     )
+
+
+def _named(memory: Memory | None) -> dict[str, str] | None:
+    return {"id": memory.id, "content": memory.content} if memory else None
 
 
 def _list(waiting: Sequence[Memory]) -> None:
@@ -153,9 +157,15 @@ class _Screen:
         self._known(proposed, weighed)
 
     def _known(self, proposed: Memory, weighed: Weighed) -> None:
-        if weighed.nearest is not None:
-            self.say(f"{'nearest':<12} {weighed.nearest.id}", "dim")
-            self.console.print(self._difference(weighed.nearest.content, proposed.content))
+        """Show the difference to a memory that approval changes. One that is only similar stays
+        as it is, so it is shown whole.
+        """
+        if weighed.changed is not None:
+            self.say(f"{'changes':<12} {weighed.changed.id}", "dim")
+            self.console.print(self._difference(weighed.changed.content, proposed.content))
+        elif weighed.nearest is not None:
+            self.say(f"{'similar':<12} {weighed.nearest.id}, which stays", "dim")
+            self.say(f"  {weighed.nearest.content}", "dim")
         self.say(weighed.told)
 
     def _difference(self, old: str, new: str) -> Text:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
+import signal
+import socket
 import sys
 import threading
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ... import config
-from ...errors import InvalidInput, MissingExtra
+from ... import config, retention_mode
+from ...errors import InvalidInput, MissingExtra, StoreError
 from ...types import SCOPE_KINDS, system_clock
 from .. import output
 from ..app import START, Json, MemoryMode, Scope, Store, app, json_time, open_memory, when
@@ -23,6 +26,7 @@ from .audit_feedback import place_of
 if TYPE_CHECKING:
     from ...client import Holdfast
     from ...server.api_keys import KeyFile
+    from ...server.shared_ratelimit import SharedBuckets
 
 PORT = 8765
 INSTALL = "`holdfast serve` needs {missing}. Install it with: pip install 'holdfast-memory[server]'"
@@ -46,6 +50,7 @@ Host = Annotated[
     str, typer.Option("--host", help="Address to listen on; other addresses need keys.")
 ]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")]
+MOST_WORKERS = 64
 
 
 @serve_app.callback()
@@ -58,6 +63,19 @@ def serve(
     open_: Annotated[
         bool, typer.Option("--open", help="Show the Memory page in the browser.")
     ] = False,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=MOST_WORKERS,
+            help="Server processes behind this address; SIGHUP renews them one by one.",
+        ),
+    ] = 1,
+    inherited: Annotated[
+        int | None,
+        typer.Option("--listener", hidden=True, help="Listening socket of the parent process."),
+    ] = None,
     store: Store = None,
     scope: Scope = None,
 ) -> None:
@@ -71,6 +89,7 @@ def serve(
     try:
         from ...server import process
         from ...server.http_app import create_app
+        from ...server.workers import announce_ready, follow_parent
     except ModuleNotFoundError as error:
         raise MissingExtra(INSTALL.format(missing=error.name)) from error
     from ...audit import open_audit
@@ -78,25 +97,138 @@ def serve(
 
     stop = threading.Event()
     opened_by = key_file(keys)
+    if workers > 1 and inherited is None:
+        with process.listening(host, port, opened_by) as listener, ended_by_signals(stop):
+            options = _options(store=store, scope=scope, keys=keys, memory_mode=memory_mode)
+            _supervise(listener, workers, options, stop, open_=open_)
+        return
     with (
         open_memory(store, scope, background=True, mode=memory_mode) as hf,
-        closing(open_audit(_beside(hf, store))) as audit,
-        closing(open_feedback(_beside(hf, store))) as feedback,
-        process.listening(host, port, opened_by) as listener,
+        closing(open_audit(_beside(hf, store), key_file=hf.settings.key_file)) as audit,
+        closing(open_feedback(_beside(hf, store), key_file=hf.settings.key_file)) as feedback,
+        _limits(hf, store, shared=inherited is not None) as buckets,
+        _listener(inherited) or process.listening(host, port, opened_by) as listener,
         ended_by_signals(stop),
     ):
-        server = create_app(hf, opened_by, audit=audit, feedback=feedback)
+        server = create_app(hf, opened_by, audit=audit, feedback=feedback, buckets=buckets)
         log_to_stderr()
-        print(
-            f"Serving {hf.store.location} at {process.url_of(listener)}  Ctrl-C ends it.",
-            file=sys.stderr,
-            flush=True,
+        serving = server.state.serving
+        run = partial(
+            process.run,
+            server,
+            serving.conversations,
+            listener,
+            stop,
+            overdue=serving.queue.close,
         )
-        if open_:
-            typer.launch(process.url_of(listener))
-        conversations = server.state.serving.conversations
-        aside(partial(process.run, server, conversations, listener, stop))
+        if inherited is not None:
+            follow_parent(stop)
+            aside(partial(run, started=announce_ready))
+            return
+        _tell(hf.store.location, listener, open_=open_)
+        aside(run)
         print("Stopped.", file=sys.stderr)
+
+
+def _listener(inherited: int | None) -> socket.socket | None:
+    return None if inherited is None else socket.socket(fileno=inherited)
+
+
+def _tell(
+    location: str,
+    listener: socket.socket,
+    *,
+    workers: int = 1,
+    open_: bool,
+) -> None:
+    """Say where the server answers, and show it if asked to."""
+    from ...server import process
+
+    several = f" with {workers} workers" if workers > 1 else ""
+    url = process.url_of(listener)
+    print(f"Serving {location} at {url}{several}  Ctrl-C ends it.", file=sys.stderr, flush=True)
+    if open_:
+        typer.launch(url)
+
+
+def _options(
+    *, store: str | None, scope: str | None, keys: Path | None, memory_mode: str | None
+) -> list[str]:
+    """Return the options of a worker, which are those of its parent."""
+    given = {
+        "--store": store,
+        "--scope": scope,
+        "--keys": keys,
+        "--memory-mode": memory_mode,
+    }
+    return [
+        word for name, value in given.items() if value is not None for word in (name, str(value))
+    ]
+
+
+def _supervise(
+    listener: socket.socket,
+    count: int,
+    options: list[str],
+    stop: threading.Event,
+    *,
+    open_: bool,
+) -> None:
+    """Run several workers on one socket until `stop` is set."""
+    from ...server.workers import Workers, check_supported
+    from ...storage.connect import shown
+
+    check_supported()
+    settings = config.load()
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    if retention_mode.chosen(settings.memory_mode, given.get("--memory-mode")) == "incognito":
+        raise InvalidInput(
+            "The memory of an incognito server is in its process, so it cannot have several. "
+            "Leave --workers out."
+        )
+    number = listener.fileno()
+    command = [sys.executable, "-m", "holdfast", "serve", "--listener", str(number), *options]
+    workers = Workers(command, number, count)
+    renew = threading.Event()
+    before = signal.signal(signal.SIGHUP, lambda *_: renew.set())
+    log_to_stderr()
+    try:
+        workers.start()
+        place = given.get("--store") or settings.store or config.default_store()
+        _tell(shown(place), listener, workers=count, open_=open_)
+        workers.tend(stop, renew)
+    finally:
+        workers.end()
+        signal.signal(signal.SIGHUP, before)
+    print("Stopped.", file=sys.stderr)
+
+
+@contextmanager
+def _limits(hf: Holdfast, store: str | None, *, shared: bool) -> Iterator[SharedBuckets | None]:
+    """Yield the rate limits that server processes of one store share; None for limits of this
+    process alone.
+
+    On a Postgres server there may be others, also on other machines; beside a file only the other
+    workers of the same address.
+    """
+    from ...server.shared_ratelimit import SharedBuckets, open_limits
+    from ...storage.connect import is_server
+
+    place = _beside(hf, store)
+    with ExitStack() as stack:
+        if not shared and not is_server(place):
+            yield None
+            return
+        try:
+            table = stack.enter_context(closing(open_limits(place, key_file=hf.settings.key_file)))
+        except StoreError as error:
+            print(
+                f"Warning: every server process counts its requests alone. {error}",
+                file=sys.stderr,
+            )
+            yield None
+            return
+        yield SharedBuckets(table, hf.settings.rate_limit)
 
 
 def _beside(hf: Holdfast, store: str | None) -> str | Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,7 @@ from ...errors import InvalidInput, NotFound
 from ...text.terminal import counted
 from ...types import Scope
 from .. import output
-from ..app import UPKEEP, Json, Store, app, complete_scopes
+from ..app import UPKEEP, Json, KeyFile, Store, app, complete_scopes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +52,15 @@ Only = Annotated[
     ),
 ]
 
+ToKeyFile = Annotated[
+    str | None,
+    typer.Option(
+        "--to-key-file",
+        metavar="FILE",
+        help="Key file, keyring:NAME or none for TO. Default: as for FROM.",
+    ),
+]
+
 
 @stores.command()
 def init(
@@ -68,9 +78,9 @@ def init(
     """
     from ...storage import open_store
 
-    where = _server_place(place, store) if over else _place(place, store)
+    where = _server_place(place, store) if over else store_place(place, store)
     made = _is_new(where)
-    open_store(where).close()
+    open_store(where, key_file=_key_file()).close()
     if over:
         from ...storage.postgres import citus
 
@@ -102,8 +112,8 @@ def migrate(
 
     Example: holdfast store migrate memory.db --plan
     """
-    where = _place(place, store)
-    before = _existing(where)
+    where = store_place(place, store)
+    before = existing_store(where)
     if not plan:
         _migrate(where)
     now = _status(where)
@@ -129,7 +139,7 @@ def status(
 
     Example: holdfast store status memory.db
     """
-    now = _status(_place(place, store))
+    now = _status(store_place(place, store))
     if as_json:
         output.emit(_json(now))
         return
@@ -141,6 +151,8 @@ def status(
             ("size", output.size(now.size)),
         )
     )
+    if now.kind == "sqlite":
+        output.fields((("encrypted", "yes" if _is_encrypted(now.location) else "no"),))
     if now.kind == "postgres":
         output.fields((("pgvector", _extension(now)), ("citus", _cluster(now))))
     if now.rows is None:
@@ -163,6 +175,8 @@ def copy(
     source: From,
     target: To,
     scope: Only = None,
+    key_file: KeyFile = None,
+    to_key_file: ToKeyFile = None,
     as_json: Json = False,
 ) -> None:
     """Copy a store with its history and vectors into another store, and compare both. An
@@ -176,14 +190,21 @@ def copy(
 
     # Damaged rows are listed at the end instead of logged one by one.
     Damages.logged = False
-    source = _place(source, None)
-    target = _place(target, None)
+    source = store_place(source, None)
+    target = store_place(target, None)
     if _identity(source) == _identity(target):
         raise InvalidInput("FROM and TO are one store. Nothing was copied.")
     scopes = [Scope.parse(text) for text in scope or ()]
-    rows = _existing(source, scopes).rows
+    given = _key_file() if key_file is None else key_file
+    # FROM may be older than the key: what is not encrypted needs none to be read.
+    from_key = given if _is_encrypted(source) else ""
+    to_key = given if to_key_file is None else to_key_file
+    rows = existing_store(source, scopes, key_file=from_key).rows
     total = None if rows is None else sum(rows.values())
-    with closing(open_store(source)) as from_, closing(open_store(target)) as to:
+    with (
+        closing(open_store(source, key_file=from_key)) as from_,
+        closing(open_store(target, key_file=to_key)) as to,
+    ):
         places = from_.location, to.location
         with output.progress("copying", total) as bar:
             done = copy_store(
@@ -193,7 +214,7 @@ def copy(
     if as_json:
         output.emit(_copied_json(done, *places) | {"left_out": [str(one) for one in left_out]})
     else:
-        _tell_copied(done, target, *places)
+        _tell_copied(done, target, *places, key_file=to_key)
     output.left_out(left_out, f"holdfast doctor --store {places[0]}")
 
 
@@ -209,9 +230,9 @@ def optimize(
     """
     from ...storage import open_store
 
-    where = _place(place, store)
-    _existing(where)
-    with closing(open_store(where)) as opened:
+    where = store_place(place, store)
+    existing_store(where)
+    with closing(open_store(where, key_file=_key_file())) as opened:
         done = opened.tend()
     if as_json:
         output.emit({"done": done})
@@ -266,7 +287,11 @@ def _tell_copied(
     place: str,
     source: str,
     target: str,
+    *,
+    key_file: str,
 ) -> None:
+    from ...storage.sqlite.encryption import NO_KEY, absolute
+
     counts = done.copied
     already = counted(sum(done.already_there.values()), "row was", "rows were")
     others = sum(counts.values()) - counts["memory"] - counts["event"] - done.vectors
@@ -281,13 +306,15 @@ def _tell_copied(
         if place == target or not _is_server(place)
         else " (with password and options as in the URL you gave)"
     )
-    print(f"Switch over with: HOLDFAST_STORE={target}{more}")
+    encrypted = key_file not in ("", NO_KEY) and not _is_server(place)
+    key = f" HOLDFAST_KEY_FILE={absolute(key_file)}" if encrypted else ""
+    print(f"Switch over with: HOLDFAST_STORE={target}{key}{more}")
 
 
 # Places
 
 
-def _place(place: str | None, store: str | None) -> str:
+def store_place(place: str | None, store: str | None) -> str:
     """Return the path or URL of the store. Raises InvalidInput for one that cannot be used."""
     from ...storage import open_store
 
@@ -300,13 +327,13 @@ def _place(place: str | None, store: str | None) -> str:
         )
     if not _usable(chosen):
         # Raises the error that says what is wrong with it.
-        open_store(chosen).close()
+        open_store(chosen, key_file=_key_file()).close()
     return chosen
 
 
 def _server_place(place: str | None, store: str | None) -> str:
     """Return the URL of the store. Raises InvalidInput if it is a file."""
-    where = _place(place, store)
+    where = store_place(place, store)
     if not _is_server(where):
         raise InvalidInput(
             f"{where} is a file. Only a Postgres store can be spread: give its postgresql:// URL."
@@ -340,6 +367,14 @@ def _identity(place: str) -> str:
     return re.sub(r"//[^@/]*@", "//", without_password(place))
 
 
+def _is_encrypted(place: str) -> bool:
+    if _is_server(place):
+        return False
+    from ...storage.sqlite.encryption import form_of
+
+    return form_of(Path(place).expanduser()) == "encrypted"
+
+
 def _is_new(place: str) -> bool:
     """Whether there is no store yet."""
     return (
@@ -347,9 +382,19 @@ def _is_new(place: str) -> bool:
     )
 
 
-def _existing(place: str, scopes: Sequence[Scope] = ()) -> Status:
+def row_counts(store: str | None, scopes: Sequence[Scope]) -> Mapping[str, int] | None:
+    """Rows by noun in these scopes; None if the login may not count."""
+    return _status(store or config.load().store or str(config.default_store()), scopes).rows
+
+
+def existing_store(
+    place: str,
+    scopes: Sequence[Scope] = (),
+    *,
+    key_file: str | None = None,
+) -> Status:
     """Return the status of a store. Raises NotFound if it has no tables."""
-    found = _status(place, scopes)
+    found = _status(place, scopes, key_file=key_file)
     if not found.version:
         raise NotFound(
             f"{found.location} has no Holdfast tables. Make them with `holdfast store init`."
@@ -357,14 +402,26 @@ def _existing(place: str, scopes: Sequence[Scope] = ()) -> Status:
     return found
 
 
-def _status(place: str, scopes: Sequence[Scope] = ()) -> Status:
+def _key_file() -> str:
+    """Return the key file of the setting, or of --key-file."""
+    return config.load().key_file
+
+
+def _status(
+    place: str,
+    scopes: Sequence[Scope] = (),
+    *,
+    key_file: str | None = None,
+) -> Status:
     if _is_server(place):
         from ...storage.postgres import schema
 
         return schema.status(place, scopes)
     from ...storage.sqlite import connection
+    from ...storage.sqlite.encryption import read_key
 
-    return connection.status(place, scopes)
+    key = read_key(_key_file() if key_file is None else key_file)
+    return connection.status(place, scopes, key=key)
 
 
 def _migrate(place: str) -> None:
@@ -376,7 +433,7 @@ def _migrate(place: str) -> None:
         from ...storage import SQLiteStore
 
         # Opening a file migrates it.
-        SQLiteStore(place).close()
+        SQLiteStore(place, key_file=_key_file()).close()
 
 
 # Display of a status
@@ -393,6 +450,8 @@ def _json(now: Status) -> dict[str, Any]:
         "rows": now.rows if now.rows is None else dict(now.rows),
         "jobs": dict(now.jobs),
     }
+    if now.kind == "sqlite":
+        told["encrypted"] = _is_encrypted(now.location)
     if now.kind == "postgres":
         told |= {"pgvector": now.extension, "citus": now.citus}
         told |= {"workers": now.workers, "distributed": sorted(now.distributed)}

@@ -49,9 +49,7 @@ def sync(
         # Checked before the sync, which creates the file.
         is_new = bool(other) and not is_server(other) and not Path(other).expanduser().exists()
         with output.progress("syncing") as bar:
-            done = hf.admin.sync(
-                place, plan=plan, progress=lambda entries: output.advance(bar, entries)
-            )
+            done = hf.admin.sync(place, plan=plan, progress=output.follow(bar))
         doctor = doctor_of(hf)
     if as_json:
         output.emit(_json(done, plan=plan))

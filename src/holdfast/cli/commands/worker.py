@@ -109,10 +109,19 @@ def run_once(
     told = json_line if as_json else tell
     with open_memory(store, scope) as hf, ended_by_signals(stop):
         worker = worker_here(hf, everywhere=not scope, stop=stop)
-        if task is None:
-            done = aside(partial(drain, worker, told))
-        else:
-            done = aside(partial(once, worker, _tasks(task), told))
+        with output.progress("working") as bar:
+
+            def planned(jobs: int) -> None:
+                bar.update(bar.tasks[0].id, total=jobs)
+
+            def report(job: Job) -> None:
+                told(job)
+                output.advance(bar, 1)
+
+            if task is None:
+                done = aside(partial(drain, worker, report, planned=planned))
+            else:
+                done = aside(partial(once, worker, _tasks(task), report, planned=planned))
         if not done and not as_json:
             print("Nothing is due.")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import shlex
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import Any
 
 from ... import config
@@ -12,10 +15,13 @@ from ...errors import InvalidInput
 from ..installer import Entries
 from ..json_edit import APPEND, Insertion, Path
 from ..programs import Level, Target
-from .events import dialect
+from .events import TIMEOUT, dialect
 
 # The program may be a quoted path, and on Windows end in .exe.
 OURS = re.compile(r"holdfast[\"']?(?:\.exe[\"']?)? hook run (\w+)")
+NAME = "holdfast"
+# A plugin says in its first line whose it is, and further down what it runs.
+_OUR_PLUGIN = re.compile(r"// Holdfast: (?s:.*?)^const PROGRAM = (\[.*\])$", re.MULTILINE)
 
 
 class HookEntries:
@@ -34,7 +40,9 @@ class HookEntries:
     )
 
     def wanted(self, target: Target) -> Entries:
-        """One command for each event."""
+        """One command for each event; of a plugin, what it runs and which text does so."""
+        if target.format == "js":
+            return _run_by_plugin(self.plugin(target), target)
         spoken = dialect(target.name)
         kind = {"type": "command"} if spoken.grouped else {}
         limit = {"timeout": spoken.timeout} if spoken.timeout else {}
@@ -45,6 +53,8 @@ class HookEntries:
 
     def found(self, settings: dict[str, Any], target: Target) -> Entries:
         """Our commands by event; InvalidInput if the hooks are not as the agent wants them."""
+        if target.format == "js":
+            return _run_by_plugin(settings["text"], target)
         _check(settings, target)
         ours: Entries = {}
         for event, _, handler in _ours(settings, target):
@@ -71,6 +81,20 @@ class HookEntries:
         """Nothing: agents that run hooks allow no comments there, and five entries are too many."""
         del target
         return ""
+
+    def plugin(self, target: Target) -> str:
+        """Our plugin, with the program that it runs."""
+        is_shared = target.level == "project"
+        options = ["--tool", target.name, *(["--project"] if is_shared else [])]
+        filled = {
+            "PROGRAM": [NAME] if is_shared else [*config.program()],
+            "OPTIONS": options,
+            "TIMEOUT": TIMEOUT * 1000,
+        }
+        text = files(__package__).joinpath(f"{target.name}_plugin.js").read_text("utf-8")
+        for slot, value in filled.items():
+            text = text.replace(f"/*{slot}*/", json.dumps(value))
+        return text
 
     def toml_headers(self, name: str, target: Target) -> str:
         """A group with one command."""
@@ -131,3 +155,16 @@ def _ours(settings: dict[str, Any], target: Target) -> Iterator[tuple[str, Path,
 
 def _is_ours(handler: Any) -> bool:
     return isinstance(handler, dict) and bool(OURS.search(str(handler.get("command", ""))))
+
+
+def _run_by_plugin(text: str, target: Target) -> Entries:
+    """What a plugin of ours runs, by event; nothing if it is not ours."""
+    ours = _OUR_PLUGIN.match(text)
+    if ours is None:
+        return {}
+    program = shlex.join(json.loads(ours[1]))
+    version = hashlib.sha256(text.encode()).hexdigest()
+    return {
+        event: [{"command": f"{program} hook run {event}", "version": version}]
+        for event in dialect(target.name).names
+    }

@@ -7,7 +7,8 @@ not know for the event, so an answer without context is the empty object.
 
 That is the JSON of Claude Code and Codex. `DIALECTS` says where other agents differ: Gemini CLI has
 other names for the events and counts milliseconds; Cursor calls a session a conversation, names the
-folders of the workspace instead of one, and takes `additional_context`.
+folders of the workspace instead of one, and takes `additional_context`; opencode has plugins in
+place of hooks, and ours (`opencode_plugin.js`) speaks like Claude Code.
 """
 
 from __future__ import annotations
@@ -86,6 +87,9 @@ DIALECTS = {
         new_file='{\n  "version": 1\n}\n',
         nested_answer=False,
     ),
+    # Our plugin asks by our names. A database holds all sessions of opencode, and reading one means
+    # to copy it, so that is not done after every turn.
+    "opencode": Dialect(names={event: event for event in EVENTS if event != "Stop"}),
 }
 
 

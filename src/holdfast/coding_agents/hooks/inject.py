@@ -225,7 +225,11 @@ def look_around(
     ready(_with_note(""))
     places = places_here(Path(call.cwd or "."))
     facts["project"] = next((place.scope.key for place in places if place.name == "project"), None)
-    store = open_store(settings.store or config.default_store(), replica=settings.replica)
+    store = open_store(
+        settings.store or config.default_store(),
+        replica=settings.replica,
+        key_file=settings.key_file,
+    )
     now = system_clock()
     on = tuple(place for place in places if store.profiles.get(place.scope).get("enabled", True))
     return Here(store, settings, on, now, Files(store, on)) if on else None

@@ -20,6 +20,7 @@ The section holds
 - `guard`: what makes a statement no standing one: a `doubt`, the `moment`, a word that `points` to
   something not named, the `report` of what happened, a wish for a `feature`; `lead` is what is
   said before it;
+- `hint`: what the judge of notes looks at beside the vector of a sentence;
 - `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what
   commands are for.
 """
@@ -38,7 +39,7 @@ from ..patterns import Language, Statement, compiled, expanded, language, langua
 
 _SAME = {"instruction": "principles", "decision": "decisions"}
 """What conversations know that projects want to know, too: the rest is about people."""
-_TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place", "guard")
+_TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place", "guard", "hint")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Whether what a user says holds beyond the moment: a linear classifier on the encoder's vectors.
+"""Whether what a user says holds beyond the moment: a linear classifier on the encoder's vectors
+and on words that say so.
 
 "We never mock the database" helps the next agent, "run the tests again" does not, and few words
 tell them apart. `note_judge.json` holds the weights; `training/train_note_judge.py` made them from
@@ -9,6 +10,7 @@ what it is about. Without that encoder there is no judge, and only patterns find
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +21,7 @@ from ...models.embeddings.tiers import Tiers
 from ..clauses import Clause
 from ..judge import has_encoder, rows_of
 from ..speech import Sentence
+from .cue_words import words_of
 from .note import TOPICS, Topic
 
 if TYPE_CHECKING:
@@ -26,6 +29,42 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KEEP = "keep"
+HINTS = (
+    "standing",
+    "taste",
+    "wish",
+    "negation",
+    "contrast",
+    "duty",
+    "consent",
+    "custom",
+    "together",
+    "request",
+    "order",
+    "account",
+    "past",
+    "reason",
+    "file",
+    "identifier",
+    "pointer",
+    "extent",
+    "sequence",
+    "craft",
+    "aim",
+    "addressed",
+    "address",
+    "separator",
+    "state",
+)
+"""The hints of a language file, in the order of their weights."""
+# So that a hint, which says more than a word, is cheaper to use than one.
+_HINT_SCALE = 2.0
+_SHOUTED = re.compile(r"\b[A-Z]{4,}\b")
+_VERB = re.compile(
+    r"\b(?:is|are|be|was|were|do|does|don't|has|have|should|must|can|will|want|need|use|keep|let's"
+    r"|make|'s|'re|'m|like|prefer)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +86,10 @@ class NoteJudge:
         """A verdict for each sentence; None if the encoder is not available now."""
         import numpy as np  # noqa: PLC0415 - only where a judge is
 
-        rows = rows_of(as_clauses(said), self._tiers)
-        if rows is None:
+        vectors = rows_of(as_clauses(said), self._tiers)
+        if vectors is None:
             return None
+        rows = with_hints(vectors, said)
         names, weights = _weights()
         scores = rows @ weights.T
         likely = 1 / (1 + np.exp(-scores[:, names.index(KEEP)]))
@@ -67,6 +107,30 @@ def note_judge_of(tiers: Tiers) -> NoteJudge | None:
 def as_clauses(said: Sequence[Sentence]) -> list[Clause]:
     """Sentences as the features want them."""
     return [Clause(each.text, each, 0, each.asks) for each in said]
+
+
+def with_hints(rows: NDArray[np.float32], said: Sequence[Sentence]) -> NDArray[np.float32]:
+    """The features of sentences, with what their words hint at behind them."""
+    import numpy as np  # noqa: PLC0415
+
+    hints = np.array([_hints(each.text) for each in said], dtype=np.float32)
+    return np.hstack([rows, hints * _HINT_SCALE])
+
+
+def _hints(text: str) -> list[bool]:
+    known = words_of(text)
+    length = len(text.split())
+    return [
+        *(bool(known and known[0].says(f"hint.{name}", text)) for name in HINTS),
+        length < 6,
+        length < 9,
+        length > 25,
+        length > 35,
+        bool(_SHOUTED.search(text)),
+        "\n" in text,
+        text[:1].islower(),
+        not _VERB.search(text),
+    ]
 
 
 @cache

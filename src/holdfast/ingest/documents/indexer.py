@@ -15,6 +15,7 @@ from ...errors import InvalidInput, StoreError, reason
 from ...storage.protocol import Store, Transaction
 from ...storage.store_types import Author, KnownFile
 from ...transcripts.base import Cursor, Reader, Transcript
+from ...transcripts.databases import is_database
 from ...types import Scope, Session
 from . import markdown_documents, session_documents, upsert
 from .change_detection import ROOT, changed_at, looked_at, read
@@ -40,7 +41,8 @@ _MARKER = re.compile(r"\[REDACTED:([a-z0-9-]{1,40})\]")
 class Indexer:
     """One run over a project's files; `done` is its report, or with `plan` what it would do.
 
-    `belongs` says whether a session that nobody named is one of this project's.
+    `belongs` says whether a session that nobody named, or of a database, is one of this project's;
+    `progress` is called with each session that was read.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Indexer:
         max_bytes: int,
         belongs: Callable[[Transcript], bool] = lambda transcript: True,
         plan: bool = False,
+        progress: Callable[[int], None] = lambda sessions: None,
     ) -> None:
         self.done = Indexed()
         self.known = {file.path: file for file in store.files.list(scope, ROOT)}
@@ -61,6 +64,7 @@ class Indexer:
         self._max_bytes = max_bytes
         self._belongs = belongs
         self._plan = plan
+        self._progress = progress
         # The files that are read from their start.
         self._anew: set[str] = set()
         self._by_path: dict[str, list[Session]] = {}
@@ -178,12 +182,15 @@ class Indexer:
             return
         failed = len(self.done.failed)
         stored = []
+        # Who names a file means its session, but a database holds those of all projects.
+        meant = source.named and not is_database(source.path)
         for transcript in reader.read(source.path, self._cursor(source.name)):
-            if source.named or self._belongs(transcript):
+            if meant or self._belongs(transcript):
                 stored += self._session(source, transcript, reader)
             else:
                 # A reader goes on when all of one session is read.
                 deque(transcript.entries, maxlen=0)
+            self._progress(1)
         changed = sum(stored, Changed())
         known = bool(stored) or source.name in self._by_path
         mark = FAILED if len(self.done.failed) > failed else CURRENT if known else ELSEWHERE

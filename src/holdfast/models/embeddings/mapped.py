@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Characters of a text up to which searching the vocabulary file for each piece is faster than
 # parsing it.
 FEW_CHARACTERS = 160
+# Texts after which it is parsed all the same: whoever asks that often, such as a server, goes on.
+FEW_TEXTS = 4
 
 
 class HalfFloats(NamedTuple):
@@ -61,10 +63,13 @@ class Vocabulary:
     def __init__(self, path: Path) -> None:
         self._text = path.read_bytes()
         self._start = self._text.index(b'"vocab":{')
+        self._texts = 0
 
     def lookup(self, characters: int) -> Lookup:
         """Return the fastest lookup of piece numbers for a text of this length."""
-        if characters <= FEW_CHARACTERS and "_numbers" not in vars(self):
+        self._texts += 1
+        short = characters <= FEW_CHARACTERS and self._texts <= FEW_TEXTS
+        if short and "_numbers" not in vars(self):
             return self._find
         return self._numbers.get
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, BackgroundTasks, Path
+from fastapi import APIRouter, Path
 
 from .. import schemas, turn_context
 from ..auth import Mine, Server
@@ -18,11 +18,10 @@ def capture(
     body: turn_context.Turn,
     hf: Mine,
     server: Server,
-    later: BackgroundTasks,
 ) -> turn_context.Captured:
     """Store one turn of a conversation, verbatim and at once; extraction follows after a reply."""
     kept = server.conversations.capture(hf, body.model_dump())
-    later.add_task(server.conversations.consider, hf, kept)
+    server.conversations.consider_soon(hf, kept)
     return turn_context.Captured(memory=schemas.Record.of(kept) if kept else None, run=hf.last_run)
 
 

@@ -62,9 +62,10 @@ function markCurrent(name) {
   side.querySelector("[aria-current]")?.removeAttribute("aria-current");
   const link = side.querySelector(`[data-view="${name}"]`);
   link.setAttribute("aria-current", "page");
-  // A phone shows only some links. Not scrollIntoView, which would move the start of the Tab order here.
+  // A phone or a low window shows only some links. Not scrollIntoView, which would move the start of the Tab order here.
   const [whole, part] = [side.getBoundingClientRect(), link.getBoundingClientRect()];
   side.scrollLeft += part.left + part.width / 2 - whole.left - whole.width / 2;
+  side.scrollTop += part.top + part.height / 2 - whole.top - whole.height / 2;
 }
 
 /** Loads entity names for completion, so that "tom" finds Tomasz. */

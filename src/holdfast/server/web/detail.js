@@ -86,12 +86,13 @@ async function fill(id, { fresh = false, follow = false } = {}) {
   const settle = ifSlow(() => fresh && current() === id && pane.replaceChildren(closer(), ghostMemory()));
   try {
     const [memory, why, forecast] = await Promise.all([api.memory(id), api.why(id), whole(id)]);
+    // Before anything is shown: what came later would push down what somebody reads.
+    const [links, conversation] = await Promise.all([linkedTo(memory, why.links), saidIn(memory)]);
     settle();
     if (current() !== id) return;
-    pane.replaceChildren(...content(memory, why, forecast));
+    pane.replaceChildren(...content(memory, { ...why, links, conversation }, forecast));
     if (fresh) pane.scrollTop = 0;
     if (follow) pane.querySelector("h2").focus({ preventScroll: true });
-    await Promise.all([addLinks(memory, why.links), addConversation(memory)]);
   } catch (error) {
     settle();
     if (current() !== id) return;
@@ -126,8 +127,8 @@ function content(memory, why, forecast) {
       h("div", { class: "actions" }, ...buttons(memory)),
       section("Why it was stored", reasons(memory, why.decision)),
       sources(why.sources),
-      h("div", { id: "links" }),
-      memory.kind === "episode" && h("div", { id: "conversation" }),
+      why.links.length > 0 && section("Linked memories", [h("ul", { class: "links", role: "list" }, ...why.links.map(linked))]),
+      conversation(why.conversation),
       ["fact", "rule", "reflection"].includes(memory.kind) && section("Confidence over time", [retention(memory, forecast)]),
       section("History", [history(why.history)]),
       facts(memory)),
@@ -188,14 +189,20 @@ function who({ who: name }) {
   return h("strong", {}, name === "user" ? "You" : name === "assistant" ? "The assistant" : name);
 }
 
-async function addConversation(memory) {
-  const place = pane.querySelector("#conversation");
-  if (!place || !memory.session) return;
-  const { items } = await api.memories({ kind: "turn", session: memory.session, limit: 100 });
-  if (items.length === 0 || current() !== memory.id) return;
-  const said = [...items].reverse();
-  place.append(section("The conversation", [h("ol", { class: "turns", role: "list" },
-    ...said.map((one) => turn({ who: one.author || one.role, when: one.event_time, text: one.content })))]));
+const MOST_TURNS = 100;
+
+/** What was said in the session that a memory sums up, oldest first; nothing for other memories. */
+async function saidIn(memory) {
+  if (memory.kind !== "episode" || !memory.session) return { turns: [], earlier: false };
+  const { items, next } = await api.memories({ kind: "turn", session: memory.session, limit: MOST_TURNS });
+  return { turns: [...items].reverse(), earlier: Boolean(next) };
+}
+
+function conversation({ turns, earlier }) {
+  if (turns.length === 0) return null;
+  return section("The conversation", [
+    earlier && h("p", { class: "quietly" }, `The last ${MOST_TURNS} turns. There are earlier ones.`),
+    h("ol", { class: "turns", role: "list" }, ...turns.map((one) => turn({ who: one.author || one.role, when: one.event_time, text: one.content })))]);
 }
 
 const RELATIONS = {
@@ -207,15 +214,13 @@ const RELATIONS = {
 const MOST_LINKS = 12;
 
 /** Links contain ids only; the linked texts are fetched, if they still exist. */
-async function addLinks(memory, links) {
+async function linkedTo(memory, links) {
   const ways = links.slice(0, MOST_LINKS).map((link) => [link, link.source === memory.id ? "out" : "in"]);
   const found = await Promise.all(ways.map(async ([link, way]) => {
     const other = await api.memory(way === "out" ? link.target : link.source).catch(() => null);
     return other && other.kind !== "turn" && { link, way, other }; // turns are shown under "Source"
   }));
-  const told = found.filter(Boolean);
-  if (told.length === 0 || current() !== memory.id) return;
-  pane.querySelector("#links").append(section("Linked memories", [h("ul", { class: "links", role: "list" }, ...told.map(linked))]));
+  return found.filter(Boolean);
 }
 
 function linked({ link, way, other }) {

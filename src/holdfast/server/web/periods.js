@@ -74,7 +74,7 @@ export function strip(days, period, choose) {
   const reachable = [...bars.children].filter((one) => !one.disabled);
   (bars.querySelector("[aria-current]") ?? reachable.at(-1))?.setAttribute("tabindex", "0");
   bars.addEventListener("keydown", (event) => move(event, reachable, () => period && choose(above(period))));
-  return h("section", { class: "periods", "aria-label": "When" }, crumbs(period, choose), bars);
+  return h("section", { class: "periods", "aria-label": "When" }, crumbs(period, shown, choose), bars);
 }
 
 function bar(part, counts, most, { current, years }, choose) {
@@ -105,13 +105,20 @@ function move(event, reachable, out) {
   }
 }
 
-function crumbs(period, choose) {
+/** From when to when the strip goes, where nothing above it says so: months have no year in their names. */
+function span(shown) {
+  const [first, last] = [shown[0], shown.at(-1)].map((one) => one && NAMES[sizeOf(one.part)].format(dateOf(one.part)));
+  return first === last ? first : `${first} to ${last}`;
+}
+
+function crumbs(period, shown, choose) {
   const way = [""];
   for (const length of [4, 7, 10]) if (period.length >= length) way.push(period.slice(0, length));
   const short = (one) => (one.length === 10 ? said({ day: "numeric", month: "short" }).format(dateOf(one)) : one.length === 7 ? said({ month: "long" }).format(dateOf(one)) : one || "All time");
   return h("div", { class: "crumbs", role: "group", "aria-label": "Zoom" },
     ...way.map((one, place) => [place > 0 && h("span", { class: "quietly", "aria-hidden": "true" }, "›"),
       place === way.length - 1 ? h("strong", {}, short(one)) : h("button", { type: "button", class: "button quiet small", onclick: () => choose(one) }, short(one))]),
+    !period && shown.length > 0 && h("span", { class: "quietly" }, span(shown)),
     period && h("button", { type: "button", class: "button quiet small square zoom-out", "aria-label": "Zoom out", title: "Zoom out (↑)", onclick: () => choose(above(period)) }, icon("zoomout")));
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ...text.terminal import counted
 from ...types import Micros
@@ -31,7 +31,11 @@ _TRUE_TOTALS = (
 )
 
 
-def check(look: Look, unpack: Unpack) -> Iterator[Finding]:
+def check(
+    look: Look,
+    unpack: Unpack,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Iterator[Finding]:
     """Yield every finding. If the schema is incomplete, only that: other checks would fail on it
     too.
     """
@@ -39,16 +43,21 @@ def check(look: Look, unpack: Unpack) -> Iterator[Finding]:
     yield from missing
     if missing:
         return
-    yield from health.orphans(look)
-    yield from health.rows(look)
-    yield from health.quarantined(look)
-    yield from health.lengths(look)
-    yield from _totals(look)
-    yield from _words(look)
-    yield from health.vectors(look, unpack, POSTGRES)
-    yield from health.watermarks(look, POSTGRES)
-    yield from health.journal(look)
-    yield from health.messages(look)
+    checks = (
+        health.orphans(look),
+        health.rows(look),
+        health.quarantined(look),
+        health.lengths(look),
+        _totals(look),
+        _words(look),
+        health.vectors(look, unpack, POSTGRES),
+        health.watermarks(look, POSTGRES),
+        health.journal(look),
+        health.messages(look),
+    )
+    for done, findings in enumerate(checks, start=1):
+        yield from findings
+        progress(done, len(checks))
 
 
 def _schema(look: Look) -> Iterator[Finding]:

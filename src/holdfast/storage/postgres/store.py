@@ -400,10 +400,14 @@ class PostgresStore(SQLStore):
         self._near.indexes.forget()
         return done
 
-    def check(self) -> Iterator[Finding]:
+    def check(
+        self, *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> Iterator[Finding]:
         with self._moment(self._sight(None)) as connection:
             yield from health.check(
-                lambda sql: self._primary.stream(connection, sql, ()), self.vector_index.unpack
+                lambda sql: self._primary.stream(connection, sql, ()),
+                self.vector_index.unpack,
+                progress,
             )
 
     def repair(self) -> None:

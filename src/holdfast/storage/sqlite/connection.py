@@ -1,6 +1,6 @@
-"""The file of an SQLite store: created private, opened read-only if necessary, refused if it
-belongs to another program; error translation; and shared parts of statements: counters, and
-prefixes of full-text terms.
+"""The file of an SQLite store: created private, opened with its key and read-only if necessary,
+refused if it belongs to another program; error translation; and shared parts of statements:
+counters, and prefixes of full-text terms.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from .. import migrations_runner
 from ..damage import ADVICE, GarbledRow
 from ..schema import Row, Rows
 from ..schema_status import Status, jobs_by_status, rows_by_noun
+from .encryption import PLAIN_START, check_key, form_of, use_key, wrong_key
 
 # "HLDF": marks the file as ours among SQLite files.
 APPLICATION_ID = 0x484C4446
@@ -145,7 +146,12 @@ def _decoded(types: Sequence[str], values: Sequence[Any]) -> Row:
     return GarbledRow.of(decoded, garbled) if garbled else tuple(decoded)
 
 
-def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
+def status(
+    path: str | Path,
+    scopes: Sequence[Scope] = (),
+    *,
+    key: str = "",
+) -> Status:
     """Return the status of the file at `path`, whatever the version of its tables.
 
     Counts rows in these scopes, or in all if none is named. Raises NotFound if there is no file.
@@ -155,9 +161,8 @@ def status(path: str | Path, scopes: Sequence[Scope] = ()) -> Status:
         raise NotFound(f"There is no store at {file}. Make one with `holdfast store init`.")
     with (
         translated(str(file)),
-        closing(apsw.Connection(*how_to_open(str(file), private=False))) as connection,
+        closing(connect(str(file), key)) as connection,
     ):
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
         refuse_foreign_file(connection, str(file))
         version = int(connection.pragma("user_version"))
         execute = SQLiteStatements(connection)
@@ -189,7 +194,41 @@ def vector_extension() -> str:
     return str(Path(package.origin).with_name("vec0"))
 
 
-def how_to_open(uri: str, *, private: bool) -> tuple[str, int]:
+def connect(
+    uri: str,
+    key: str = "",
+    *,
+    private: bool = False,
+) -> apsw.Connection:
+    """Open a file of ours, or a `private` database in memory. Every connection comes from here, so
+    that none is without its key.
+
+    Raises WrongKey if the file is encrypted and there is no key, or the reverse.
+    """
+    if not private:
+        check_form(Path(uri), key)
+    connection = apsw.Connection(*_how_to_open(uri, private=private))
+    if key:
+        use_key(connection, key)
+    connection.set_busy_timeout(BUSY_MILLISECONDS)
+    return connection
+
+
+def check_form(file: Path, key: str) -> None:
+    """Raise WrongKey if the file is encrypted and there is no key, or the reverse; MissingExtra if
+    there is a key and nothing that encrypts.
+    """
+    try:
+        with file.open("rb") as opened:
+            is_usual = opened.read(len(PLAIN_START)) in (b"", PLAIN_START)
+    except OSError:
+        # It is created later, or reported when it is opened.
+        is_usual = True
+    if key or not is_usual:
+        check_key(file, key)
+
+
+def _how_to_open(uri: str, *, private: bool) -> tuple[str, int]:
     """Return URI and flags to open a file: read-write if permitted, else read-only."""
     if private or os.access(uri, os.W_OK):
         return uri, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
@@ -283,11 +322,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str],
     (
         (apsw.NotADBError,),
         StoreCorrupt,
-        (
-            "is not a Holdfast store (or is encrypted). Nothing was changed. Choose another path "
-            "with "
-            "--store."
-        ),
+        ("is not a Holdfast store. Nothing was changed. Choose another path with --store."),
     ),
     (
         (apsw.CorruptError, apsw.FormatError),
@@ -334,8 +369,12 @@ def _translation(location: str, error: BaseException) -> Exception | None:
     if isinstance(error, UnicodeDecodeError):
         # A read that does not go through `rows_of` or `each_row`.
         return RowDamaged(f"{location} holds text that is not UTF-8 ({error.reason}). {ADVICE}.")
-    if not isinstance(error, apsw.Error):
-        return None
+    return _of_sqlite(location, error) if isinstance(error, apsw.Error) else None
+
+
+def _of_sqlite(location: str, error: apsw.Error) -> StoreError:
+    if isinstance(error, apsw.NotADBError) and form_of(Path(location)) == "encrypted":
+        return wrong_key(location)
     for kinds, ours, advice in _TRANSLATIONS:
         if isinstance(error, kinds):
             return ours(f"{location} {advice} ({error})")

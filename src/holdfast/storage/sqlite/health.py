@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from functools import partial
 from itertools import zip_longest
@@ -19,21 +19,16 @@ from ..store_types import Finding
 from .connection import each_row
 
 
-def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator[Finding]:
+def check_sqlite(
+    connection: apsw.Connection,
+    unpack: health.Unpack,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Iterator[Finding]:
     """Yield every finding. The file is checked first: if it is damaged, most other checks would
     only repeat that.
     """
     look = partial(each_row, connection)
-    broken = list(_file(connection))
-    altered = list(_schema(connection))
-    yield from broken
-    with suppress(apsw.CorruptError, apsw.SQLError) if broken or altered else nullcontext():
-        yield from health.rows(look)
-        yield from health.quarantined(look)
-    if broken:
-        return
-    yield from altered
-    for findings in (
+    further = (
         health.orphans(look),
         health.lengths(look),
         _totals(connection),
@@ -44,8 +39,23 @@ def check_sqlite(connection: apsw.Connection, unpack: health.Unpack) -> Iterator
         health.journal(look),
         health.messages(look),
         _gaps(connection),
-    ):
+    )
+    # The file with its schema, and the rows, come before these.
+    total = 2 + len(further)
+    broken = list(_file(connection))
+    altered = list(_schema(connection))
+    progress(1, total)
+    yield from broken
+    with suppress(apsw.CorruptError, apsw.SQLError) if broken or altered else nullcontext():
+        yield from health.rows(look)
+        yield from health.quarantined(look)
+    if broken:
+        return
+    progress(2, total)
+    yield from altered
+    for done, findings in enumerate(further, start=3):
         yield from findings
+        progress(done, total)
 
 
 def _file(connection: apsw.Connection) -> Iterator[Finding]:
@@ -113,24 +123,25 @@ def _totals(connection: apsw.Connection) -> Iterator[Finding]:
 
 def _words(connection: apsw.Connection) -> Iterator[Finding]:
     """Compare the full-text index term by term with one built from the memories."""
-    # An empty name means a temporary file, which SQLite deletes itself.
-    fresh = apsw.Connection("")
-    fresh.execute(
-        "CREATE VIRTUAL TABLE memory_terms USING fts5 (terms, content = '', tokenize = \"ascii "
-        "tokenchars '_~'\")"
+    # Temporary tables of this connection: SQLite deletes them itself, and those of an encrypted
+    # file are encrypted too.
+    connection.execute(
+        "CREATE VIRTUAL TABLE temp.expected_terms USING fts5 (terms, content = '', tokenize = "
+        "\"ascii tokenchars '_~'\")"
     )
-    with fresh:
-        fresh.executemany(
-            "INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", prefixed_terms(connection)
-        )
-    for side in (fresh, connection):
-        side.execute(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.memory_places USING fts5vocab (main, "
-            "memory_terms, instance)"
+    connection.executemany(
+        "INSERT INTO temp.expected_terms (rowid, terms) VALUES (?, ?)", prefixed_terms(connection)
+    )
+    for schema, table, places in (
+        ("temp", "expected_terms", "expected_places"),
+        ("main", "memory_terms", "memory_places"),
+    ):
+        connection.execute(
+            f"CREATE VIRTUAL TABLE temp.{places} USING fts5vocab ({schema}, {table}, instance)"
         )
     wanted, there = (
-        side.cursor().execute("SELECT term, doc, offset FROM temp.memory_places")
-        for side in (fresh, connection)
+        connection.cursor().execute(f"SELECT term, doc, offset FROM temp.{places}")
+        for places in ("expected_places", "memory_places")
     )
     for expected, found in zip_longest(wanted, there):
         if expected != found:

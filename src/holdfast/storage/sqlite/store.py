@@ -33,8 +33,9 @@ from .connection import (
     APPLICATION_ID,
     BUSY_MILLISECONDS,
     SQLiteStatements,
+    check_form,
+    connect,
     each_row,
-    how_to_open,
     make_private_file,
     quoted,
     refuse_foreign_file,
@@ -44,6 +45,7 @@ from .connection import (
     use_log,
     vector_extension,
 )
+from .encryption import read_key
 from .vector_table import SQLiteVectors
 
 # Busy timeout of optional writes, such as use counts.
@@ -68,10 +70,17 @@ class SQLiteStore(SQLStore):
     active_sql = "SELECT coalesce(sum(active), 0) FROM scopes WHERE number IN ({scopes})"
     bytes_sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
-    def __init__(self, path: str | Path, *, clock: Callable[[], Micros] = system_clock) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        key_file: str | Path = "",
+        clock: Callable[[], Micros] = system_clock,
+    ) -> None:
         """Open the file at `path`; creates it (0600) and its folder (0700) if missing.
 
-        `":memory:"` keeps everything in this process and writes nothing to disk.
+        `":memory:"` keeps everything in this process and writes nothing to disk. `key_file` holds
+        the key of an encrypted file, or is `keyring:NAME`; see `read_key`.
         """
         super().__init__(SQLiteVectors(self))
         self.location = str(path)
@@ -87,8 +96,12 @@ class SQLiteStore(SQLStore):
         self._private = self.location == IN_MEMORY
         # Connections to an in-memory store share one database under a random name.
         self._uri = f"file:/{os.urandom(16).hex()}?vfs=memdb" if self._private else self.location
+        self._key = ""
         if not self._private:
             self.location = self._uri = str(Path(path).expanduser().absolute())
+            self._key = read_key(key_file) if key_file else ""
+            # Before the file is made: a store that cannot be opened leaves none behind.
+            check_form(Path(self._uri), self._key)
             make_private_file(Path(self._uri))
         try:
             with translated(self.location):
@@ -101,9 +114,8 @@ class SQLiteStore(SQLStore):
     # Connections
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(*how_to_open(self._uri, private=self._private))
+        connection = connect(self._uri, self._key, private=self._private)
         self._connections.add(connection)
-        connection.set_busy_timeout(BUSY_MILLISECONDS)
         refuse_foreign_file(connection, self.location)
         if not connection.readonly("main"):
             use_log(connection)
@@ -409,7 +421,9 @@ class SQLiteStore(SQLStore):
 
     # Upkeep
 
-    def check(self) -> Iterator[Finding]:
+    def check(
+        self, *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> Iterator[Finding]:
         # Deferred import: a recall does not need it.
         from .health import check_sqlite  # noqa: PLC0415
 
@@ -419,7 +433,7 @@ class SQLiteStore(SQLStore):
         with translated(self.location), closing(self._connect()) as connection:
             # One snapshot for all checks: a write in between would look like damage.
             connection.execute("BEGIN")
-            yield from check_sqlite(connection, self.vector_index.unpack)
+            yield from check_sqlite(connection, self.vector_index.unpack, progress)
 
     def repair(self) -> None:
         # Deferred import: a recall does not need it.

@@ -8,6 +8,7 @@ import { time } from "../row.js";
 import { takeBack } from "../toast.js";
 import { actorWord, short, verbWord } from "../words.js";
 import { nothing, trouble } from "../empty.js";
+import { ghostRows } from "../skeleton.js";
 
 const PAGE = 50;
 const SYMBOLS = { forget: "bin", archive: "box", correct: "pencil", confirm: "shield", restore: "undo", undo: "undo", remember: "plus", propose: "inbox", approve: "check", reject: "close", merge: "people", split: "people", rename: "pencil" };
@@ -15,7 +16,7 @@ const SYMBOLS = { forget: "bin", archive: "box", correct: "pencil", confirm: "sh
 const GONE = new Set(["archived", "superseded", "faded", "evicted"]);
 
 export function mountChanges(main) {
-  const list = h("ul", { class: "changes", role: "list", "aria-label": "Changes" });
+  const list = h("ul", { class: "changes", role: "list", "aria-label": "Changes" }, ...ghostRows());
   const rest = h("div", { class: "list-end" });
   main.replaceChildren(
     h("div", { class: "heading" }, h("h1", {}, "Recent changes"), h("p", {}, "Everything that was stored, corrected or forgotten. Every change made on this page can be undone.")),
@@ -26,6 +27,7 @@ export function mountChanges(main) {
       list.replaceChildren(...changes.map(entry));
       rest.replaceChildren(...(changes.length > 0 ? [] : [nothing("undo", "No changes yet", "Corrections and other changes appear here.")]));
     } catch (error) {
+      list.querySelectorAll(".ghost").forEach((ghost) => ghost.remove());
       rest.replaceChildren(trouble(error, load));
     }
   };

@@ -50,7 +50,7 @@ function mark(main, id) {
 }
 
 const sum = (counts) => Object.values(counts).reduce((all, count) => all + count, 0);
-const isEmpty = ({ growth, review, held }) => growth.length === 0 && review === 0 && held === 0;
+const isEmpty = ({ growth, review, held, turns }) => growth.length === 0 && review === 0 && held === 0 && turns === 0;
 
 const skeleton = () => [
   h("div", { class: "figures waiting", "aria-busy": "true" }, ...[1, 2, 3].map(() => h("div", { class: "figure bone" }))),
@@ -60,7 +60,7 @@ const skeleton = () => [
 function parts(overview) {
   return [
     figures(overview),
-    panel("Growth", "plot", growthPlot(overview.growth, today())),
+    panel("Growth", "plot", overview.growth.length > 0 ? growthPlot(overview.growth, today()) : h("p", { class: "quietly" }, "Nothing was learned yet. Conversations are read for facts when they end.")),
     h("div", { class: "columns" },
       panel("New", "newest", list(overview.newest, (memory) => [kindWord(memory), " · ", time(memory.created_at)]), more("timeline", "Everything that was learned", { by: "learned" })),
       panel("Fades next", "", fading(overview.fading)),
@@ -76,13 +76,19 @@ function today() {
 const panel = (title, look, ...children) => h("section", { class: `panel ${look}` }, h("h2", {}, title), ...children);
 const more = (view, text, query = {}) => h("a", { class: "more-link", href: href({ view, query }) }, text);
 
-function figures({ new: fresh, review, held, growth }) {
+function figures({ new: fresh, review, held, turns, growth }) {
   const inUse = growth.reduce((all, { counts }) => all + sum(counts), 0);
   const kinds = Object.entries(fresh).sort((one, other) => other[1] - one[1]).map(([kind, count]) => `${count.toLocaleString("en")} ${kindMany(kind, count)}`);
   return h("div", { class: "figures" },
     figure(sum(fresh), "new this week", kinds.join(", ") || "Nothing was stored in the last seven days.", href({ view: "timeline", query: { by: "learned" } })),
     figure(review, review === 1 ? "waits for review" : "wait for review", review > 0 ? "Not used until you approve them." : "Nothing to decide.", href({ view: "review" }), review > 0),
-    figure(inUse, "in use", held > 0 ? `${plural(held, "more memory", "more memories")} on hold` : "Facts, sessions, rules and more.", href({ view: "everything" })));
+    figure(inUse, "in use", besides(turns, held) || "Facts, sessions, rules and more.", href({ view: "everything" })));
+}
+
+/** What is stored beyond what is counted, so that the count agrees with that of all memories. */
+function besides(turns, held) {
+  const more = [turns > 0 && plural(turns, "turn of conversations", "turns of conversations"), held > 0 && `${held.toLocaleString("en")} on hold`].filter(Boolean);
+  return more.length > 0 && `Besides, ${more.join(" and ")}.`;
 }
 
 function figure(count, label, hint, link, loud = false) {

@@ -128,14 +128,16 @@ class EntityPage {
     this.name = name;
     this.head = h("div", {}, h("div", { class: "heading person" }, h("span", { class: "avatar large bone" }), h("div", {}, h("h1", {}, "…"))));
     this.suggestions = h("div", {});
-    this.profile = h("div", { class: "profile-place" });
-    this.drawing = h("div", { class: "graph-place bone" });
+    this.ghost = h("div", { class: "panel bone tall", "aria-hidden": "true" });
+    this.profile = h("div", { class: "profile-place", hidden: true });
+    this.drawing = h("div", { class: "graph-place" });
     this.moments = new Moments("people", { entity: name });
     main.replaceChildren(
       h("p", {}, h("a", { class: "crumb", href: href({ view: "people" }) }, icon("back"), "People and places")),
-      this.head, this.suggestions, this.profile,
-      this.together = h("section", {}, h("h2", {}, "Mentioned with"), this.drawing),
-      h("section", { class: "their-timeline" }, h("h2", {}, "Timeline"), this.moments.element));
+      this.head, this.ghost, this.suggestions, this.profile,
+      this.together = h("section", { hidden: true }, h("h2", {}, "Mentioned with"), this.drawing),
+      // Hidden until the profile is there, which would push it down.
+      this.theirs = h("section", { class: "their-timeline", hidden: true }, h("h2", {}, "Timeline"), this.moments.element));
     this.stop = onChange(() => this.load());
     this.load();
   }
@@ -159,16 +161,22 @@ class EntityPage {
       this.head.replaceChildren(...header(about));
       if (held) ([...this.head.querySelectorAll("button")].find((one) => one.textContent === held) ?? this.main).focus();
       this.profile.replaceChildren(...profile(about));
-      this.drawing.classList.remove("bone");
       this.together.hidden = graph.links.length === 0;
+      this.ghost.remove();
+      this.profile.hidden = this.theirs.hidden = false;
       this.drawing.replaceChildren(graphFigure(graph, { centre: about.id, height: 320 }), h("p", { class: "quietly" }, partly(graph)));
       this.suggestions.replaceChildren(...suggestions(alike.filter(({ keep, other }) => [keep.id, other.id].includes(about.id))));
     } catch (error) {
       if (this.gone) return;
       // A merge or an undo has taken it away.
       if (error.status === 404) this.main.replaceChildren(nothing("people", "Not there any more", "Nobody goes by this name now.", h("a", { class: "button", href: href({ view: "people" }) }, "People and places")));
-      else this.head.replaceChildren(trouble(error, () => this.load()));
+      else this.#fail(error);
     }
+  }
+
+  #fail(error) {
+    this.ghost.remove();
+    this.head.replaceChildren(trouble(error, () => this.load()));
   }
 }
 
