@@ -42,7 +42,7 @@ PORTS = range(15_000, 30_000)
 IN_MEMORY = "/dev/shm"
 # The folder of a PostgreSQL with Citus and pgvector, whose tests need it. Read at once: a test sees
 # no variable of Holdfast from outside.
-CITUS = os.environ.get("HOLDFAST_TEST_CITUS", "")
+CITUS = os.environ.get("CITUS_POSTGRES", "")
 
 SETTINGS = {
     "max_connections": "200",

@@ -17,7 +17,7 @@ from holdfast.types import Scope
 from servers import CITUS, CitusCluster, PostgresServer
 
 if not CITUS:
-    pytest.skip("HOLDFAST_TEST_CITUS names no PostgreSQL with Citus", allow_module_level=True)
+    pytest.skip("CITUS_POSTGRES names no PostgreSQL with Citus", allow_module_level=True)
 
 WRITERS = ("writer0", "writer1", "writer2", "writer3")
 

@@ -545,6 +545,7 @@ WRITER_READING = {
     "erasure.removed",
     "erasure.contents",
     "replication.is_sound",
+    "replication.entries",
 }
 WRITER_DROPPING = {"jobs.drop", "files.drop", "progress.drop"}
 # Rows that come from another store as they are; what they hold was written there by one of the

@@ -1,6 +1,6 @@
 """The store on a real Citus cluster: a coordinator and two workers.
 
-`HOLDFAST_TEST_CITUS` names the folder of a PostgreSQL that has Citus and pgvector; without it these
+`CITUS_POSTGRES` names the folder of a PostgreSQL that has Citus and pgvector; without it these
 tests are skipped.
 """
 
@@ -34,7 +34,7 @@ from servers import CITUS, CitusCluster, PostgresServer, empty_tables
 from store.conftest import Opener
 
 if not CITUS:
-    pytest.skip("HOLDFAST_TEST_CITUS names no PostgreSQL with Citus", allow_module_level=True)
+    pytest.skip("CITUS_POSTGRES names no PostgreSQL with Citus", allow_module_level=True)
 
 PLACES = {
     **dict.fromkeys(DISTRIBUTED, "distributed"),

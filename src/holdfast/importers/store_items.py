@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..client import Holdfast
@@ -36,7 +36,7 @@ class Taken:
 def take_in(
     hf: Holdfast,
     format: MemoryFile,
-    items: Sequence[ImportedItem | Problem],
+    items: Iterable[ImportedItem | Problem],
     *,
     into: Scope | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -47,6 +47,7 @@ def take_in(
     `progress` is called with the number of finished steps, and of all: each item is read, and those
     that are new are stored.
     """
+    items = list(items)
     total = 2 * len(items)
     built: dict[tuple[Scope, str], Memory] = {}
     problems: list[Problem] = []

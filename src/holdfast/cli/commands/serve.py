@@ -24,6 +24,8 @@ from ..signals import aside, ended_by_signals
 from .audit_feedback import place_of
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from ...client import Holdfast
     from ...server.api_keys import KeyFile
     from ...server.shared_ratelimit import SharedBuckets
@@ -89,7 +91,6 @@ def serve(
     try:
         from ...server import process
         from ...server.http_app import create_app
-        from ...server.workers import announce_ready, follow_parent
     except ModuleNotFoundError as error:
         raise MissingExtra(INSTALL.format(missing=error.name)) from error
     from ...audit import open_audit
@@ -112,20 +113,26 @@ def serve(
     ):
         server = create_app(hf, opened_by, audit=audit, feedback=feedback, buckets=buckets)
         log_to_stderr()
-        serving = server.state.serving
-        run = partial(
-            process.run,
-            server,
-            serving.conversations,
-            listener,
-            stop,
-            overdue=serving.queue.close,
-        )
-        if inherited is not None:
-            follow_parent(stop)
-            aside(partial(run, started=announce_ready))
-            return
-        _tell(hf.store.location, listener, open_=open_)
+        if inherited is None:
+            _tell(hf.store.location, listener, open_=open_)
+        _run(server, listener, stop, is_worker=inherited is not None)
+
+
+def _run(
+    server: FastAPI, listener: socket.socket, stop: threading.Event, *, is_worker: bool
+) -> None:
+    """Answer requests until `stop` is set; a worker tells its parent, a server the person."""
+    from ...server import process
+    from ...server.workers import announce_ready, follow_parent
+
+    serving = server.state.serving
+    run = partial(
+        process.run, server, serving.conversations, listener, stop, overdue=serving.queue.close
+    )
+    if is_worker:
+        follow_parent(stop)
+        aside(partial(run, started=announce_ready))
+    else:
         aside(run)
         print("Stopped.", file=sys.stderr)
 

@@ -63,7 +63,7 @@ def change(
     as_json: Json = False,
 ) -> None:
     """Encrypt a memory file with another key, or for the first time, or not any more. Stop every
-    process that uses it first. It needs room for a second copy.
+    process that uses it first; it needs room for a second copy.
 
     Example: holdfast store key change memory.db --key-file none --to-key-file memory.key
     """

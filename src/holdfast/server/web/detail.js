@@ -9,7 +9,7 @@ import { go, href, route } from "./router.js";
 import { hasCategory, time } from "./row.js";
 import { nothing, trouble } from "./empty.js";
 import { ghostMemory, ifSlow } from "./skeleton.js";
-import { actorWord, day, deciderSentence, decisionSentences, kindSymbol, kindWord, sentence, short, statusWord, verbWord } from "./words.js";
+import { actorWord, day, deciderSentence, decisionSentences, kindSymbol, kindWord, plural, sentence, short, statusWord, verbWord } from "./words.js";
 
 const narrow = matchMedia("(max-width: 1099px)");
 const MOST_DAYS = 3650;
@@ -201,7 +201,7 @@ async function saidIn(memory) {
 function conversation({ turns, earlier }) {
   if (turns.length === 0) return null;
   return section("The conversation", [
-    earlier && h("p", { class: "quietly" }, `The last ${MOST_TURNS} turns. There are earlier ones.`),
+    earlier && h("p", { class: "quietly" }, `The last ${plural(MOST_TURNS, "turn")}. There are earlier ones.`),
     h("ol", { class: "turns", role: "list" }, ...turns.map((one) => turn({ who: one.author || one.role, when: one.event_time, text: one.content })))]);
 }
 

@@ -79,8 +79,8 @@ class Connections:
     configure: Callable[[Connection], None] = lambda connection: None
     patience: float | None = None
     """Seconds for which a call retries; None means PATIENCE."""
-    most: int = CONNECTIONS
-    """Connections of the pool, at most."""
+    most: int | None = None
+    """Connections of the pool, at most; None means CONNECTIONS."""
     here: threading.local = field(default_factory=threading.local, repr=False)
     """State of the current thread. Empty in a forked child."""
     _pool: ConnectionPool[Connection] | None = None
@@ -160,7 +160,7 @@ class Connections:
                 self._pool = ConnectionPool(
                     self.url,
                     min_size=1,
-                    max_size=self.most,
+                    max_size=self.most or CONNECTIONS,
                     configure=self._prepare,
                     # Otherwise the pool would wait longer and longer between attempts to reconnect.
                     reconnect_timeout=2 * STEP,
