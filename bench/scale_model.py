@@ -286,7 +286,7 @@ CELLS: dict[str, Callable[[dict[str, Figures]], str]] = {
     "export of an owner, core s": lambda p: f"{p['export']['processor_seconds']:,.1f}",
     "import of an owner, core s": lambda p: f"{p['import']['processor_seconds']:,.1f}",
     "purge of an owner, core s": lambda p: f"{p['purge']['processor_seconds']:,.2f}",
-    "purge of an owner with 1,000 beside it, core s": lambda p: (
+    "purge of a small owner beside them, core s": lambda p: (
         f"{p['guest']['processor_seconds']:,.2f}"
     ),
     "looking for due jobs, core ms": lambda p: f"{p['plans']['processor_seconds'] * 1e3:,.0f}",

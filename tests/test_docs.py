@@ -92,7 +92,7 @@ def test_every_block_of_a_page_is_of_a_kind_that_is_checked(page):
     before = ""
     for block in blocks(page.read_text("utf-8")):
         usage = all(
-            line.startswith(("holdfast ", "python bench/", "make "))
+            line.startswith(("holdfast ", "python bench/", "python training/", "make "))
             for line in block.code.splitlines()
         )
         if block.language == "text" and not usage and str(page.relative_to(ROOT)) not in NOT_OUTPUT:

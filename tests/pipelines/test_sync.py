@@ -447,7 +447,7 @@ from holdfast.types import Scope, system_clock
 
 left = int(sys.argv[3])
 
-def progress(entries):
+def progress(read, total):
     global left
     left -= 1
     if not left:

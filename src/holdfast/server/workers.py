@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -37,6 +38,7 @@ class Worker:
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(listener,)
         )
+        self._told_to_end = False
 
     @property
     def pid(self) -> int:
@@ -54,12 +56,15 @@ class Worker:
 
     def end(self) -> None:
         """Let it finish its requests and end."""
+        self._told_to_end = True
         self._process.terminate()
 
     def wait(self) -> None:
         """Wait until it has ended; log it if that went wrong."""
         code = self._process.wait()
-        if code:
+        # One that is still starting has no handler for the signal yet: it just ends.
+        as_told = self._told_to_end and code == -signal.SIGTERM
+        if code and not as_told:
             log.error("worker %d ended with code %d", self.pid, code)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:

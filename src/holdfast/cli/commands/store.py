@@ -78,7 +78,7 @@ def init(
     """
     from ...storage import open_store
 
-    where = _server_place(place, store) if over else _place(place, store)
+    where = _server_place(place, store) if over else store_place(place, store)
     made = _is_new(where)
     open_store(where, key_file=_key_file()).close()
     if over:
@@ -112,8 +112,8 @@ def migrate(
 
     Example: holdfast store migrate memory.db --plan
     """
-    where = _place(place, store)
-    before = _existing(where)
+    where = store_place(place, store)
+    before = existing_store(where)
     if not plan:
         _migrate(where)
     now = _status(where)
@@ -139,7 +139,7 @@ def status(
 
     Example: holdfast store status memory.db
     """
-    now = _status(_place(place, store))
+    now = _status(store_place(place, store))
     if as_json:
         output.emit(_json(now))
         return
@@ -190,8 +190,8 @@ def copy(
 
     # Damaged rows are listed at the end instead of logged one by one.
     Damages.logged = False
-    source = _place(source, None)
-    target = _place(target, None)
+    source = store_place(source, None)
+    target = store_place(target, None)
     if _identity(source) == _identity(target):
         raise InvalidInput("FROM and TO are one store. Nothing was copied.")
     scopes = [Scope.parse(text) for text in scope or ()]
@@ -199,7 +199,7 @@ def copy(
     # FROM may be older than the key: what is not encrypted needs none to be read.
     from_key = given if _is_encrypted(source) else ""
     to_key = given if to_key_file is None else to_key_file
-    rows = _existing(source, scopes, key_file=from_key).rows
+    rows = existing_store(source, scopes, key_file=from_key).rows
     total = None if rows is None else sum(rows.values())
     with (
         closing(open_store(source, key_file=from_key)) as from_,
@@ -230,8 +230,8 @@ def optimize(
     """
     from ...storage import open_store
 
-    where = _place(place, store)
-    _existing(where)
+    where = store_place(place, store)
+    existing_store(where)
     with closing(open_store(where, key_file=_key_file())) as opened:
         done = opened.tend()
     if as_json:
@@ -314,7 +314,7 @@ def _tell_copied(
 # Places
 
 
-def _place(place: str | None, store: str | None) -> str:
+def store_place(place: str | None, store: str | None) -> str:
     """Return the path or URL of the store. Raises InvalidInput for one that cannot be used."""
     from ...storage import open_store
 
@@ -333,7 +333,7 @@ def _place(place: str | None, store: str | None) -> str:
 
 def _server_place(place: str | None, store: str | None) -> str:
     """Return the URL of the store. Raises InvalidInput if it is a file."""
-    where = _place(place, store)
+    where = store_place(place, store)
     if not _is_server(where):
         raise InvalidInput(
             f"{where} is a file. Only a Postgres store can be spread: give its postgresql:// URL."
@@ -387,7 +387,7 @@ def row_counts(store: str | None, scopes: Sequence[Scope]) -> Mapping[str, int] 
     return _status(store or config.load().store or str(config.default_store()), scopes).rows
 
 
-def _existing(
+def existing_store(
     place: str,
     scopes: Sequence[Scope] = (),
     *,

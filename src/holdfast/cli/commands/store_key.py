@@ -12,7 +12,7 @@ from ... import config
 from ...errors import InvalidInput, WrongKey
 from .. import output
 from ..app import Json, Store
-from .store import StoreArgument, _existing, _is_server, _place, stores
+from .store import StoreArgument, existing_store, store_place, stores
 
 # Beside the store, with its key: see side_tables.py.
 SIDE_FILES = ("audit.db", "feedback.db", "limits.db")
@@ -67,17 +67,18 @@ def change(
 
     Example: holdfast store key change memory.db --key-file none --to-key-file memory.key
     """
+    from ...storage.connect import is_server
     from ...storage.sqlite.encryption import absolute, read_key
     from ...storage.sqlite.rekey import change_key
 
     if to_key_file is None:
         raise InvalidInput("Name the new key with --to-key-file: a file, keyring:NAME, or none.")
-    where = _place(place, store)
-    if _is_server(where):
+    where = store_place(place, store)
+    if is_server(where):
         raise InvalidInput(f"{where} is a server, which encrypts its disk itself. Name a file.")
     old = read_key(config.load().key_file)
     new_key = read_key(to_key_file)
-    location = _existing(where).location
+    location = existing_store(where).location
     change_key(location, old, new_key)
     for name in SIDE_FILES:
         _change_side_file(Path(location).with_name(name), old, new_key)

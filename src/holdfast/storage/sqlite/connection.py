@@ -32,7 +32,7 @@ from .. import migrations_runner
 from ..damage import ADVICE, GarbledRow
 from ..schema import Row, Rows
 from ..schema_status import Status, jobs_by_status, rows_by_noun
-from .encryption import check_key, form_of, use_key, wrong_key
+from .encryption import PLAIN_START, check_key, form_of, use_key, wrong_key
 
 # "HLDF": marks the file as ours among SQLite files.
 APPLICATION_ID = 0x484C4446
@@ -206,12 +206,26 @@ def connect(
     Raises WrongKey if the file is encrypted and there is no key, or the reverse.
     """
     if not private:
-        check_key(Path(uri), key)
+        check_form(Path(uri), key)
     connection = apsw.Connection(*_how_to_open(uri, private=private))
     if key:
         use_key(connection, key)
     connection.set_busy_timeout(BUSY_MILLISECONDS)
     return connection
+
+
+def check_form(file: Path, key: str) -> None:
+    """Raise WrongKey if the file is encrypted and there is no key, or the reverse; MissingExtra if
+    there is a key and nothing that encrypts.
+    """
+    try:
+        with file.open("rb") as opened:
+            is_usual = opened.read(len(PLAIN_START)) in (b"", PLAIN_START)
+    except OSError:
+        # It is created later, or reported when it is opened.
+        is_usual = True
+    if key or not is_usual:
+        check_key(file, key)
 
 
 def _how_to_open(uri: str, *, private: bool) -> tuple[str, int]:

@@ -116,8 +116,8 @@ def _how_to_install() -> str:
     if not is_overwritten():
         return "Install what it takes with: pip install 'holdfast-memory[encryption]'"
     return (
-        f"The packages apsw and {DRIVER} share their files, and here those of apsw came last. "
-        f"Restore the others with: {reinstall_command()}"
+        f"It is there, but apsw has files of the same names, and those came last. Put the files of "
+        f"{DRIVER} back with: {reinstall_command()}"
     )
 
 

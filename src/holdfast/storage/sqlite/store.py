@@ -33,6 +33,7 @@ from .connection import (
     APPLICATION_ID,
     BUSY_MILLISECONDS,
     SQLiteStatements,
+    check_form,
     connect,
     each_row,
     make_private_file,
@@ -44,7 +45,7 @@ from .connection import (
     use_log,
     vector_extension,
 )
-from .encryption import check_key, read_key
+from .encryption import read_key
 from .vector_table import SQLiteVectors
 
 # Busy timeout of optional writes, such as use counts.
@@ -98,9 +99,9 @@ class SQLiteStore(SQLStore):
         self._key = ""
         if not self._private:
             self.location = self._uri = str(Path(path).expanduser().absolute())
-            self._key = read_key(key_file)
+            self._key = read_key(key_file) if key_file else ""
             # Before the file is made: a store that cannot be opened leaves none behind.
-            check_key(Path(self._uri), self._key)
+            check_form(Path(self._uri), self._key)
             make_private_file(Path(self._uri))
         try:
             with translated(self.location):
