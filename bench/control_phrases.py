@@ -39,9 +39,10 @@ LOOKED_AT = tuple(
         "ninth",
         "tenth",
         "eleventh",
+        "twelfth",
     )
 )
-UNSEEN = ("control_phrases_twelfth.jsonl",)
+UNSEEN = ("control_phrases_thirteenth.jsonl",)
 FILES = tuple(DATA / name for name in (*HALVED, *LOOKED_AT, *UNSEEN))
 ENOUGH = 0.6  # of the labelled topic's words or characters
 
