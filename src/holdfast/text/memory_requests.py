@@ -70,6 +70,8 @@ _QUOTED = re.compile(
     r"\"[^\"\n]{2,300}\"|«[^»\n]{2,300}»|「[^」\n]{2,300}」|『[^』\n]{2,300}』|《[^》\n]{2,300}》"
     r"|(?<![^\s(\[:,])'(?=\w)[^'\n]*(?:'(?=\w)[^'\n]*)*'(?!\w)"
 )
+# A key or a hash: no reader of words has learned from those.
+_TOKEN = re.compile(r"[!-~]{30}")
 _UNSPACED = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]")
 # Placeholder of a quotation: a letter that no supported language uses, so it counts as a word.
 _MARK = "\ua66e"
@@ -114,7 +116,8 @@ def read_request(text: str) -> MemoryRequest | None:
     said, quotes = own_words(text)
     known, language = _by_grammar(said, quotes)
     unlearned = known and language not in request_model.LANGUAGES
-    if unlearned or _says_little(said) or len(said) > request_model.READ:
+    unreadable = _says_little(said) or _TOKEN.search(said) or len(said) > request_model.READ
+    if unlearned or unreadable:
         return known
     return _weighed(known, said, quotes)
 
