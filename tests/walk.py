@@ -27,6 +27,7 @@ VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 TAKEN_ALONG = (
     "README.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "LICENSE",
     "Makefile",
     "pyproject.toml",
