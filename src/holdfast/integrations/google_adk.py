@@ -131,9 +131,9 @@ class HoldfastMemoryService(_Users, BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Store memories as they are; one that cannot be stored is logged."""
-        hf = self._of(app_name, user_id)
         for entry in memories:
             with unharmed("a memory was not stored"):
+                hf = self._of(app_name, user_id)
                 noted = {**dict(custom_metadata or {}), **entry.custom_metadata}
                 await to_thread(
                     hf.remember,
@@ -311,7 +311,9 @@ class HoldfastSessionService(_Users, BaseSessionService):
         """Store an event after those that wait; return whether it is new."""
         key = (session.app_name, session.user_id, session.id)
         with self._lock:
-            waiting = [*self._held.get(key, ()), event]
+            held = self._held.get(key, [])
+            is_held = _body(event) in [_body(one) for one in held]
+            waiting = held if is_held else [*held, event]
             try:
                 new = self._store(session, waiting)
             except StoreClosed:
@@ -320,9 +322,9 @@ class HoldfastSessionService(_Users, BaseSessionService):
             except StoreError as error:
                 self._held[key] = waiting
                 log.warning("session %s: buffered, not stored: %s", session.id, error)
-                return True
+                return not is_held
             self._held.pop(key, None)
-            return new
+            return new and not is_held
 
     def _store(self, session: Session, events: Sequence[Event]) -> bool:
         """Store events in one transaction; return whether the last one is new."""
@@ -332,11 +334,8 @@ class HoldfastSessionService(_Users, BaseSessionService):
             scope = hf.scopes[0]
             row = _existing(tx.sessions.get(scope, session.id), session.id)
             recent = tx.sessions.messages(scope, session.id, last=RECENT)
-            bodies = [
-                body
-                for event in events
-                if (body := _body(event)) not in [one.body for one in recent]
-            ]
+            known = [one.body for one in recent]
+            bodies = [body for body in map(_body, events) if body not in known]
             for event in events:
                 row = _updated(row, event)
                 _merge(tx, hf, _parts(_changes(event))[1])
