@@ -106,7 +106,7 @@ class MemoryFile:
             for name in names:
                 try:
                     text = archive.read(name).decode("utf-8")
-                # RuntimeError: the file is encrypted, or compressed in a way that Python does not know.
+                # RuntimeError: it is encrypted, or Python does not know its compression.
                 except (zipfile.BadZipFile, zlib.error, ValueError, OSError, RuntimeError) as error:
                     yield Problem(1, f"{name} cannot be read ({error})")
                     continue

@@ -28,7 +28,7 @@ from ..ingest.commit import Draft, check_session
 from ..storage import Transaction
 from ..types import Hit, Memory, from_iso, iso
 from ..types import Session as StoredSession
-from .framework_memory import log, unharmed
+from .framework_memory import log, log_errors
 from .history_redaction import redact
 
 try:
@@ -117,7 +117,7 @@ class HoldfastMemoryService(_Users, BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Capture what was said in some events; `custom_metadata` is stored with each turn."""
-        with unharmed("events were not captured"):
+        with log_errors("events were not captured"):
             hf = self._of(app_name, user_id)
             noted = to_jsonable_python(dict(custom_metadata or {}), fallback=str)
             await to_thread(_capture, hf, session_id or SOURCE, list(events), noted)
@@ -132,7 +132,7 @@ class HoldfastMemoryService(_Users, BaseMemoryService):
     ) -> None:
         """Store memories as they are; one that cannot be stored is logged."""
         for entry in memories:
-            with unharmed("a memory was not stored"):
+            with log_errors("a memory was not stored"):
                 hf = self._of(app_name, user_id)
                 noted = {**dict(custom_metadata or {}), **entry.custom_metadata}
                 await to_thread(
@@ -148,7 +148,7 @@ class HoldfastMemoryService(_Users, BaseMemoryService):
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
         """Return what this user's memory knows for a query, best first."""
-        with unharmed("recall failed for this query"):
+        with log_errors("recall failed for this query"):
             hf = self._of(app_name, user_id)
             hits = await to_thread(hf.recall, query, limit=MOST_MEMORIES)
             return SearchMemoryResponse(memories=[_entry(hit) for hit in hits])
