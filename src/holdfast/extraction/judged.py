@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..types import Memory
-from . import understood
+from . import standalone_judge
 from .antecedents import resolved
 from .candidate import Candidate
 from .clauses import Clause, clauses_of
@@ -98,7 +98,7 @@ def _understood(
     judgement: Judgement,
 ) -> bool:
     """Whether a statement can be understood alone; told with the clause before, with that one."""
-    enough = understood.enough(language.code)
+    enough = standalone_judge.enough(language.code)
     if judgement.alone >= enough:
         return True
     if len(candidate.quote) <= len(clause.text):

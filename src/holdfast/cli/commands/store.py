@@ -370,7 +370,7 @@ def _identity(place: str) -> str:
 def _is_encrypted(place: str) -> bool:
     if _is_server(place):
         return False
-    from ...storage.sqlite.encryption import form_of
+    from ...storage.sqlite.connection import form_of
 
     return form_of(Path(place).expanduser()) == "encrypted"
 
