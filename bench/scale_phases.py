@@ -13,8 +13,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -26,7 +25,7 @@ import psutil
 import psycopg
 
 from common import median, quantile, resident_megabytes
-from generated_conversations import EACH, FACTS, TURNS, Conversations, texts
+from generated_conversations import EACH, Conversations, texts
 from holdfast import Holdfast, Settings
 from holdfast.maintenance import embedding_jobs, job_runner, plan
 from holdfast.model_access import worker_of
@@ -56,7 +55,6 @@ class Store:
     work: Path
     locomo: Path
     url: str | None = None
-    _opened: list[Holdfast] = field(default_factory=list)
 
     @cached_property
     def source(self) -> Conversations:
@@ -89,12 +87,13 @@ class Store:
             return self.place
         copied = self.place.with_suffix(".copy.db")
         if not copied.exists():
-            self._checkpoint()
+            self.checkpoint()
             shutil.copyfile(self.place, copied.with_suffix(".new"))
             copied.with_suffix(".new").rename(copied)
         return copied
 
-    def _checkpoint(self) -> None:
+    def checkpoint(self) -> None:
+        """Write the log into the file."""
         connection = apsw.Connection(str(self.place))
         connection.pragma("wal_checkpoint(TRUNCATE)")
         connection.close()
@@ -222,7 +221,7 @@ def size(store: Store) -> Figures:
 
 
 def _file_sizes(store: Store) -> dict[str, int]:
-    store._checkpoint()
+    store.checkpoint()
     connection = apsw.Connection(str(store.place), flags=apsw.SQLITE_OPEN_READONLY)
     tables = dict(connection.execute("SELECT name, tbl_name FROM sqlite_schema").fetchall())
     sizes: dict[str, int] = {}
@@ -267,7 +266,10 @@ def recall(store: Store) -> Figures:
         # The server's own clock is too coarse for one question.
         served = (meter.server_seconds() - served) / ASKED
         held = resident_megabytes()
-        found = sum(bool(mine[o].recall(q)) for o, q in zip(owners[:5], asked[:5], strict=True))
+        found = sum(
+            bool(mine[owner].recall(question))
+            for owner, question in zip(owners[:5], asked[:5], strict=True)
+        )
     floors, floor_busy = _floor(store, owners, asked)
     processor = median(busy) + served
     return {
@@ -594,12 +596,6 @@ PHASES: dict[str, Callable[[Store], Figures]] = {
     "guest": guest,
     "purge": purge,
 }
-assert TURNS + FACTS == EACH
-
-
-def suits(phase: str, store: str, owners: int) -> bool:
-    """Whether a store of this kind has this phase."""
-    return phase in PHASES and bool(store) and owners > 0
 
 
 def _unlink(place: str | Path) -> None:
@@ -661,13 +657,6 @@ def remove(work: Path) -> None:
             path.unlink()
 
 
-@contextmanager
-def _server_up(store: Store) -> Iterator[None]:
-    if store.kind == "postgres" and store.url is None:
-        _server(store.work)
-    yield
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("phase", choices=PHASES)
@@ -681,8 +670,10 @@ def main() -> None:
     store = Store(
         options.store, options.owners, options.each, options.work, options.locomo, options.url
     )
-    with _server_up(store):
-        figures = PHASES[options.phase](store)
+    if store.kind == "postgres" and store.url is None:
+        # Before anything is measured.
+        _server(store.work)
+    figures = PHASES[options.phase](store)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(json.dumps(figures | {"peak_rss_mb": round(peak / 1024)}))
 

@@ -20,7 +20,7 @@ import scale  # noqa: E402
 import scale_growth  # noqa: E402
 import scale_model  # noqa: E402
 import scale_phases  # noqa: E402
-from generated_conversations import EACH, Conversations, person, texts  # noqa: E402
+from generated_conversations import EACH, TURNS, Conversations, person, texts  # noqa: E402
 
 SAID = (
     "Hey Bob! I ran 12 miles on Monday. It was great.",
@@ -114,7 +114,7 @@ def test_an_ingest_that_was_interrupted_goes_on(
     scale_phases.ingest(store)
     assert asked == [0, 1, 2, 2, 3]
     with store.open() as hf:
-        assert len(hf.list(kinds=["turn"], limit=None)) == 4 * scale_phases.TURNS
+        assert len(hf.list(kinds=["turn"], limit=None)) == 4 * TURNS
         assert len(hf.store.sessions.list(hf.scopes)) == 4
 
 

@@ -65,7 +65,7 @@ ToKeyFile = Annotated[
 @stores.command()
 def init(
     place: StoreArgument = None,
-    over: Annotated[
+    distributed: Annotated[
         bool,
         typer.Option("--distribute", help="Also distribute the tables over the Citus cluster."),
     ] = False,
@@ -78,10 +78,10 @@ def init(
     """
     from ...storage import open_store
 
-    where = _server_place(place, store) if over else store_place(place, store)
+    where = _server_place(place, store) if distributed else store_place(place, store)
     made = _is_new(where)
     open_store(where, key_file=_key_file()).close()
-    if over:
+    if distributed:
         from ...storage.postgres import citus
 
         citus.distribute(where)
