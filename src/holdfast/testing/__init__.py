@@ -37,7 +37,7 @@ from .progress import ProgressContract
 from .reading import MemoriesContract
 from .searching import VectorsContract, WordsContract
 from .spend import SpendContract
-from .timeline import TimelineContract
+from .days import TimelineContract
 from .undoing import UndoContract
 
 

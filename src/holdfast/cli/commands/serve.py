@@ -99,13 +99,7 @@ def serve(
     stop = threading.Event()
     opened_by = key_file(keys)
     if workers > 1 and inherited is None:
-        _check_workers(memory_mode)
-        options = {
-            "--store": store,
-            "--scope": scope,
-            "--keys": None if keys is None else str(keys),
-            "--memory-mode": memory_mode,
-        }
+        options = _options(store=store, scope=scope, keys=keys, memory_mode=memory_mode)
         with process.listening(host, port, opened_by) as listener, ended_by_signals(stop):
             _supervise(listener, workers, options, stop, open_=open_)
         return
@@ -164,6 +158,18 @@ def _tell(
         typer.launch(url)
 
 
+def _options(
+    *, store: str | None, scope: str | None, keys: Path | None, memory_mode: str | None
+) -> dict[str, str | None]:
+    """Return the options of a worker, which are those of its parent."""
+    return {
+        "--store": store,
+        "--scope": scope,
+        "--keys": None if keys is None else str(keys),
+        "--memory-mode": memory_mode,
+    }
+
+
 def _check_workers(memory_mode: str | None) -> None:
     """Raise InvalidInput where a server cannot have several processes."""
     from ...server.workers import check_supported
@@ -188,6 +194,7 @@ def _supervise(
     from ...server.workers import Workers
     from ...storage.connect import shown
 
+    _check_workers(options["--memory-mode"])
     number = listener.fileno()
     command = [sys.executable, "-m", "holdfast", "serve", "--listener", str(number)]
     for name, value in options.items():
