@@ -22,6 +22,7 @@ import pytest
 
 from ..errors import StoreClosed
 from ..storage.protocol import Store
+from .days import TimelineContract
 from .entities import EntitiesContract
 from .erasing import ErasingContract
 from .exporting import ExportContract
@@ -37,7 +38,6 @@ from .progress import ProgressContract
 from .reading import MemoriesContract
 from .searching import VectorsContract, WordsContract
 from .spend import SpendContract
-from .days import TimelineContract
 from .undoing import UndoContract
 
 
