@@ -33,6 +33,7 @@ from typing import Any
 
 import scale_growth
 import scale_phases
+import scale_store
 
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "scale"
@@ -183,7 +184,7 @@ def main() -> None:
     if unknown:
         raise SystemExit(f"There is no phase {', '.join(sorted(unknown))}; --list names them.")
     if options.remove:
-        scale_phases.remove(options.work)
+        scale_store.remove(options.work)
         return
     options.steps = steps_of(options.store, options.steps or STEPS[options.store])
     if options.report:
