@@ -32,7 +32,6 @@ from holdfast.text.stopwords import STOP_WORDS
 from ingest import BATCH, bare_rows, insert_bare, open_bare
 from scale_store import Figures, Meter, Store, start_postgres
 
-MODEL = StaticEmbedder().identity
 SESSIONS = 50  # that are written in one transaction
 TOLD = 1_000  # sessions after which an ingest tells how far it is
 ASKED = 40
