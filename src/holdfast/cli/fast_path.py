@@ -1,4 +1,4 @@
-"""Run the commands that agents start at every step without loading typer.
+"""Run the commands that agents start at every step, and the chat, without loading typer.
 
 It saves two thirds of a recall: 0.44 s of processor time instead of 1.39 s (median of 9 runs on the
 same slow machine). This module understands valid options, long and short; it leaves everything else
@@ -20,6 +20,8 @@ SHORT_OPTIONS = {"-n": "--limit"}
 
 def answered(words: Sequence[str]) -> int | None:
     """Run the command and return its exit code; None if the full parser has to read it."""
+    # `agent chat` and `chat` are one command.
+    words = words[1:] if words[:2] == ["agent", "chat"] else words
     command = _command(words[0]) if words else None
     options = understood(command, words[1:]) if command else None
     return None if command is None or options is None else outcome(lambda: command(**options))
@@ -38,6 +40,10 @@ def _command(name: str) -> Callable[..., Any] | None:
         from .fast_mcp import mcp
 
         return mcp
+    if name == "chat":
+        from .fast_chat import chat
+
+        return chat
     return None
 
 
@@ -75,7 +81,9 @@ def understood(command: Callable[..., Any], words: Sequence[str]) -> dict[str, A
         if name is None or value is None or (name in given and not isinstance(value, list)):
             return None
         given[name] = [*given.get(name, ()), *value] if isinstance(value, list) else value
-    return given
+    # Typer says what is missing.
+    needed = argument is not None and not command.__defaults__
+    return None if needed and argument not in given else given
 
 
 def _split_option(word: str) -> tuple[str, str | None]:

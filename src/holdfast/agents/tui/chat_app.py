@@ -14,16 +14,17 @@ from textual import events, on, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import Footer, Input
+from textual.widgets import Footer
 
 from ...errors import HoldfastError
-from .panel import MemoryPanel
 from .prompt import Prompt
 from .talk import Exchange, Line
 
-# Agents and their libraries take a second to load, and the screen shows before that.
+# Agents and their libraries take a second to load, and the screen shows before that; the panel comes
+# with the conversation.
 if TYPE_CHECKING:
     from ..conversation import Conversation
+    from .panel import MemoryPanel
 
 Opening: TypeAlias = "Callable[[Callable[[str], object]], Conversation]"
 """Opens a conversation; it is given a function that shows what it is doing."""
@@ -93,6 +94,7 @@ class ChatApp(App[None]):
         self._leaving = False
         self._gone = False
         self._narrow: bool | None = None
+        self._memories: MemoryPanel | None = None
 
     # Layout
 
@@ -112,8 +114,8 @@ class ChatApp(App[None]):
     @work(thread=True, group="opening")
     def _open(self) -> None:
         """Open the conversation while the user may already type."""
-        # Loads what the first answer needs, so that it need not wait for that.
-        from . import answer  # noqa: F401, PLC0415
+        # Loads what the conversation and its first answer need, so that the screen need not wait.
+        from . import answer, panel  # noqa: F401, PLC0415
 
         try:
             self.conversation = self._opening(self._doing)
@@ -132,6 +134,8 @@ class ChatApp(App[None]):
 
     async def _opened(self) -> None:
         """Show the conversation, and send what was entered meanwhile."""
+        from .panel import MemoryPanel  # noqa: PLC0415
+
         conversation = self._talk
         self.title = conversation.agent.role.name
         earlier = conversation.exchanges()
@@ -143,6 +147,7 @@ class ChatApp(App[None]):
         panel = MemoryPanel(conversation.agent.memory)
         panel.display = not self._narrow
         await self.query_one(Horizontal).mount(panel)
+        self._memories = panel
         prompt = self.query_one(Prompt)
         prompt.know([said for said, _ in earlier])
         panel.reload()
@@ -170,10 +175,12 @@ class ChatApp(App[None]):
 
     @property
     def _panel(self) -> MemoryPanel:
-        return self.query_one(MemoryPanel)
+        """The panel, which comes with the conversation."""
+        assert self._memories is not None
+        return self._memories
 
     def _show_panel(self, shown: bool) -> None:
-        if not self.query(MemoryPanel):
+        if self._memories is None:
             return
         # A hidden field must not keep the focus.
         if not shown and self.focused and self._panel in self.focused.ancestors:
@@ -187,7 +194,7 @@ class ChatApp(App[None]):
 
     @on(Prompt.Sent)
     def _hear(self, sent: Prompt.Sent) -> None:
-        if not self.query(MemoryPanel):
+        if self._memories is None:
             self._early = True
             self.notify(SENT_LATER, markup=False)
             return
@@ -319,18 +326,19 @@ class ChatApp(App[None]):
 
     def action_toggle_memory(self) -> None:
         """Show or hide the panel."""
-        for panel in self.query(MemoryPanel):
-            self._show_panel(not panel.display)
+        if self._memories is not None:
+            self._show_panel(not self._memories.display)
 
     def action_filter(self) -> None:
         """Focus the filter."""
         # Without memory the panel has no filter, and at first there is no panel.
-        for field in self.query(Input):
+        for field in self.query("#filter"):
             self._show_panel(True)
             field.focus()
 
-    @on(Input.Submitted, "#filter")
-    def _filtered(self) -> None:
+    # By its name, because the class of the filter comes with the panel.
+    def on_input_submitted(self) -> None:
+        """Leave the filter."""
         self.query_one(Prompt).focus()
 
     def action_leave(self) -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ... import config
-from ...errors import InvalidInput, MissingExtra
+from ...errors import InvalidInput
 from ...text.terminal import counted, plain
 from .. import output as show
 from ..app import Json, MemoryMode, app
+from ..fast_chat import chat as chat_screen
+from ..open_agent import agent_packages, open_agent, role_of
 
 if TYPE_CHECKING:
     from ...agents.agent_runner import RoleAgent
@@ -44,24 +44,6 @@ RoleFile = Annotated[
 ]
 
 
-@contextmanager
-def agent_packages() -> Iterator[None]:
-    """Turn a missing package into MissingExtra, with the install command."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise MissingExtra(
-            f"Agents need {error.name}: pip install 'holdfast-memory[agent]'"
-        ) from error
-
-
-def role_of(file: Path) -> Role:
-    """Load the role from a file."""
-    with agent_packages():
-        from ...agents.role import load_role
-    return load_role(file)
-
-
 UserId = Annotated[
     str | None,
     typer.Option(
@@ -70,27 +52,6 @@ UserId = Annotated[
         help="Owner of the memory, across sessions. Default: the role's.",
     ),
 ]
-
-
-@contextmanager
-def _agent(
-    role: Role,
-    *,
-    use_memory: bool = True,
-    mode: str | None = None,
-    user_id: str | None = None,
-) -> Iterator[RoleAgent]:
-    with agent_packages():
-        import pydantic_ai
-
-        from ...agents.agent_runner import RoleAgent
-    # The framework's banner would mix with the conversation.
-    pydantic_ai.BANNER_ENABLED = False
-    agent = RoleAgent.open(role, use_memory=use_memory, mode=mode, user_id=user_id)
-    try:
-        yield agent
-    finally:
-        agent.close()
 
 
 # InitRunner's own name for it, which its users type.
@@ -192,7 +153,7 @@ def run(
     }
     for option in (option for option, useless in idle.items() if useless):
         raise InvalidInput(f"{option} does nothing in this way of running. Leave it out.")
-    with _agent(role, use_memory=not no_memory, mode=memory_mode, user_id=user_id) as agent:
+    with open_agent(role, use_memory=not no_memory, mode=memory_mode, user_id=user_id) as agent:
         if daemon:
             _serve(agent, file)
         elif autonomous:
@@ -332,9 +293,6 @@ def _serve(agent: RoleAgent, file: Path) -> None:
         serve(agent, clock=system_clock, stop=stop, report=_tell, environ=config.environment())
 
 
-STARTING = "Starting {}…"
-
-
 def _tell(line: str) -> None:
     print(plain(line), file=sys.stderr, flush=True)
 
@@ -355,31 +313,13 @@ def chat(
 
     Example: holdfast agent chat role.yaml --resume
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise InvalidInput(
-            "A full screen needs a terminal, and there is none here. Try: holdfast agent run "
-            f"{file} -p "
-            "'…'"
-        )
-    # Shown first, because loading the screen library takes a moment.
-    _tell(STARTING.format(file.name))
-    if not file.is_file():
-        role_of(file)  # says what is wrong
-    with agent_packages():
-        from ...agents.tui import chat as chat_screen
-    with ExitStack() as stack:
-
-        def opening(tell: Callable[[str], object]) -> Conversation:
-            tell("Loading the agent…")
-            with agent_packages():
-                from ...agents.conversation import Conversation
-            role = role_of(file)
-            tell(f"Opening the memory of {role.name}…")
-            opened = _agent(role, use_memory=not no_memory, mode=memory_mode, user_id=user_id)
-            return Conversation(stack.enter_context(opened))
-
-        for line in chat_screen(opening, resume=resume, report=_tell):
-            print(plain(line), file=sys.stderr)
+    chat_screen(
+        str(file),
+        resume=resume,
+        no_memory=no_memory,
+        memory_mode=memory_mode,
+        user_id=user_id,
+    )
 
 
 @compose_app.command()

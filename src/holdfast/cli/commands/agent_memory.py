@@ -19,8 +19,9 @@ from ...text.terminal import counted, plain
 from ...types import KINDS, iso
 from .. import output as show
 from ..app import Json, app, output_file, write_lines
+from ..open_agent import agent_packages, role_of
 from ..repl import history_file
-from .agent import RoleFile, agent_app, agent_packages, role_of
+from .agent import RoleFile, agent_app
 
 if TYPE_CHECKING:
     from ...agents.role_memory import RoleMemory
