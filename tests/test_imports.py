@@ -42,6 +42,28 @@ def test_the_chat_screen_loads_neither_agents_nor_stores_nor_models():
     assert loaded("import holdfast.agents.tui", (*heavy, "pydantic")) == []
 
 
+@pytest.mark.parametrize("command", [["chat"], ["agent", "chat"]], ids=" ".join)
+def test_a_chat_says_what_it_does_before_it_loads_the_parser_or_the_screen(tmp_path, command):
+    """The parser and what it loads took two fifths of the time to the first screen."""
+    words = ["holdfast", *command, str(tmp_path / "role.yaml")]
+    # The first line is the last thing that happens: from there on the names are read.
+    code = (
+        f"import sys; sys.argv = {words!r}\n"
+        "from holdfast.cli import main\n"
+        "sys.stdin.isatty = sys.stdout.isatty = lambda: True\n"
+        "import holdfast.cli.fast_chat as fast\n"
+        "def first(line):\n"
+        "    assert line == 'Starting role.yaml…'\n"
+        "    raise SystemExit(0)\n"
+        "fast._tell = first\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "else: raise AssertionError\n"
+        "pass"
+    )
+    assert loaded(code, (*HEAVY, "pydantic", "textual", "asyncio")) == []
+
+
 @pytest.mark.parametrize("models", ["static", Settings().embedding_models])
 @pytest.mark.parametrize("options", [[], ["-n", "1"], ["-n1"], ["--limit=1"]], ids=" ".join)
 def test_a_recall_on_the_command_line_loads_neither_parser_nor_numbers_nor_what_only_writing_needs(

@@ -901,5 +901,20 @@ def test_the_screen_is_there_before_what_only_answers_need():
     run = [sys.executable, "-c", code]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     assert "'textual.app'" in loaded
-    for late in ("markdown_it", "pygments", "pydantic_ai", "numpy", "holdfast.client"):
+    late_ones = ("markdown_it", "pygments", "pydantic_ai", "numpy", "holdfast.client")
+    for late in (*late_ones, "holdfast.agents.tui.panel"):
         assert f"'{late}'" not in loaded, late
+
+
+@pytest.mark.parametrize("command", [["chat"], ["agent", "chat"]], ids=" ".join)
+def test_a_chat_in_a_terminal_starts_answers_and_ends(desk, terminal, command):
+    desk.conversation()
+    screen = terminal(*command, str(desk.folder / "role.yaml"), LINES="40")
+    screen.hear("Starting role.yaml…")
+    screen.hear("Say something")
+    screen.hear("0 semantic")
+    screen.type(TEA + "\r")
+    screen.hear("1 semantic")
+    screen.type("\x11")  # Ctrl+Q
+    screen.hear("Ending the session…")
+    assert screen.end() == 0

@@ -11,6 +11,7 @@ from typer.main import get_command
 
 from holdfast.cli import app as app_
 from holdfast.cli import main
+from holdfast.cli.fast_chat import chat
 from holdfast.cli.fast_mcp import mcp
 from holdfast.cli.fast_path import SHORT_OPTIONS, answered, understood
 from holdfast.cli.fast_recall import recall
@@ -73,15 +74,25 @@ def parser(name: str = "recall") -> Any:
     return get_command(app_.app).commands[name]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("words", PLAIN, ids=" ".join)
-def test_plain_words_mean_what_the_parser_makes_of_them(words: list[str]) -> None:
-    parsed = parser().make_context("recall", list(words)).params
+@pytest.mark.parametrize(
+    ("name", "command", "words"),
+    [
+        *(("recall", recall, words) for words in PLAIN),
+        ("chat", chat, ["role.yaml"]),
+        ("chat", chat, ["--resume", "role.yaml", "--no-memory"]),
+        ("chat", chat, ["role.yaml", "--memory-mode", "local", "--user-id=ann"]),
+    ],
+)
+def test_plain_words_mean_what_the_parser_makes_of_them(
+    name: str, command: Any, words: list[str]
+) -> None:
+    parsed = parser(name).make_context(name, list(words)).params
     wanted = {
-        OTHERWISE.get(name, name): value
-        for name, value in parsed.items()
+        OTHERWISE.get(option, option): str(value) if isinstance(value, Path) else value
+        for option, value in parsed.items()
         if value not in (None, False, ())
     }
-    given = understood(recall, words)
+    given = understood(command, words)
     assert given is not None
     assert {
         name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
@@ -95,12 +106,18 @@ def test_what_is_not_plain_is_left_to_the_parser(words: list[str]) -> None:
     assert understood(recall, words) is None
 
 
-def test_every_option_of_the_parser_is_known() -> None:
-    options = {OTHERWISE.get(option.name, option.name) for option in parser().params}
-    assert options - {"help"} == set(recall.__annotations__) - {"return"}
+@pytest.mark.parametrize("words", [[], ["--resume"], ["a.yaml", "b.yaml"], ["a.yaml", "--colour"]])
+def test_a_chat_without_its_one_role_file_is_left_to_the_parser(words: list[str]) -> None:
+    assert understood(chat, words) is None
 
 
-@pytest.mark.parametrize(("name", "command"), [("recall", recall), ("mcp", mcp)])
+@pytest.mark.parametrize(("name", "command"), [("recall", recall), ("chat", chat)])
+def test_every_option_of_the_parser_is_known(name: str, command: Any) -> None:
+    options = {OTHERWISE.get(option.name, option.name) for option in parser(name).params}
+    assert options - {"help"} == set(command.__annotations__) - {"return"}
+
+
+@pytest.mark.parametrize(("name", "command"), [("recall", recall), ("mcp", mcp), ("chat", chat)])
 def test_every_short_option_of_the_parser_works_on_the_fast_path(name: str, command: Any) -> None:
     for option in parser(name).params:
         short = [word for word in option.opts if len(word) == 2 and word.startswith("-")]
@@ -139,6 +156,15 @@ def test_both_ways_find_and_fail_alike(
         assert [line for line in out.out.splitlines() if "access" not in line] == [
             line for line in by_parser[1].out.splitlines() if "access" not in line
         ]
+
+
+@pytest.mark.parametrize("words", [["chat"], ["agent", "chat"]], ids=" ".join)
+def test_both_ways_to_a_chat_fail_alike_without_a_terminal(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    by_parser = app_.run([*words, "role.yaml"]), capsys.readouterr()
+    assert (answered([*words, "role.yaml"]), capsys.readouterr()) == by_parser
+    assert by_parser[0] == 2 and "holdfast agent run role.yaml -p '…'" in by_parser[1].err
 
 
 def test_each_command_is_where_the_table_says() -> None:

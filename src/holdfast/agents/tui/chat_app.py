@@ -14,7 +14,7 @@ from textual import events, on, work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.widgets import Footer
+from textual.widgets import Footer, Input
 
 from ...errors import HoldfastError
 from .prompt import Prompt
@@ -148,6 +148,8 @@ class ChatApp(App[None]):
         panel.display = not self._narrow
         await self.query_one(Horizontal).mount(panel)
         self._memories = panel
+        # The size may have changed meanwhile.
+        self._show_panel(not self._narrow)
         prompt = self.query_one(Prompt)
         prompt.know([said for said, _ in earlier])
         panel.reload()
@@ -332,13 +334,12 @@ class ChatApp(App[None]):
     def action_filter(self) -> None:
         """Focus the filter."""
         # Without memory the panel has no filter, and at first there is no panel.
-        for field in self.query("#filter"):
+        for field in self.query(Input):
             self._show_panel(True)
             field.focus()
 
-    # By its name, because the class of the filter comes with the panel.
-    def on_input_submitted(self) -> None:
-        """Leave the filter."""
+    @on(Input.Submitted, "#filter")
+    def _filtered(self) -> None:
         self.query_one(Prompt).focus()
 
     def action_leave(self) -> None:
