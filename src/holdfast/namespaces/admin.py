@@ -246,7 +246,7 @@ class Admin(Namespace):
     ) -> Findings:
         """Check the integrity of the whole store; with `repair`, rebuild every projection first.
 
-        `progress` is called with the number of finished checks, and of all.
+        `progress` is called with the rows checked so far, and about how many there are to check.
         """
         if repair:
             self.client.store.repair()

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from ..floats import Vector
 from ..text.terminal import counted
 from ..types import Micros, new_id
+from .check_progress import IN_DATABASE, Check, Look
 from .damage import NOT_TEXT, QUARANTINED, GarbledRow
 from .filters import Dialect
 from .repair import SELECT_ALL, mend, read_as, unreadable, wrong_columns
 from .row_codec import damaged, terms_of
-from .schema import EVENTS, MEMORIES, TABLES, Row, Statements
+from .schema import EVENTS, MEMORIES, TABLES, Statements
 from .store_types import BEHIND, Finding
 
-Look = Callable[[str], Iterable[Row]]
-"""Runs one SELECT over all scopes and yields its rows."""
 Unpack = Callable[[Any], Vector]
 
 # Rows that refer to missing rows. The repair turns each query into a DELETE by replacing what
@@ -195,6 +195,26 @@ def messages(look: Look) -> Iterator[Finding]:
         yield Finding(
             "messages", f"session {session} is gone, but its messages are there", repairable=False
         )
+
+
+ROWS = Check(
+    lambda look: chain(rows(look), quarantined(look)),
+    [*(table.name for table in TABLES.values()), "scopes", "jobs"],
+)
+ORPHANED = Check(orphans, tuple(ORPHANS), IN_DATABASE)
+LENGTHS = Check(lengths, ["memories"])
+JOURNAL = Check(journal, ["memories", "events"], IN_DATABASE)
+MESSAGES = Check(messages, ["messages"], IN_DATABASE)
+
+
+def sound_vectors(unpack: Unpack, dialect: Dialect) -> Check:
+    """The check of each vector."""
+    return Check(lambda look: vectors(look, unpack, dialect), ["vectors"])
+
+
+def true_watermarks(dialect: Dialect) -> Check:
+    """The check of what is embedded."""
+    return Check(lambda look: watermarks(look, dialect), ["vectors"], IN_DATABASE)
 
 
 def repair_rows(

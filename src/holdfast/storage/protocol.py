@@ -1132,7 +1132,7 @@ class Store(Protocol):
         self, *, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> Iterable[Finding]:
         """Check every guarantee and yield what is violated; nothing for a healthy store.
-        `progress` is called with the number of finished checks, and of all.
+        `progress` is called with the rows checked so far, and about how many there are to check.
         """
 
     def repair(self) -> None:

@@ -20,8 +20,8 @@ from ...errors import HoldfastError
 from .prompt import Prompt
 from .talk import Exchange, Line
 
-# Agents and their libraries take a second to load, and the screen shows before that; the panel comes
-# with the conversation.
+# Agents and their libraries take a second to load, and the screen shows before that. The panel
+# comes with the conversation.
 if TYPE_CHECKING:
     from ..conversation import Conversation
     from .panel import MemoryPanel

@@ -19,8 +19,6 @@ from ..open_agent import agent_packages, open_agent, role_of
 
 if TYPE_CHECKING:
     from ...agents.agent_runner import RoleAgent
-    from ...agents.conversation import Conversation
-    from ...agents.role import Role
 
 AGENT = "Run an agent"
 compose_app = typer.Typer(

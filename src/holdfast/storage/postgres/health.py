@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from ...text.terminal import counted
 from ...types import Micros
 from .. import health, migrations_runner
+from ..check_progress import IN_DATABASE, Check, CheckedRows, Look
 from ..filters import POSTGRES
-from ..health import Look, Unpack
+from ..health import Unpack
 from ..row_codec import terms_of
 from ..schema import Statements
 from ..store_types import Finding
@@ -44,20 +45,20 @@ def check(
     if missing:
         return
     checks = (
-        health.orphans(look),
-        health.rows(look),
-        health.quarantined(look),
-        health.lengths(look),
-        _totals(look),
-        _words(look),
-        health.vectors(look, unpack, POSTGRES),
-        health.watermarks(look, POSTGRES),
-        health.journal(look),
-        health.messages(look),
+        health.ORPHANED,
+        health.ROWS,
+        health.LENGTHS,
+        Check(_totals, ["memories", "events"], IN_DATABASE),
+        # The terms of a memory come with it.
+        Check(_words, ["memories"], 2.0),
+        health.sound_vectors(unpack, POSTGRES),
+        health.true_watermarks(POSTGRES),
+        health.JOURNAL,
+        health.MESSAGES,
     )
-    for done, findings in enumerate(checks, start=1):
-        yield from findings
-        progress(done, len(checks))
+    checked = CheckedRows(look, checks, progress)
+    for check in checks:
+        yield from checked.findings(check)
 
 
 def _schema(look: Look) -> Iterator[Finding]:
