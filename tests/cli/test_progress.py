@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import sqlite3
 import subprocess
 import sys
 from contextlib import suppress
@@ -12,6 +13,9 @@ from contextlib import suppress
 import pytest
 
 from holdfast import Holdfast
+from holdfast.cli import output
+from holdfast.storage.check_progress import Check, CheckedRows
+from holdfast.storage.store_types import Finding
 from terminals import bare
 
 DAY = "2026-03-01T10:00:00Z"
@@ -50,10 +54,53 @@ def test_a_sync_counts_the_entries_of_both_journals(filled, tmp_path, terminal):
     assert screen.end() == 0
 
 
-def test_a_check_counts_its_steps(filled, terminal):
+def test_a_check_counts_the_rows(filled, terminal):
+    told = []
+    with Holdfast.open(scope="user:ann", background=False) as hf:
+        hf.admin.check(progress=lambda done, total: told.append(total))
     screen = terminal("doctor")
-    assert "12/12" in bare(screen.hear("is in order"))
+    assert f"{told[0]}/{told[0]}" in bare(screen.hear("is in order"))
     assert screen.end() == 0
+
+
+def test_the_time_left_is_right_where_one_check_reads_most_rows(tmp_path):
+    """Ten checks read a row each and one reads ten thousand; each row takes a millisecond."""
+    now = [0.0]
+
+    def look(sql):
+        for row in connection.execute(sql):
+            if "count(*)" not in sql:
+                now[0] += 0.001
+            yield row
+
+    def reading(table):
+        def find(look):
+            yield from (Finding("rows", str(row)) for row in look(f"SELECT * FROM {table}"))
+
+        return Check(find, [table])
+
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(
+        "CREATE TABLE few (n); CREATE TABLE many (n); INSERT INTO few VALUES (1)"
+    )
+    connection.executemany("INSERT INTO many VALUES (?)", ((n,) for n in range(10_000)))
+    checks = [reading(table) for table in (*["few"] * 5, "many", *["few"] * 5)]
+    left = []
+    with output.progress("checking", clock=lambda: now[0]) as bar:
+        follow = output.follow(bar)
+
+        def told(done, total):
+            follow(done, total)
+            if bar.tasks[0].time_remaining is not None:
+                left.append((now[0], bar.tasks[0].time_remaining))
+
+        checked = CheckedRows(look, checks, told)
+        found = [one for check in checks for one in checked.findings(check)]
+    assert len(found) == 10_010 and now[0] == pytest.approx(10.01)
+    assert len(left) > 40
+    for at, seconds in left[1:]:
+        # Rich rounds up to whole seconds.
+        assert 10.01 - at <= seconds + 0.01 <= 10.01 - at + 1.1, at
 
 
 def test_jobs_are_told_above_the_bar(filled, terminal):
@@ -68,6 +115,14 @@ def test_an_erasure_counts_the_memories(filled, terminal, cli):
     ids = [line.split("\t")[1] for line in cli("list", "--kind", "fact").out.splitlines()]
     screen = terminal("purge", *ids, "--yes")
     assert "3/3" in bare(screen.hear("Erased"))
+    assert screen.end() == 0
+
+
+def test_the_erasure_of_an_owner_knows_how_many_rows_there_are(filled, terminal):
+    screen = terminal("purge", "--owner", "user:ann", "--yes")
+    told = bare(screen.hear("Erased"))
+    done, total = next(word for word in reversed(told.split()) if "/" in word).split("/")
+    assert done == total and int(total) > 10
     assert screen.end() == 0
 
 

@@ -270,8 +270,14 @@ def test_an_owner_goes_and_others_stay_as_they_are(hf):
     bob.remember("Bob's own"), bob.capture("s1", "user", "Bob speaks")
     hf.recall("Ann"), bob.recall("Bob")
     before = "".join(bob.admin.export(vectors=True))
-    plan, receipt = hf.admin.plan_purge(owner=True), hf.admin.purge(owner=True)
+    said = []
+    plan = hf.admin.plan_purge(owner=True)
+    receipt = hf.admin.purge(owner=True, progress=lambda *step: said.append(step))
     assert plan.counts == receipt.counts
+    total = len(receipt.items) + sum(receipt.counts.values())
+    assert [step for step, _ in said[: len(receipt.items)]] == [1, 2, 3, 4, 5, 6]
+    assert {all_ for _, all_ in said} == {total} and said[-1] == (total, total)
+    assert said == sorted(said)
     # And a session, a message, and whom they name: two.
     assert (receipt.memories, len(receipt.items)) == (
         2,

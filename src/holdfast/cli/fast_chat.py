@@ -1,4 +1,4 @@
-"""`holdfast chat`, after option parsing. A person waits for its screen, so little is loaded before."""
+"""`holdfast chat`, after option parsing. A person waits for its screen, so it loads little."""
 
 from __future__ import annotations
 

@@ -282,9 +282,16 @@ def size(count: float) -> str:
 
 
 @contextmanager
-def progress(label: str, total: int | None = None) -> Iterator[Progress]:
+def progress(
+    label: str,
+    total: int | None = None,
+    *,
+    clock: Callable[[], float] | None = None,
+) -> Iterator[Progress]:
     """Show a progress bar on stderr, only on a terminal, with an estimate once the total is
     known.
+
+    `clock` returns seconds; by default those of the computer.
     """
     from rich.console import Console
     from rich.progress import (
@@ -310,6 +317,7 @@ def progress(label: str, total: int | None = None) -> Iterator[Progress]:
         console=console,
         disable=not console.is_terminal,
         transient=True,
+        get_time=clock,
         # Redirected, lines go above the bar, but to stderr. A pipe gets them as ever.
         redirect_stdout=sys.stdout.isatty(),
     ) as bar:

@@ -36,6 +36,8 @@ PLACES = (
     "files",
     "spend",
 )
+# Places whose rows a receipt of a whole scope seals.
+_SEALED = ("memories", "sessions", "messages", "entities")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ def erase_rows(
     and quotations are replaced once the quoted rows are gone.
     """
     if target.owner:
-        return _erase_scope(tx, scopes[0], author, nonce)
+        return _erase_scope(tx, scopes[0], author, nonce, progress)
     found = select(tx, scopes, target)
     going = [one.memory for one in found.going]
     scope = going[0].scope if going else scopes[0]
@@ -86,15 +88,21 @@ def _erase_scope(
     scope: Scope,
     author: Author,
     nonce: str,
+    progress: Callable[[int, int], None],
 ) -> ErasedRows:
-    items = tuple(
-        Item(noun, id_, seal(nonce, text)) for noun, id_, text in tx.erasure.contents(scope)
-    )
-    tx.erasure.scope(scope)
+    sizes = tx.erasure.sizes(scope)
+    # What is sealed is read first, and erased with all else.
+    sealed = sum(sizes.get(place, 0) for place in _SEALED)
+    total = sealed + sum(sizes.values())
+    items = list[Item]()
+    for number, (noun, id_, text) in enumerate(tx.erasure.contents(scope), start=1):
+        items.append(Item(noun, id_, seal(nonce, text)))
+        progress(number, total)
+    tx.erasure.scope(scope, progress=lambda rows: progress(sealed + rows, total))
     if not +tx.erasure.erased:
         raise NotFound(f"Nothing is stored in {scope}.", id=str(scope))
     enqueue_cleanup(tx, scope, author.at)
-    return ErasedRows(scope, _counts(tx), items, Fallout((), (), ()), ())
+    return ErasedRows(scope, _counts(tx), tuple(items), Fallout((), (), ()), ())
 
 
 def _counts(tx: Transaction) -> dict[str, int]:

@@ -51,8 +51,8 @@ class Admin(Namespace):
 
         Derived memories are erased too, and with `sources` also the source turns. The owner is the
         first scope. Each step waits up to `wait` seconds for other readers and writers. `progress`
-        is called with the number of memories erased so far, and of all. A purge cannot be undone.
-        Raises NotFound; NeedsPerson for an agent.
+        is called with the number of memories erased so far, and of all; for an owner with rows
+        sealed or erased. A purge cannot be undone. Raises NotFound; NeedsPerson for an agent.
         """
         self._check_purger(
             ", ".join(map(str, refs))

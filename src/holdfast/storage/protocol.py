@@ -462,8 +462,13 @@ class Erasure(Protocol):
         Without a name left, the entity itself is erased.
         """
 
-    def scope(self, scope: Scope) -> None:
-        """Erase everything in a scope, its journal included; one entry that says so remains."""
+    def sizes(self, scope: Scope) -> dict[str, int]:
+        """Number of rows that `scope` would erase, by place as in `erased`."""
+
+    def scope(self, scope: Scope, *, progress: Callable[[int], None] = lambda rows: None) -> None:
+        """Erase everything in a scope, its journal included; one entry that says so remains.
+        `progress` is called with the number of rows erased so far.
+        """
 
     def redact(self, scope: Scope, instead: Mapping[str, str]) -> int:
         """Replace each of these texts wherever it is quoted outside the content of a memory.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -324,7 +324,22 @@ class SQLErasure:
                 (to_json([f"({place})", entity]), number, target),
             )
 
-    def scope(self, scope: Scope) -> None:
+    def sizes(self, scope: Scope) -> dict[str, int]:
+        return {
+            _PLACES.get(table, table): count
+            for table, count in self._rows_of(self._rows.known(scope)).items()
+        }
+
+    def _rows_of(self, number: int) -> dict[str, int]:
+        """Return the number of rows of a scope by table, in deletion order."""
+        counts: dict[str, int] = {}
+        for table in (*_OWNED, "events"):
+            ((counts[table],),) = self._rows.execute(
+                f"SELECT count(*) FROM {table} WHERE scope = ?", (number,)
+            )
+        return counts
+
+    def scope(self, scope: Scope, *, progress: Callable[[int], None] = lambda rows: None) -> None:
         number = self._rows.number(scope)
         ((active, terms),) = self._rows.execute(
             (
@@ -337,14 +352,15 @@ class SQLErasure:
         self._rows.drop_entries()
         self._sessions.forget()
         self.forget_told()
-        ((entries,),) = self._rows.execute("SELECT count(*) FROM events WHERE scope = ?", (number,))
+        counts = self._rows_of(number)
+        entries = counts["events"]
         self._rows.clear_index(number, entries)
-        for table in (*_OWNED, "events"):
-            ((count,),) = self._rows.execute(
-                f"SELECT count(*) FROM {table} WHERE scope = ?", (number,)
-            )
+        done = 0
+        for table, count in counts.items():
             self._rows.execute(f"DELETE FROM {table} WHERE scope = ?", (number,))
             self.erased[_PLACES.get(table, table)] += count
+            done += count
+            progress(done)
         self._rows.count_totals(number, -int(active), -int(terms), -int(entries))
         # A single entry records the erasure and makes every undo refuse.
         self._rows.journal_change(number, "profile", "[]", {PURGED: True}, None)

@@ -198,7 +198,16 @@ class ErasingContract:
         store.vectors.add(ALL, MODEL, {one.seq: unit(1), other.seq: unit(2)})
         store.jobs.enqueue(ANN, "tidy", "k", watermark=1)
         before = [list(store.rows(noun, BOB)) for noun in NOUNS]
-        write(store, lambda tx: tx.erasure.scope(ANN), run="run_purge", verb="purge")
+        said: list[int] = []
+
+        def work(tx: Transaction) -> tuple[dict[str, int], dict[str, int]]:
+            sizes = tx.erasure.sizes(ANN)
+            tx.erasure.scope(ANN, progress=said.append)
+            return sizes, dict(tx.erasure.erased)
+
+        sizes, erased = write(store, work, run="run_purge", verb="purge")
+        assert sizes == erased and (sizes["memories"], sizes["vectors"], sizes["jobs"]) == (3, 1, 1)
+        assert said == sorted(said) and said[-1] == sum(sizes.values())
         assert [noun for noun in NOUNS if list(store.rows(noun, ANN))] == []
         assert [(event.run, event.before) for event in store.events([ANN])] == [
             ("run_purge", {"purged": True})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -70,6 +71,24 @@ class LifeContract:
             [],
             {},
         )
+
+    def test_a_check_reports_the_rows_that_it_has_read(self, store: Store) -> None:
+        def reports() -> list[tuple[int, int]]:
+            said: list[tuple[int, int]] = []
+            assert list(store.check(progress=lambda done, total: said.append((done, total)))) == []
+            return said
+
+        put(store, *(fact(f"tea number {number}") for number in range(100)))
+        few = reports()
+        put(store, *(fact(f"coffee number {number}") for number in range(900)))
+        many = reports()
+        for said in (few, many):
+            (total,) = {total for _, total in said}
+            shares = [done for done, _ in said]
+            assert shares == sorted(shares) and (shares[0], shares[-1]) == (0, total)
+        assert 5 < many[0][1] / few[0][1] < 15
+        # Within a check too, not only at its end.
+        assert max(after - done for (done, _), (after, _) in pairwise(many)) < many[0][1] / 4
 
     def test_repairing_a_sound_store_changes_nothing(self, store: Store) -> None:
         old = tea_scene(store)
