@@ -544,6 +544,7 @@ WRITER_READING = {
     "erasure.entities_of",
     "erasure.removed",
     "erasure.contents",
+    "erasure.sizes",
     "replication.is_sound",
     "replication.entries",
 }
