@@ -40,9 +40,10 @@ LOOKED_AT = tuple(
         "tenth",
         "eleventh",
         "twelfth",
+        "thirteenth",
     )
 )
-UNSEEN = ("control_phrases_thirteenth.jsonl",)
+UNSEEN = ("control_phrases_fourteenth.jsonl",)
 FILES = tuple(DATA / name for name in (*HALVED, *LOOKED_AT, *UNSEEN))
 ENOUGH = 0.6  # of the labelled topic's words or characters
 
