@@ -34,6 +34,7 @@ from holdfast.text.tokens import index_terms
 
 # Prompts of a session that are asked for, the latest before the place.
 MOST_PROMPTS = 10
+COUNTED = ("said again", "in a session's first prompt", "told at the start", "told")
 
 Row = dict[str, Any]
 Find = Callable[[Session], list[Note]]
@@ -73,7 +74,7 @@ def _figures(every: Sequence[Session], repeats: Sequence[Row], find: Find) -> Ro
                 any(_holds(text, what) for text in (at_start, *at_prompts)) for what in others
             )
     return {
-        **{name: counts[name] for name in list(counts)[:4]},
+        **{name: counts[name] for name in COUNTED},
         "share told": round(counts["told"] / counts["said again"], 3),
         "share told by chance": round(counts["told by chance"] / max(1, counts["others"]), 3),
         "tokens at the start": round(mean(start)),

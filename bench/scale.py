@@ -33,6 +33,7 @@ from typing import Any
 
 import scale_growth
 import scale_phases
+import scale_store
 
 ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "scale"
@@ -105,10 +106,7 @@ def run(options: argparse.Namespace) -> dict[str, list[tuple[Step, dict[str, Fig
     state = State(options.work)
     chosen = options.phases.split(",") if options.phases else list(scale_phases.PHASES)
     todo = [
-        (step, phase)
-        for step in options.steps
-        for phase in scale_phases.PHASES
-        if phase in chosen and scale_phases.suits(phase, step.store, step.owners)
+        (step, phase) for step in options.steps for phase in scale_phases.PHASES if phase in chosen
     ]
     if not options.fresh:
         todo = [(step, phase) for step, phase in todo if phase not in state.figures(step)]
@@ -186,7 +184,7 @@ def main() -> None:
     if unknown:
         raise SystemExit(f"There is no phase {', '.join(sorted(unknown))}; --list names them.")
     if options.remove:
-        scale_phases.remove(options.work)
+        scale_store.remove(options.work)
         return
     options.steps = steps_of(options.store, options.steps or STEPS[options.store])
     if options.report:
@@ -203,7 +201,7 @@ def main() -> None:
     if options.write:
         write(options.write, options.store, rows, growth)
     if fast := [one for one in growth if one["faster_than_n_log_n"]]:
-        sys.exit("grows faster than n log n: " + ", ".join(f"{x['what']}" for x in fast))
+        sys.exit("grows faster than n log n: " + ", ".join(str(one["what"]) for one in fast))
 
 
 if __name__ == "__main__":

@@ -101,22 +101,22 @@ def estimate(
 
 
 COLUMNS: dict[str, Callable[[dict[str, Figures]], Any]] = {
-    "ingest /s": lambda p: p["ingest"]["per_second"],
-    "ingest /cpu s": lambda p: p["ingest"]["per_processor_second"],
-    "embed /cpu s": lambda p: p["embed"]["per_processor_second"],
-    "bytes/memory": lambda p: p["size"]["bytes_per_memory"],
-    "journal": lambda p: p["size"]["journal_bytes_per_memory"],
-    "cold ms": lambda p: p["recall"]["cold_ms"],
-    "p50 ms": lambda p: p["recall"]["p50_ms"],
-    "× floor": lambda p: p["recall"]["times_floor_processor"],
-    "RSS MB": lambda p: p["recall"]["rss_mb"],
-    "capture × bare": lambda p: p["capture"]["times_bare_processor"],
-    "doctor cpu s": lambda p: p["doctor"]["processor_seconds"],
-    "export cpu s": lambda p: p["export"]["processor_seconds"],
-    "import cpu s": lambda p: p["import"]["processor_seconds"],
-    "purge cpu s": lambda p: p["purge"]["processor_seconds"],
-    "guest cpu s": lambda p: p["guest"]["processor_seconds"],
-    "plans cpu s": lambda p: p["plans"]["processor_seconds"],
+    "ingest /s": lambda phases: phases["ingest"]["per_second"],
+    "ingest /cpu s": lambda phases: phases["ingest"]["per_processor_second"],
+    "embed /cpu s": lambda phases: phases["embed"]["per_processor_second"],
+    "bytes/memory": lambda phases: phases["size"]["bytes_per_memory"],
+    "journal": lambda phases: phases["size"]["journal_bytes_per_memory"],
+    "cold ms": lambda phases: phases["recall"]["cold_ms"],
+    "p50 ms": lambda phases: phases["recall"]["p50_ms"],
+    "× floor": lambda phases: phases["recall"]["times_floor_processor"],
+    "RSS MB": lambda phases: phases["recall"]["rss_mb"],
+    "capture × bare": lambda phases: phases["capture"]["times_bare_processor"],
+    "doctor cpu s": lambda phases: phases["doctor"]["processor_seconds"],
+    "export cpu s": lambda phases: phases["export"]["processor_seconds"],
+    "import cpu s": lambda phases: phases["import"]["processor_seconds"],
+    "purge cpu s": lambda phases: phases["purge"]["processor_seconds"],
+    "guest cpu s": lambda phases: phases["guest"]["processor_seconds"],
+    "plans cpu s": lambda phases: phases["plans"]["processor_seconds"],
 }
 
 
@@ -128,7 +128,10 @@ def table(rows: Sequence[Figures], growth: Sequence[Figures]) -> str:
         cells = [_cell(of, one["phases"]) for one in rows]
         lines.append(f"{name:<24}" + "".join(f"{cell:>14}" for cell in cells))
     for name in sorted({what for one in rows for what in costs(one["phases"]) if " " in what}):
-        cells = [_cell(lambda p, name=name: costs(p)[name] * 1e3, one["phases"]) for one in rows]
+        cells = [
+            _cell(lambda phases, name=name: costs(phases)[name] * 1e3, one["phases"])
+            for one in rows
+        ]
         lines.append(f"{name + ' cpu ms':<24}" + "".join(f"{cell:>14}" for cell in cells))
     lines.append("")
     for one in growth:

@@ -156,114 +156,131 @@ class Limit:
     bar: str
 
 
-def limits(c: Constants, a: Assumed) -> list[Limit]:
+def limits(cost: Constants, assumed: Assumed) -> list[Limit]:
     """What one database of one machine can bear, the least first: there the design breaks first."""
-    each = a.memories / a.owners
-    size = each * both_models(c)
+    each = assumed.memories / assumed.owners
+    size = each * both_models(cost)
     found = [
-        Limit("disk", a.disk * a.full / size, f"{a.disk * a.full / 1e12:.1f} TB"),
+        Limit(
+            "disk",
+            assumed.disk * assumed.full / size,
+            f"{assumed.disk * assumed.full / 1e12:.1f} TB",
+        ),
         Limit(
             "writing, embedding and recall at the busiest hour",
-            a.cores * a.full / (work_of_a_day(c, a) * a.peak / DAY),
-            f"{a.cores * a.full:.0f} cores",
+            assumed.cores * assumed.full / (work_of_a_day(cost, assumed) * assumed.peak / DAY),
+            f"{assumed.cores * assumed.full:.0f} cores",
         ),
         Limit(
-            f"one worker looking for due jobs, {c.due:.0f} of each owner",
-            a.wake / c.plan,
-            f"{a.wake} s",
+            f"one worker looking for due jobs, {cost.due:.0f} of each owner",
+            assumed.wake / cost.plan,
+            f"{assumed.wake} s",
         ),
-        Limit("`holdfast doctor`", a.doctor / (c.doctor * each), f"{a.doctor // 3600} h"),
-        Limit("restore of a backup", a.restore * a.disk_rate / size, f"{a.restore // 3600} h"),
+        Limit(
+            "`holdfast doctor`",
+            assumed.doctor / (cost.doctor * each),
+            f"{assumed.doctor // 3600} h",
+        ),
+        Limit(
+            "restore of a backup",
+            assumed.restore * assumed.disk_rate / size,
+            f"{assumed.restore // 3600} h",
+        ),
     ]
-    if c.scope_bytes is not None:
-        bar = f"{a.process / 1e9:.0f} GB"
+    if cost.scope_bytes is not None:
+        bar = f"{assumed.process / 1e9:.0f} GB"
         names = "names of all scopes in a worker's memory"
-        found.append(Limit(names, a.process / c.scope_bytes, bar))
+        found.append(Limit(names, assumed.process / cost.scope_bytes, bar))
     return sorted(found, key=lambda one: one.owners)
 
 
-def both_models(c: Constants) -> float:
+def both_models(cost: Constants) -> float:
     """Bytes of a memory with the vectors of both models; the fast one's were measured."""
-    return c.bytes_per_memory + c.vector_bytes * DIMENSIONS[1] / DIMENSIONS[0]
+    return cost.bytes_per_memory + cost.vector_bytes * DIMENSIONS[1] / DIMENSIONS[0]
 
 
-def work_of_a_day(c: Constants, a: Assumed) -> float:
+def work_of_a_day(cost: Constants, assumed: Assumed) -> float:
     """Processor seconds that an average owner takes in a day."""
-    return a.active * (a.written * (c.ingest + c.embed) + a.asked * c.recall)
+    return assumed.active * (
+        assumed.written * (cost.ingest + cost.embed) + assumed.asked * cost.recall
+    )
 
 
-def simulate(c: Constants, a: Assumed) -> Figures:
+def simulate(cost: Constants, assumed: Assumed) -> Figures:
     """Databases, storage and work for all owners."""
-    first, second, *_ = limits(c, a)
+    first, second, *_ = limits(cost, assumed)
     bears = math.floor(first.owners)
-    databases = math.ceil(a.owners / bears)
-    size = a.memories * both_models(c)
-    writes = a.owners * a.active * a.written / DAY
-    asks = a.owners * a.active * a.asked / DAY
+    databases = math.ceil(assumed.owners / bears)
+    size = assumed.memories * both_models(cost)
+    writes = assumed.owners * assumed.active * assumed.written / DAY
+    asks = assumed.owners * assumed.active * assumed.asked / DAY
     return {
         "bytes": size,
         "databases": databases,
         "owners_per_database": bears,
         "breaks_first": first.what,
-        "databases_without_that": math.ceil(a.owners / math.floor(second.owners)),
+        "databases_without_that": math.ceil(assumed.owners / math.floor(second.owners)),
         "breaks_then": second.what,
         "bytes_per_database": size / databases,
         "writes_per_second": writes,
         "questions_per_second": asks,
-        "cores": work_of_a_day(c, a) * a.owners * a.peak / DAY,
-        "planning_cores": a.owners * c.plan / a.wake,
-        "embedding_days_per_core": a.memories * c.embed / DAY,
-        "owner_bytes": a.memories / a.owners * both_models(c),
-        "owner_seconds_per_year": work_of_a_day(c, a) * 365,
-        "owner_plan_seconds_per_year": c.plan * 365 * DAY / a.wake,
+        "cores": work_of_a_day(cost, assumed) * assumed.owners * assumed.peak / DAY,
+        "planning_cores": assumed.owners * cost.plan / assumed.wake,
+        "embedding_days_per_core": assumed.memories * cost.embed / DAY,
+        "owner_bytes": assumed.memories / assumed.owners * both_models(cost),
+        "owner_seconds_per_year": work_of_a_day(cost, assumed) * 365,
+        "owner_plan_seconds_per_year": cost.plan * 365 * DAY / assumed.wake,
     }
 
 
-def model_text(c: Constants, a: Assumed) -> str:
+def model_text(cost: Constants, assumed: Assumed) -> str:
     """The simulation as a part of the page."""
-    s = simulate(c, a)
+    found = simulate(cost, assumed)
     lines = [
-        f"Extrapolated from what was measured on Postgres: {_sizes(c)}. Assumed: "
-        f"{a.active:.0%} of the owners are active on a day, each of whom writes {a.written} "
-        f"memories and asks {a.asked} questions; the busiest hour has {a.peak} times the average; "
-        f"a machine has {a.cores} cores like those that were measured and a disk of "
-        f"{a.disk / 1e12:.0f} TB, of which {a.full:.0%} may be used.",
+        f"Extrapolated from what was measured on Postgres: {_sizes(cost)}. Assumed: "
+        f"{assumed.active:.0%} of the owners are active on a day, each of whom writes "
+        f"{assumed.written} memories and asks {assumed.asked} questions; the busiest hour has "
+        f"{assumed.peak} times the average; "
+        f"a machine has {assumed.cores} cores like those that were measured and a disk of "
+        f"{assumed.disk / 1e12:.0f} TB, of which {assumed.full:.0%} may be used.",
         "",
-        f"| for {_short(a.owners)} owners, {_short(a.memories)} memories | extrapolated |",
+        f"| for {_short(assumed.owners)} owners, {_short(assumed.memories)} memories | "
+        "extrapolated |",
         "|---|---|",
-        f"| storage, vectors of both models, one copy | {_bytes(s['bytes'])} |",
-        f"| storage of an owner ({a.memories / a.owners:,.0f} memories) | "
-        f"{_bytes(s['owner_bytes'])} |",
-        f"| databases (breaks first: {s['breaks_first']}) | {s['databases']:,} |",
-        f"| databases if that were solved (then: {s['breaks_then']}) | "
-        f"{s['databases_without_that']:,} |",
-        f"| owners of a database | {_short(s['owners_per_database'])} |",
-        f"| size of a database | {_bytes(s['bytes_per_database'])} |",
-        f"| memories written, average | {s['writes_per_second']:,.0f} a second |",
-        f"| questions, average | {s['questions_per_second']:,.0f} a second |",
-        f"| cores for writing, embedding and recall at the busiest hour | {s['cores']:,.0f} |",
-        f"| cores that only look for due jobs every {a.wake} s | {s['planning_cores']:,.0f} |",
-        f"| embedding everything anew with the fast model | {s['embedding_days_per_core']:,.0f} "
-        "days of one core |",
-        f"| use of an owner in a year | {s['owner_seconds_per_year']:,.1f} s of one core |",
-        f"| looking for {c.due:.0f} due jobs of an owner every {a.wake} s, for a year | "
-        f"{s['owner_plan_seconds_per_year']:,.1f} s of one core |",
-        f"| purge of an owner with {c.purge_each:,} memories (measured) | {c.purge:,.2f} s of one "
-        "core |",
+        f"| storage, vectors of both models, one copy | {_bytes(found['bytes'])} |",
+        f"| storage of an owner ({assumed.memories / assumed.owners:,.0f} memories) | "
+        f"{_bytes(found['owner_bytes'])} |",
+        f"| databases (breaks first: {found['breaks_first']}) | {found['databases']:,} |",
+        f"| databases if that were solved (then: {found['breaks_then']}) | "
+        f"{found['databases_without_that']:,} |",
+        f"| owners of a database | {_short(found['owners_per_database'])} |",
+        f"| size of a database | {_bytes(found['bytes_per_database'])} |",
+        f"| memories written, average | {found['writes_per_second']:,.0f} a second |",
+        f"| questions, average | {found['questions_per_second']:,.0f} a second |",
+        f"| cores for writing, embedding and recall at the busiest hour | {found['cores']:,.0f} |",
+        f"| cores that only look for due jobs every {assumed.wake} s | "
+        f"{found['planning_cores']:,.0f} |",
+        "| embedding everything anew with the fast model | "
+        f"{found['embedding_days_per_core']:,.0f} days of one core |",
+        f"| use of an owner in a year | {found['owner_seconds_per_year']:,.1f} s of one core |",
+        f"| looking for {cost.due:.0f} due jobs of an owner every {assumed.wake} s, for a year | "
+        f"{found['owner_plan_seconds_per_year']:,.1f} s of one core |",
+        f"| purge of an owner with {cost.purge_each:,} memories (measured) | "
+        f"{cost.purge:,.2f} s of one core |",
         "",
         "Where the design breaks first: how many owners one database bears before a bar is missed.",
         "",
         "| what | bar | owners |",
         "|---|---|---|",
-        *(f"| {one.what} | {one.bar} | {_short(one.owners)} |" for one in limits(c, a)),
+        *(f"| {one.what} | {one.bar} | {_short(one.owners)} |" for one in limits(cost, assumed)),
     ]
     return "\n".join(lines)
 
 
-def _sizes(c: Constants) -> str:
+def _sizes(cost: Constants) -> str:
     """Which phases were measured at which size."""
     by_size: dict[tuple[int, int], list[str]] = {}
-    for phase, size in c.sizes.items():
+    for phase, size in cost.sizes.items():
         by_size.setdefault(size, []).append(phase)
     return "; ".join(
         f"{', '.join(phases)} with {owners:,} owners and {memories:,} memories"
@@ -272,29 +289,39 @@ def _sizes(c: Constants) -> str:
 
 
 CELLS: dict[str, Callable[[dict[str, Figures]], str]] = {
-    "memories stored": lambda p: f"{p['size']['stored']:,}",
-    "ingest, memories per core second": lambda p: f"{p['ingest']['per_processor_second']:,}",
-    "embedding, memories per core second": lambda p: f"{p['embed']['per_processor_second']:,}",
-    "bytes of a memory, one model": lambda p: f"{p['size']['bytes_per_memory']:,}",
-    "of which journal": lambda p: f"{p['size']['journal_bytes_per_memory']:,}",
-    "recall, times the floor": lambda p: f"{p['recall']['times_floor_processor']:.1f}",
-    "recall, core ms": lambda p: f"{p['recall']['p50_processor_ms']:,.0f}",
-    "first question of a process, core ms": lambda p: f"{p['recall']['cold_processor_ms']:,.0f}",
-    "memory of the process, MB": lambda p: f"{p['recall']['rss_mb']:,}",
-    "capture of one turn, core ms": lambda p: f"{p['capture']['processor_seconds'] * 1e3:.2f}",
-    "doctor, core s": lambda p: f"{p['doctor']['processor_seconds']:,.1f}",
-    "export of an owner, core s": lambda p: f"{p['export']['processor_seconds']:,.1f}",
-    "import of an owner, core s": lambda p: f"{p['import']['processor_seconds']:,.1f}",
-    "purge of an owner, core s": lambda p: f"{p['purge']['processor_seconds']:,.2f}",
-    "purge of a small owner beside them, core s": lambda p: (
-        f"{p['guest']['processor_seconds']:,.2f}"
+    "memories stored": lambda phases: f"{phases['size']['stored']:,}",
+    "ingest, memories per core second": lambda phases: (
+        f"{phases['ingest']['per_processor_second']:,}"
     ),
-    "looking for due jobs, core ms": lambda p: f"{p['plans']['processor_seconds'] * 1e3:,.0f}",
-    "page: home, core ms": lambda p: _page(p, "home"),
-    "page: totals, core ms": lambda p: _page(p, "totals"),
-    "page: timeline, core ms": lambda p: _page(p, "timeline"),
-    "page: entities, core ms": lambda p: _page(p, "entities"),
-    "page: changes, core ms": lambda p: _page(p, "changes"),
+    "embedding, memories per core second": lambda phases: (
+        f"{phases['embed']['per_processor_second']:,}"
+    ),
+    "bytes of a memory, one model": lambda phases: f"{phases['size']['bytes_per_memory']:,}",
+    "of which journal": lambda phases: f"{phases['size']['journal_bytes_per_memory']:,}",
+    "recall, times the floor": lambda phases: f"{phases['recall']['times_floor_processor']:.1f}",
+    "recall, core ms": lambda phases: f"{phases['recall']['p50_processor_ms']:,.0f}",
+    "first question of a process, core ms": lambda phases: (
+        f"{phases['recall']['cold_processor_ms']:,.0f}"
+    ),
+    "memory of the process, MB": lambda phases: f"{phases['recall']['rss_mb']:,}",
+    "capture of one turn, core ms": lambda phases: (
+        f"{phases['capture']['processor_seconds'] * 1e3:.2f}"
+    ),
+    "doctor, core s": lambda phases: f"{phases['doctor']['processor_seconds']:,.1f}",
+    "export of an owner, core s": lambda phases: f"{phases['export']['processor_seconds']:,.1f}",
+    "import of an owner, core s": lambda phases: f"{phases['import']['processor_seconds']:,.1f}",
+    "purge of an owner, core s": lambda phases: f"{phases['purge']['processor_seconds']:,.2f}",
+    "purge of a small owner beside them, core s": lambda phases: (
+        f"{phases['guest']['processor_seconds']:,.2f}"
+    ),
+    "looking for due jobs, core ms": lambda phases: (
+        f"{phases['plans']['processor_seconds'] * 1e3:,.0f}"
+    ),
+    "page: home, core ms": lambda phases: _page(phases, "home"),
+    "page: totals, core ms": lambda phases: _page(phases, "totals"),
+    "page: timeline, core ms": lambda phases: _page(phases, "timeline"),
+    "page: entities, core ms": lambda phases: _page(phases, "entities"),
+    "page: changes, core ms": lambda phases: _page(phases, "changes"),
 }
 STORES = {
     "file": "SQLite, one scope",

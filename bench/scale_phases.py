@@ -8,26 +8,21 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import shutil
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import apsw
 import numpy as np
-import psutil
 import psycopg
 
 from common import median, quantile, resident_megabytes
-from generated_conversations import EACH, FACTS, TURNS, Conversations, texts
-from holdfast import Holdfast, Settings
+from generated_conversations import EACH, texts
+from holdfast import Holdfast
 from holdfast.maintenance import embedding_jobs, job_runner, plan
 from holdfast.model_access import worker_of
 from holdfast.models.embeddings.static import StaticEmbedder
@@ -35,122 +30,14 @@ from holdfast.server import changes_view, entity_view, home_view, owner_view, ti
 from holdfast.storage.schema import MEMORY_COLUMNS
 from holdfast.text.stopwords import STOP_WORDS
 from ingest import BATCH, bare_rows, insert_bare, open_bare
+from scale_store import Figures, Meter, Store, start_postgres
 
-Figures = dict[str, Any]
-MODEL = StaticEmbedder().identity
 SESSIONS = 50  # that are written in one transaction
 TOLD = 1_000  # sessions after which an ingest tells how far it is
 ASKED = 40
 CAPTURED = 300
 GUEST = 1_000  # memories of the owner who moves in to be purged
 OPENINGS = 3  # of each page
-
-
-@dataclass
-class Store:
-    """A store of one size, and what its phases share."""
-
-    kind: str
-    owners: int
-    each: int
-    work: Path
-    locomo: Path
-    url: str | None = None
-    _opened: list[Holdfast] = field(default_factory=list)
-
-    @cached_property
-    def source(self) -> Conversations:
-        """Where the texts come from."""
-        return Conversations(self.locomo)
-
-    @property
-    def memories(self) -> int:
-        """How many memories it is filled with."""
-        return self.owners * self.each
-
-    @property
-    def name(self) -> str:
-        """What its files and databases are called."""
-        return f"{self.kind}-{self.owners}x{self.each}"
-
-    @cached_property
-    def place(self) -> str | Path:
-        """A path, or the URL of a database that exists."""
-        if self.kind == "postgres":
-            return _database(self.work, self.url, self.name.replace("-", "_"))
-        return self.work / f"{self.name}.db"
-
-    @property
-    def copy(self) -> str | Path:
-        """The same store, in which things may be changed: a copy of the file, made when it is
-        asked for first. A server's store is used as it is, with an owner who is not counted.
-        """
-        if isinstance(self.place, str):
-            return self.place
-        copied = self.place.with_suffix(".copy.db")
-        if not copied.exists():
-            self._checkpoint()
-            shutil.copyfile(self.place, copied.with_suffix(".new"))
-            copied.with_suffix(".new").rename(copied)
-        return copied
-
-    def _checkpoint(self) -> None:
-        connection = apsw.Connection(str(self.place))
-        connection.pragma("wal_checkpoint(TRUNCATE)")
-        connection.close()
-
-    def open(self, owner: int | str = 0, place: str | Path | None = None) -> Holdfast:
-        """The memory of one owner."""
-        return Holdfast.open(
-            place or self.place,
-            scope=f"user:{owner}",
-            settings=Settings(embedding_models="static"),
-            background=False,
-            actor="bench",
-        )
-
-    @property
-    def progress(self) -> Path:
-        """How far an ingest has come: sessions written, and what they took."""
-        return self.work / f"{self.name}.progress.json"
-
-
-class Meter:
-    """Seconds by the clock, and of the processors: this process and, if there is one, the server.
-
-    The server's first process is charged for those that have ended.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._server = _postmaster(store.work) if store.kind == "postgres" else None
-
-    def now(self) -> tuple[float, float]:
-        """By the clock, and of the processors."""
-        return time.perf_counter(), time.process_time() + self.server_seconds()
-
-    def of(self, work: Callable[[], object]) -> Figures:
-        """What `work` took."""
-        start = self.now()
-        work()
-        end = self.now()
-        return {
-            "seconds": round(end[0] - start[0], 6),
-            "processor_seconds": round(end[1] - start[1], 6),
-        }
-
-    def server_seconds(self) -> float:
-        """Processor seconds of all the server's processes so far."""
-        if self._server is None:
-            return 0.0
-        spent = self._server.cpu_times()
-        total = spent.user + spent.system + spent.children_user + spent.children_system
-        for child in self._server.children():
-            try:
-                times = child.cpu_times()
-            except psutil.NoSuchProcess:
-                continue
-            total += times.user + times.system
-        return total
 
 
 def ingest(store: Store) -> Figures:
@@ -222,7 +109,7 @@ def size(store: Store) -> Figures:
 
 
 def _file_sizes(store: Store) -> dict[str, int]:
-    store._checkpoint()
+    store.checkpoint()
     connection = apsw.Connection(str(store.place), flags=apsw.SQLITE_OPEN_READONLY)
     tables = dict(connection.execute("SELECT name, tbl_name FROM sqlite_schema").fetchall())
     sizes: dict[str, int] = {}
@@ -267,7 +154,10 @@ def recall(store: Store) -> Figures:
         # The server's own clock is too coarse for one question.
         served = (meter.server_seconds() - served) / ASKED
         held = resident_megabytes()
-        found = sum(bool(mine[o].recall(q)) for o, q in zip(owners[:5], asked[:5], strict=True))
+        found = sum(
+            bool(mine[owner].recall(question))
+            for owner, question in zip(owners[:5], asked[:5], strict=True)
+        )
     floors, floor_busy = _floor(store, owners, asked)
     processor = median(busy) + served
     return {
@@ -594,12 +484,6 @@ PHASES: dict[str, Callable[[Store], Figures]] = {
     "guest": guest,
     "purge": purge,
 }
-assert TURNS + FACTS == EACH
-
-
-def suits(phase: str, store: str, owners: int) -> bool:
-    """Whether a store of this kind has this phase."""
-    return phase in PHASES and bool(store) and owners > 0
 
 
 def _unlink(place: str | Path) -> None:
@@ -608,64 +492,10 @@ def _unlink(place: str | Path) -> None:
             path.unlink()
 
 
-def _database(work: Path, url: str | None, name: str) -> str:
-    """The URL of this database, on the server at `url` or on one that lives in `work`'s state."""
-    base = url or _server(work).url("postgres")
-    with psycopg.connect(base, autocommit=True) as connection:
-        there = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
-        if there.fetchone() is None:
-            connection.execute(f'CREATE DATABASE "{name}"'.encode())
-    return f"{base.rsplit('/', 1)[0]}/{name}"
-
-
-def _server(work: Path) -> Any:
-    """The server of this work folder, started if it does not run. It stays until it is removed."""
-    sys.path.append(str(Path(__file__).parent.parent / "tests"))
-    from servers import PostgresServer, start_server
-
-    state = work / "server.json"
-    if state.exists():
-        binaries, data, port = json.loads(state.read_text())
-        server = PostgresServer(Path(binaries), Path(data), port)
-        if not server.running():
-            server.start()
-        return server
-    # Owned by the first process of the machine, so that it is there for the next phase.
-    options = {"shared_buffers": "1GB", "max_wal_size": "4GB", "maintenance_work_mem": "256MB"}
-    server = start_server(options=options, durable=True, owner=1)
-    state.write_text(json.dumps([str(server.binaries), str(server.data), server.port]))
-    return server
-
-
-def _postmaster(work: Path) -> psutil.Process | None:
-    state = work / "server.json"
-    if not state.exists():
-        return None
-    data = Path(json.loads(state.read_text())[1])
-    return psutil.Process(int((data / "postmaster.pid").read_text().splitlines()[0]))
-
-
 def _settle(url: str) -> None:
     """What autovacuum would do a minute later."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("VACUUM (ANALYZE)")
-
-
-def remove(work: Path) -> None:
-    """Takes away the stores, and the server with its databases. The figures stay."""
-    if (work / "server.json").exists():
-        _server(work).remove()
-        (work / "server.json").unlink()
-    for pattern in ("*.db", "*.db-*", "*.jsonl", "*.new", "*.progress.json"):
-        for path in work.glob(pattern):
-            path.unlink()
-
-
-@contextmanager
-def _server_up(store: Store) -> Iterator[None]:
-    if store.kind == "postgres" and store.url is None:
-        _server(store.work)
-    yield
 
 
 def main() -> None:
@@ -681,8 +511,10 @@ def main() -> None:
     store = Store(
         options.store, options.owners, options.each, options.work, options.locomo, options.url
     )
-    with _server_up(store):
-        figures = PHASES[options.phase](store)
+    if store.kind == "postgres" and store.url is None:
+        # Before anything is measured.
+        start_postgres(store.work)
+    figures = PHASES[options.phase](store)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(json.dumps(figures | {"peak_rss_mb": round(peak / 1024)}))
 

@@ -20,7 +20,8 @@ import scale  # noqa: E402
 import scale_growth  # noqa: E402
 import scale_model  # noqa: E402
 import scale_phases  # noqa: E402
-from generated_conversations import EACH, Conversations, person, texts  # noqa: E402
+import scale_store  # noqa: E402
+from generated_conversations import EACH, TURNS, Conversations, person, texts  # noqa: E402
 
 SAID = (
     "Hey Bob! I ran 12 miles on Monday. It was great.",
@@ -79,7 +80,7 @@ def test_a_step_that_is_none_is_refused(step: str) -> None:
 
 @pytest.mark.parametrize(("kind", "owners"), [("file", 1), ("scopes", 3)])
 def test_every_phase_of_a_small_store(tmp_path: Path, locomo: Path, kind: str, owners: int) -> None:
-    store = scale_phases.Store(kind, owners, 2 * EACH, tmp_path, locomo)
+    store = scale_store.Store(kind, owners, 2 * EACH, tmp_path, locomo)
     figures = {name: phase(store) for name, phase in scale_phases.PHASES.items()}
     assert 0 < figures["size"]["stored"] <= store.memories
     assert figures["doctor"]["findings"] == 0
@@ -98,7 +99,7 @@ def test_an_ingest_that_was_interrupted_goes_on(
     tmp_path: Path, locomo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scale_phases, "SESSIONS", 1)
-    store = scale_phases.Store("file", 1, 4 * EACH, tmp_path, locomo)
+    store = scale_store.Store("file", 1, 4 * EACH, tmp_path, locomo)
     session, asked = Conversations.session, []
 
     def stopping(source: Conversations, owner: int, number: int) -> object:
@@ -114,7 +115,7 @@ def test_an_ingest_that_was_interrupted_goes_on(
     scale_phases.ingest(store)
     assert asked == [0, 1, 2, 2, 3]
     with store.open() as hf:
-        assert len(hf.list(kinds=["turn"], limit=None)) == 4 * scale_phases.TURNS
+        assert len(hf.list(kinds=["turn"], limit=None)) == 4 * TURNS
         assert len(hf.store.sessions.list(hf.scopes)) == 4
 
 

@@ -76,26 +76,26 @@ def examples(labelled: list[Labelled]) -> Iterator[Example]:
                 yield Example(each.source, each.talk.name, clause, held)
 
 
-def fitted(rows: Array, wanted: Array) -> Array:
-    """Weights of a logistic regression."""
+def fitted(rows: Array, wanted: Array, penalty: float = PENALTY) -> Array:
+    """Weights of a logistic regression; `penalty` keeps them small."""
     weights = np.zeros(rows.shape[1], dtype=rows.dtype)
     for _ in range(8):
         likely = 1 / (1 + np.exp(-rows @ weights))
-        slope = rows.T @ (likely - wanted) + PENALTY * weights
-        step = _solved(rows, likely * (1 - likely), slope)
+        slope = rows.T @ (likely - wanted) + penalty * weights
+        step = _solved(rows, likely * (1 - likely), slope, penalty)
         weights -= step
         if np.abs(step).max() < 1e-3:
             break
     return weights
 
 
-def _solved(rows: Array, bends: Array, slope: Array) -> Array:
+def _solved(rows: Array, bends: Array, slope: Array, penalty: float) -> Array:
     """The step of Newton's method, by conjugate gradients: the matrix itself would be large."""
     step = np.zeros_like(slope)
     rest = slope.copy()
     way = rest.copy()
     for _ in range(30):
-        bent = rows.T @ (bends * (rows @ way)) + PENALTY * way
+        bent = rows.T @ (bends * (rows @ way)) + penalty * way
         length = (rest @ rest) / (way @ bent)
         step += length * way
         following = rest - length * bent

@@ -16,6 +16,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,6 @@ BENCH = Path(__file__).parent.parent / "bench"
 sys.path.insert(0, str(BENCH))
 
 import train_judge  # noqa: E402
-from train_judge import fitted  # noqa: E402
 
 import holdfast.extraction.coding.note_judge as judges  # noqa: E402
 from coding_notes import sessions  # noqa: E402
@@ -40,7 +40,7 @@ LABELS = Path(__file__).parent / "coding_statements.jsonl"
 OUT = Path(judges.__file__).with_suffix(".json")
 OWN = "own"
 # Fewer labels than the judge of conversations has, and more features.
-train_judge.PENALTY = 10.0
+fitted = partial(train_judge.fitted, penalty=10.0)
 # Likelihoods: chosen on the scores by project below.
 THRESHOLDS = {"alone": 0.6, "pattern": 0.2, "again": 0.4}
 

@@ -32,7 +32,9 @@ export class Connection {
     }
     const headers = { ...this.#headers };
     if (body !== undefined) headers["Content-Type"] = "application/json";
-    const answer = await this.#fetch(address, {
+    // Not as a method: a browser's fetch refuses to be called on another object.
+    const fetch = this.#fetch;
+    const answer = await fetch(address, {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),

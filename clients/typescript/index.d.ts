@@ -17,13 +17,6 @@ export interface Addition {
   prompt?: string | null;
 }
 
-/** Two entities that may be the same. */
-export interface Alike {
-  keep: Who;
-  other: Who;
-  reason: string;
-}
-
 /** Recalled memories, best first. */
 export interface Answer {
   items: Array<Found>;
@@ -192,6 +185,13 @@ export interface Deleted {
   run: string;
 }
 
+/** Two entities that may be the same. */
+export interface DuplicatePair {
+  keep: Who;
+  other: Who;
+  reason: string;
+}
+
 /** Result of ending a session. */
 export interface Ended {
   /** False if there is no such session, or it had ended before. */
@@ -208,6 +208,13 @@ export interface Ending {
   approach_context?: { [key: string]: string } | null;
   /** Severity, from 0 to 3. */
   crisis_level_max?: number | null;
+}
+
+/** Two entities that memories mention together. */
+export interface EntityLink {
+  one: string;
+  other: string;
+  memories: number;
 }
 
 /** A fact. */
@@ -293,7 +300,7 @@ export interface Found {
 export interface Graph {
   entities: Array<Who>;
   /** Most often first. */
-  links: Array<Together>;
+  links: Array<EntityLink>;
   /** False if there are more memories than were read, so counts are at least. */
   complete: boolean;
   waiting: Waiting;
@@ -812,13 +819,6 @@ export interface Timeline {
   next: string | null;
 }
 
-/** Two entities that memories mention together. */
-export interface Together {
-  one: string;
-  other: string;
-  memories: number;
-}
-
 /** What the Memory page shows beside every view. */
 export interface Totals {
   /** Number of active memories by kind. */
@@ -1000,7 +1000,7 @@ export declare class Holdfast extends Connection {
   graph(query?: Everywhere & { entity?: string | null; limit?: number }): Promise<Graph>;
 
   /** List entities that may be the same, with a reason each; nothing is merged. */
-  duplicates(query?: Everywhere): Promise<Array<Alike>>;
+  duplicates(query?: Everywhere): Promise<Array<DuplicatePair>>;
 
   /** Rename an entity, or change its type; the old name stays as an alias. */
   rename(id: string, body: NewName, query?: Everywhere): Promise<ChangedEntity>;

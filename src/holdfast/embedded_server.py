@@ -15,7 +15,7 @@ from .errors import InvalidInput
 
 # Seconds that open requests get to finish on shutdown.
 GRACE = 2
-# Seconds more, after those that have not begun were told to go away.
+# Further seconds for running requests, after those that have not begun were refused.
 LAST_SECONDS = 5
 # Backlog of connections that wait to be accepted; the system may allow fewer.
 WAITING = 2048

@@ -21,8 +21,8 @@ from .errors import StoreClosed, StoreError
 from .scopes import hash_session_id
 from .storage.connect import check_place, is_server, shown
 from .storage.schema import Rows
-from .storage.sqlite.connection import connect, translated
-from .storage.sqlite.encryption import check_driver, form_of, read_key
+from .storage.sqlite.connection import connect, form_of, translated
+from .storage.sqlite.encryption import check_driver, read_key
 from .storage.sqlite.rekey import change_key
 from .storage.sqlite.store import IN_MEMORY
 from .types import Clock, new_id
@@ -140,8 +140,6 @@ class Table:
     ) -> Rows:
         # The driver is an optional extra.
         from .storage.postgres.connections import Connections  # noqa: PLC0415
-
-        # The driver is an optional extra.
         from .storage.postgres.driver_errors import explained  # noqa: PLC0415
 
         if not self._hot:

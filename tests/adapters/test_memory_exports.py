@@ -238,3 +238,19 @@ def test_a_text_or_an_archive_of_something_else_is_nobodys(tmp_path):
     broken.write_bytes(b"PK\x03\x04 and no more")
     for file in (notes, other, broken):
         assert not any(one.recognises(file) for one in FORMATS.values())
+
+
+def test_an_encrypted_file_of_an_archive_is_a_problem_and_the_rest_is_read(taken, tmp_path):
+    file = tmp_path / "bank.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("documents/000000.json", json.dumps(DOCUMENT))
+        archive.writestr("observations.json", json.dumps(OBSERVATIONS))
+    # Bit 0 of its flags says that a file is encrypted; Python cannot write such an archive.
+    marked = bytearray(file.read_bytes())
+    directory = marked.index(b"PK\x01\x02")
+    for place in (6, directory + 8):
+        marked[place] |= 1
+    file.write_bytes(marked)
+    done = taken(file)
+    assert list(_by_text(done)) == ["Ann likes the sea"]
+    assert "documents/000000.json cannot be read" in done.problems[0].reason

@@ -121,7 +121,7 @@ class Seat:
         return str(self.app.query_one("#memories", Static).content)
 
     def given(self):
-        return str(self.app.query_one("#given", Static).content)
+        return str(self.app.query_one("#received", Static).content)
 
     def counts(self):
         return str(self.app.query_one("#counts", Static).content)

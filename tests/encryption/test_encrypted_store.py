@@ -27,8 +27,8 @@ from holdfast.errors import InvalidInput, NotFound, StoreBusy, StoreCorrupt, Wro
 from holdfast.feedback import open_feedback
 from holdfast.storage import SQLiteStore
 from holdfast.storage.sqlite import rekey
-from holdfast.storage.sqlite.connection import connect, make_private_file
-from holdfast.storage.sqlite.encryption import form_of, make_key, read_key
+from holdfast.storage.sqlite.connection import connect, form_of, make_private_file
+from holdfast.storage.sqlite.encryption import make_key, read_key
 from holdfast.storage.sqlite.rekey import change_key
 from patience import PATIENCE
 

@@ -538,7 +538,7 @@ WRITER_READING = {
     "entities.mentions_of",
     "entities.pairs",
     "entities.companions",
-    "entities.lately",
+    "entities.recently_mentioned",
     "files.list",
     "files.stats",
     "erasure.entities_of",

@@ -178,7 +178,9 @@ def test_events_without_text_are_left_out(memory, hf):
 def test_memory_never_fails_a_run_but_says_what_was_not_deleted(memory, hf, caplog):
     hf.close()
     run(memory.add_session_to_memory(session_of(said("boat"))))
-    run(memory.add_memory(**ANN, memories=[MemoryEntry(content=Content(parts=[Part(text="x")]))]))
+    entries = [MemoryEntry(content=Content(parts=[Part(text="x")]))]
+    run(memory.add_memory(**ANN, memories=entries))
+    run(memory.add_memory(app_name="helper", user_id="a" * 300, memories=entries))
     assert run(found(memory, "boat")) == []
     assert "not captured" in caplog.text and "recall failed" in caplog.text
     with pytest.raises(StoreClosed):
@@ -399,6 +401,23 @@ def test_a_busy_store_delays_events_and_loses_nothing(busy, open_memory, caplog)
     assert len(meanwhile.events) == 1 and meanwhile.state == {"a": 1, "user:u": 1}
     assert len(stored.events) == 2 and stored.state == {"a": 1, "b": 2, "user:u": 1}
     assert "buffered, not stored" in caplog.text
+
+
+def test_an_event_that_is_delivered_twice_to_a_busy_store_is_stored_once(busy, open_memory):
+    service = HoldfastSessionService(open_memory("user:any"))
+
+    async def go():
+        session = await service.create_session(**ANN, session_id="monday")
+        event = said("one")
+        with busy():
+            await service.append_event(session, event)
+            await service.append_event(session, event.model_copy(deep=True))
+        await service.append_event(session, event.model_copy(deep=True))
+        await service.append_event(session, said("two"))
+        return session, await service.get_session(**ANN, session_id="monday")
+
+    shown, stored = run(go())
+    assert len(shown.events) == len(stored.events) == 2
 
 
 def test_bad_input_says_what_to_give(tmp_path, hf):

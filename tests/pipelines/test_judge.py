@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import EmbedderError
-from holdfast.extraction import understood
+from holdfast.extraction import standalone_judge
 from holdfast.extraction.antecedents import resolved
 from holdfast.extraction.clauses import clauses_of
 from holdfast.extraction.dates import dated
@@ -166,14 +166,14 @@ def test_one_person_or_place_that_fits(before, said, told):
 )
 def test_what_can_be_understood_alone_scores_above_what_cannot(code, alone, not_alone):
     vectors = OnnxEmbedder().embed_documents([alone, not_alone])
-    can, cannot = understood.likely(language(code), [alone, not_alone], vectors)
-    assert can >= understood.enough(code) > cannot
+    can, cannot = standalone_judge.likely(language(code), [alone, not_alone], vectors)
+    assert can >= standalone_judge.enough(code) > cannot
 
 
 def test_a_statement_that_cannot_be_understood_is_not_kept(monkeypatch):
     said = "Meine Schwester Ines wohnt seit März in Porto."
     assert kept(said) == [said.rstrip(".")]
-    monkeypatch.setattr(understood, "enough", lambda code: 1.1)
+    monkeypatch.setattr(standalone_judge, "enough", lambda code: 1.1)
     assert (
         judging()
         ._kept(judge_of(Tiers.of(OnnxEmbedder())), [language("de")], said, turn(said), False, "")
@@ -185,13 +185,13 @@ def test_a_statement_that_cannot_be_understood_is_not_kept(monkeypatch):
 def test_a_language_without_examples_is_not_judged():
     said = ["Ik heb het hem gegeven"]
     vectors = OnnxEmbedder().embed_documents(said)
-    assert understood.likely(language("nl"), said, vectors) == [1.0]
+    assert standalone_judge.likely(language("nl"), said, vectors) == [1.0]
 
 
 def test_the_weights_fit_the_encoder():
-    shipped = json.loads(Path(understood.__file__).with_suffix(".json").read_text("utf-8"))
+    shipped = json.loads(Path(standalone_judge.__file__).with_suffix(".json").read_text("utf-8"))
     assert shipped["provenance"]["encoder"] == IDENTITY
-    size = OnnxEmbedder.dimensions + understood.HASHED + understood.PLAIN
+    size = OnnxEmbedder.dimensions + standalone_judge.HASHED + standalone_judge.PLAIN
     assert len(shipped["weights"]) == size
 
 

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from holdfast.agents.answer_memories import AnswerMemories
 from holdfast.agents.conversation import Conversation
-from holdfast.agents.given import GivenMemories
 from holdfast.agents.memory_tools import MemoryTools
 from holdfast.agents.role_memory import ScoredMemory
 from holdfast.coding_agents.hooks import inject
@@ -148,7 +148,7 @@ def agents():
         recall_is_off=False,
         recall=lambda *args, **kwargs: found,
         listed=lambda **kwargs: MEMORIES,
-        given=GivenMemories(),
+        answer_memories=AnswerMemories(),
     )
     yield "role recall", MemoryTools(role).recall("tea")
     yield "role list", MemoryTools(role).list_memories()

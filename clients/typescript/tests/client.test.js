@@ -26,6 +26,16 @@ test("what is remembered is recalled, corrected and forgotten, and undo brings i
   assert.equal((await memory.listFacts()).length, 1);
 });
 
+test("fetch is called as a function, as browsers want it", async () => {
+  const receivers = [];
+  const strict = function (...request) {
+    receivers.push(this);
+    return globalThis.fetch(...request);
+  };
+  await new Holdfast({ url: server.url, fetch: strict }).listFacts();
+  assert.deepEqual(receivers, [undefined]);
+});
+
 test("lists are filtered by repeated parameters", async () => {
   await memory.remember({ content: "Always answer in metric units", kind: "rule" });
   const page = await memory.listMemories({ kind: ["rule", "skill"], limit: 5 });

@@ -26,8 +26,8 @@ from ..types import Memories
 from . import chat_transcript, message_history
 from .about import mentioning
 from .agent_runner import RoleAgent, Turn
+from .answer_memories import AnswerMemory
 from .conversation_project import ProjectMemory
-from .given import Given
 from .memory_commands import Control
 from .settings_command import settings
 from .watcher import Watcher
@@ -57,7 +57,7 @@ class Conversation:
         self.saved = True
         """Whether all messages are on disk."""
         self._unsaved: list[ModelMessage] = []
-        self._reminders: list[Given] = []
+        self._reminders: list[AnswerMemory] = []
         person = f"cli:{config.login()}"
         stored_memory = None if agent.memory is None or agent.memory.incognito else agent.memory
         self.control = Control(
@@ -114,7 +114,7 @@ class Conversation:
             answered()
             return reply
         if self.agent.memory is not None:
-            self.agent.memory.given.begin(self._reminders)
+            self.agent.memory.answer_memories.begin(self._reminders)
         turn = self.agent.run(
             rest or prompt,
             history=self.history,
@@ -275,7 +275,8 @@ class Conversation:
             return ""
         if not found:
             return ""
-        self._reminders = [Given(one.memory, "about the resumed conversation") for one in found]
+        reason = "about the resumed conversation"
+        self._reminders = [AnswerMemory(one.memory, reason) for one in found]
         lines = [
             render_line(Line(one.memory.content, labels=(one.memory.category,))) for one in found
         ]

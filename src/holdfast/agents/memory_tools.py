@@ -15,7 +15,7 @@ from pydantic_ai import ModelRetry, Tool
 from ..context.blocks import Line, fill, render_line
 from ..errors import InvalidInput, Refused
 from ..types import Memory, iso
-from .given import Given
+from .answer_memories import AnswerMemory
 from .record_tool import record_functions
 from .role_memory import RoleMemory, ScoredMemory
 
@@ -58,9 +58,8 @@ class MemoryTools:
         if not self._memory.exists:
             return NOTHING_STORED
         found = self._memory.recall(query, top_k=top_k, types=memory_types)
-        self._memory.given.add(
-            Given(one.memory, f"found for “{query}”: {one.found_by}, similarity {one.score:.2f}")
-            for one in found
+        self._memory.answer_memories.add(
+            AnswerMemory(one.memory, _why(query, one)) for one in found
         )
         return "\n\n---\n\n".join(map(_found, found)) or NOTHING_RELEVANT
 
@@ -84,7 +83,7 @@ class MemoryTools:
             category=category,
             limit=limit,
         )
-        self._memory.given.add(Given(one, "listed by the agent") for one in listed)
+        self._memory.answer_memories.add(AnswerMemory(one, "listed by the agent") for one in listed)
         return "\n".join(map(_listed, listed)) or NOTHING_LISTED
 
     def learn_procedure(self, content: str, category: str = "general") -> str:
@@ -156,6 +155,10 @@ def _found(found: ScoredMemory) -> str:
         created=iso(memory.created_at),
         content=memory.content,
     )
+
+
+def _why(query: str, found: ScoredMemory) -> str:
+    return f"found for “{query}”: {found.found_by}, similarity {found.score:.2f}"
 
 
 def retried(tool: Callable[P, T]) -> Callable[P, T | str]:

@@ -40,7 +40,7 @@ from ..types import (
     system_clock,
 )
 from . import embeddings, initrunner, message_history
-from .given import Given, GivenMemories
+from .answer_memories import AnswerMemories, AnswerMemory
 from .role import MemoryConfig, Role
 
 log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ class RoleMemory:
         # Tools called in parallel run in several threads.
         self._opening = threading.Lock()
         self._hf: Holdfast | None = None
-        self.given = GivenMemories()
+        self.answer_memories = AnswerMemories()
 
     # Opening
 
@@ -340,7 +340,9 @@ class RoleMemory:
             if not self.exists:
                 return ""
             text, rules = procedures(self.hf.store, self.scope, self.clock())
-            self.given.add(Given(rule, "applies to every answer") for rule in rules)
+            self.answer_memories.add(
+                AnswerMemory(rule, "applies to every answer") for rule in rules
+            )
             return text
         except HoldfastError as error:
             log.warning(

@@ -50,7 +50,9 @@ def confidence(memories: Sequence[Memory], now: Micros) -> dict[str, int]:
     """Number of memories in each range of the confidence that is left."""
     from ..maintenance.decay import retention
 
-    ranges = Counter(min(4, int((1 - retention(memory, now)) * 5)) for memory in memories)
+    ranges = Counter(
+        min(len(RANGES) - 1, int((1 - retention(memory, now)) * len(RANGES))) for memory in memories
+    )
     return {name: ranges[number] for number, name in enumerate(RANGES)}
 
 

@@ -1,8 +1,9 @@
-"""Whom "she" and where "there" means: somebody or some place named in the turn before.
+"""Resolves "she", "he" and "there" in English to a person or place that the turn before names.
 
-"She works as a nurse there" after "My sister Ines moved to Porto" tells that Ines works as a nurse
-in Porto. Only where exactly one person or place that fits was named; a guess would be stored as a
-fact. Without that the words stay as they are, and a statement that needs them is not kept.
+"She works as a nurse there" after "My sister Ines moved to Porto" says that Ines works as a nurse
+in Porto. A pronoun is resolved only if exactly one person or place fits: a guess would be stored as
+a fact. Otherwise the clause stays as it is, and a statement that needs the name is not kept. The
+pronouns and contractions are English grammar, so they are here and not in a language file.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _MALE = frozenset(
         *("NEPHEW", "GRANDSON", "FATHER_IN_LAW", "BROTHER_IN_LAW"),
     )
 )
-# Days, months, feasts and languages are written with a capital, and are nobody's name.
+# Days, months, holidays and languages are capitalised, but are nobody's name.
 _NO_NAMES = words_of_all("kin", "no_names")
 _NAME = r"[A-ZÀ-Þ][a-zà-ÿ'’-]+(?: [A-ZÀ-Þ][a-zà-ÿ'’-]+)*"
 _NAMED = re.compile(rf"(?<![.!?…]\s)(?<=[\s,])(?P<name>{_NAME})")
@@ -42,7 +43,7 @@ _SHE = re.compile(r"\b(?:she's|she'll|she|hers|her)\b", re.IGNORECASE)
 _HE = re.compile(r"\b(?:he's|he'll|he|him|his)\b", re.IGNORECASE)
 _WOULD = re.compile(r"\b(?:she|he)'d\b", re.IGNORECASE)
 _THERE = re.compile(r"\b(?:over |out |down |up |back )?there\b", re.IGNORECASE)
-# What "she's" is short for.
+# After "she's", a word that makes it short for "she has" and not "she is".
 _HAS = re.compile(r"(?:been|got|had|gone|done|\w+ed)\b", re.IGNORECASE)
 
 
@@ -52,12 +53,14 @@ class _Somebody:
     female: bool | None = None
     """None if nothing says so."""
     named: bool = True
-    """Whether this is a name: "my brother" is somebody too, but a stranger to the reader."""
+    """False for a mention without a name, such as "my brother": it counts as a person who fits, but
+    cannot replace a pronoun.
+    """
 
 
 def said_before(turns: Sequence[Memory], place: int) -> str:
-    """The words that a turn may refer to: those of the last person before it, and of an assistant
-    that answered in between.
+    """Return the words that a turn may refer to: those of the last person before it, and of an
+    assistant that answered in between.
     """
     texts: list[str] = []
     for turn in reversed(turns[:place]):
@@ -68,8 +71,8 @@ def said_before(turns: Sequence[Memory], place: int) -> str:
 
 
 def resolved(language: Language, plain: str, before: str) -> str | None:
-    """The clause with names for what it points to; None if it points to nobody and nowhere, or if
-    it is not certain to whom.
+    """Return the clause with names in place of pronouns; None if it has none, or if more than one
+    person or place fits.
     """
     if not before or not language.alone or _WOULD.search(plain):
         return None
@@ -106,7 +109,7 @@ def _only(found: Sequence[_Somebody], fits: Callable[[_Somebody], bool]) -> _Som
 
 
 def _people(language: Language, text: str) -> list[_Somebody]:
-    """Everybody whom a later "she" may mean."""
+    """Return everybody whom a later pronoun may mean."""
     return [one for sentence in sentences(text) for one in _people_in(language, sentence.text)]
 
 

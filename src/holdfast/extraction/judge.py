@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import EmbedderError
 from ..models.embeddings.tiers import Tiers
-from . import understood
+from . import standalone_judge
 from .clauses import Clause
 from .patterns import Language
 
@@ -89,7 +89,7 @@ class Judge:
         kinds = [name for name in names if name != KEEP]
         told = scores[:, [names.index(name) for name in kinds]]
         vectors = rows[:, : -(HASHED + PLAIN)] / _VECTOR_SCALE
-        alone = understood.likely(language, [clause.text for clause in clauses], vectors)
+        alone = standalone_judge.likely(language, [clause.text for clause in clauses], vectors)
         return [
             Judgement(
                 float(likely),

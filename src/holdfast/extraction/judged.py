@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..types import Memory
-from . import understood
+from . import standalone_judge
 from .antecedents import resolved
 from .candidate import Candidate
 from .clauses import Clause, clauses_of
@@ -79,8 +79,8 @@ def kept_of(
 
 
 def _named(language: Language, clauses: Sequence[Clause], said_before: str) -> Iterator[str]:
-    """For each clause its text with the names of whom and where it means, if only the turn before
-    tells; otherwise nothing.
+    """Yield each clause with names from the turn before in place of its pronouns; empty for one
+    that needs none, or whose names are in this turn.
     """
     for place, clause in enumerate(clauses):
         plain = straight(clause.text)
@@ -97,8 +97,10 @@ def _understood(
     candidate: Candidate,
     judgement: Judgement,
 ) -> bool:
-    """Whether a statement can be understood alone; told with the clause before, with that one."""
-    enough = understood.enough(language.code)
+    """Whether a statement can be understood alone: by itself, or with the clause before it if the
+    statement contains that.
+    """
+    enough = standalone_judge.enough(language.code)
     if judgement.alone >= enough:
         return True
     if len(candidate.quote) <= len(clause.text):

@@ -299,9 +299,9 @@ def _themes(
     code: str,
     speakers: Collection[str],
 ) -> tuple[str, ...]:
-    """Words of a topic that most turns share, as written; names first, then long words.
+    """Return topic words that most turns share, as written; names first, then long words.
 
-    "Thanks" and "Wow" are no topic, and those who speak are told beside it.
+    Words such as "Thanks" and "Wow" name no topic; the speakers are listed elsewhere.
     """
     written: dict[str, str] = {}
     for sentence in spoken:

@@ -89,8 +89,8 @@ def telling(statement: Candidate, weights: Mapping[str, int]) -> float:
 
 
 def names_topic(text: str, code: str, names: Collection[str] = ()) -> bool:
-    """Whether a text has words of a topic: "Dance studio" has, "Thanks", "Wow, Gina" and "A lot has
-    happened" have not. `names` are those of the speakers, in small letters.
+    """Whether a text names a topic: "Dance studio" does; "Thanks", "Wow, Gina" and "A lot has
+    happened" do not. `names` are the speakers' names in lower case.
     """
     if not language(code).spaced:
         return len(query_terms(_words(code, "idle").sub(" ", text))) >= _FEWEST_TERMS
@@ -105,7 +105,7 @@ def is_idle(word: str, code: str) -> bool:
 
 
 def _bare(word: str) -> str:
-    """The word without what is joined to its end: "lot's", "kids'", "time-"."""
+    """Return the word without what is joined to its end: "lot" of "lot's", "time" of "time-"."""
     return _JOINED.sub("", word)
 
 

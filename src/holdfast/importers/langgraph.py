@@ -71,8 +71,8 @@ def _value(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _said(value: dict[str, Any]) -> Any:
-    """What of a value is to be searched. LangMem names beside a memory the schema that it follows,
-    which says nothing about anybody.
+    """Return the part of a value that is searched. LangMem stores the name of a schema beside each
+    memory, which is no content.
     """
     is_memory = value.keys() == {"kind", "content"} and isinstance(value["content"], dict)
     return value["content"] if is_memory else value

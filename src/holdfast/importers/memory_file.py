@@ -106,7 +106,8 @@ class MemoryFile:
             for name in names:
                 try:
                     text = archive.read(name).decode("utf-8")
-                except (zipfile.BadZipFile, zlib.error, ValueError, OSError) as error:
+                # RuntimeError: it is encrypted, or Python does not know its compression.
+                except (zipfile.BadZipFile, zlib.error, ValueError, OSError, RuntimeError) as error:
                     yield Problem(1, f"{name} cannot be read ({error})")
                     continue
                 yield from self.parse(text)

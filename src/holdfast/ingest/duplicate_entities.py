@@ -57,7 +57,7 @@ def _candidates(named: Sequence[_Named]) -> set[tuple[int, int]]:
     """Return the places of pairs worth a look: found by their words, since comparing each with each
     takes time that grows with the square of their number.
     """
-    # All of these are said of one scope: entities of two are two.
+    # Every key begins with the scope: entities of different scopes are never the same.
     same_name = defaultdict[tuple[object, ...], list[int]](list)
     same_surname = defaultdict[tuple[object, ...], list[int]](list)
     by_start = defaultdict[tuple[object, ...], list[int]](list)

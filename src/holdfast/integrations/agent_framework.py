@@ -16,7 +16,7 @@ from typing import Any
 from ..client import Holdfast, check_open
 from ..errors import MissingExtra
 from ..ingest.commit import check_session
-from .framework_memory import Hosted, unharmed
+from .framework_memory import Hosted, log_errors
 from .history_redaction import redact
 from .session_messages import Item, SessionMessages
 
@@ -158,7 +158,7 @@ class HoldfastHistory(HistoryProvider):
         items = await to_thread(self._load, session_id or DEFAULT_SESSION)
         messages = []
         for item in items:
-            with unharmed("a message of the history was skipped"):
+            with log_errors("a message of the history was skipped"):
                 messages.append(Message.from_dict(dict(item)))
         return messages
 
@@ -182,12 +182,12 @@ class HoldfastHistory(HistoryProvider):
         await to_thread(self._clear, session_id or DEFAULT_SESSION)
 
     def _load(self, session: str) -> list[Item]:
-        with unharmed("the history was not loaded"):
+        with log_errors("the history was not loaded"):
             return self._of(session).all()
         return []
 
     def _save(self, session: str, items: Sequence[Item]) -> None:
-        with self._lock, unharmed("messages were not stored"):
+        with self._lock, log_errors("messages were not stored"):
             messages = self._of(session)
             stored = [*messages.stored(len(items)), *messages.held]
             messages.add(_new(stored, items))

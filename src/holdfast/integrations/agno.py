@@ -20,7 +20,7 @@ from ..ingest import commit
 from ..ingest.commit import Draft
 from ..storage import Filter, Transaction
 from ..types import Memories, Memory, Scope
-from .framework_memory import id_of, put, unharmed
+from .framework_memory import id_of, log_errors, put
 
 try:
     from agno.db.in_memory import InMemoryDb
@@ -93,7 +93,7 @@ class HoldfastDb(InMemoryDb):
         deserialized, with their number before the limit.
         """
         found: list[Document] = []
-        with unharmed("memories were not listed"):
+        with log_errors("memories were not listed"):
             found = [_document(memory) for memory in self._list(user_id)]
         wanted = {"agent_id": agent_id, "team_id": team_id}
         kept = [
@@ -139,7 +139,7 @@ class HoldfastDb(InMemoryDb):
         """Store memories; one that cannot be stored is logged and left out."""
         stored = []
         for memory in memories:
-            with unharmed("a memory was not stored"):
+            with log_errors("a memory was not stored"):
                 document = self._upsert(memory, preserve_updated_at=preserve_updated_at)
                 stored.append(_returned(document, deserialize))
         return stored

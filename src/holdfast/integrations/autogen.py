@@ -23,7 +23,7 @@ from ..ingest.commit import check_session
 from ..storage.sqlite.store import IN_MEMORY
 from ..types import Memory as StoredMemory
 from ..types import iso
-from .framework_memory import Hosted, unharmed
+from .framework_memory import Hosted, log_errors
 
 try:
     from autogen_core import CancellationToken, Component
@@ -123,7 +123,7 @@ class HoldfastMemory(Memory, Component[HoldfastMemoryConfig]):
 
         def find() -> list[MemoryContent]:
             if not text:
-                with unharmed("memories were not listed", but=InvalidInput):
+                with log_errors("memories were not listed", raising=InvalidInput):
                     listed = self._memory.hf.list(kinds=kinds, tags=tags, limit=limit)
                     return [_content(memory) for memory in listed]
                 return []

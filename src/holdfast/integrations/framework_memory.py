@@ -69,12 +69,12 @@ class Hosted:
         author: str = "",
     ) -> None:
         """Capture a turn of the conversation, from code that cannot await."""
-        with unharmed("a turn was not captured"):
+        with log_errors("a turn was not captured"):
             self.hf.capture(session, role, text, author=author)
 
     def context(self, session: str | None, prompt: str) -> Context:
         """Return the blocks for the prompt, to code that cannot await."""
-        with unharmed("recall failed for this prompt"):
+        with log_errors("recall failed for this prompt"):
             return self.hf.context(prompt, session=session)
         return NOTHING
 
@@ -82,13 +82,13 @@ class Hosted:
         """Return memories for a question, none if memory cannot answer; bad options raise
         InvalidInput.
         """
-        with unharmed("recall failed for this question", but=InvalidInput):
+        with log_errors("recall failed for this question", raising=InvalidInput):
             return self.hf.recall(question, **options)
         return []
 
     def remember(self, content: str, **fields: Any) -> None:
         """Store a memory; an invalid one raises InvalidInput."""
-        with unharmed("a memory was not stored", but=InvalidInput):
+        with log_errors("a memory was not stored", raising=InvalidInput):
             self.hf.remember(content, **fields)
 
 
@@ -116,16 +116,18 @@ def spoken(output: object) -> str:
 
 
 @contextmanager
-def unharmed(otherwise: str, *, but: type[Exception] | tuple[()] = ()) -> Iterator[None]:
-    """Log errors instead of raising them to the host, except those of the type `but`."""
+def log_errors(outcome: str, *, raising: type[Exception] | tuple[()] = ()) -> Iterator[None]:
+    """Log errors with what became of the call, instead of raising them to the host; those of the
+    type `raising` are raised.
+    """
     try:
         yield
-    except but:
+    except raising:
         raise
     except HoldfastError as error:
-        log.warning("%s: %s", otherwise, error)
+        log.warning("%s: %s", outcome, error)
     except Exception:  # the host must not see errors of memory
-        log.exception("%s", otherwise)
+        log.exception("%s", outcome)
 
 
 def _telling(tool: Callable[P, dict[str, Any]]) -> Callable[P, dict[str, Any]]:

@@ -28,7 +28,7 @@ from ..ingest.commit import Draft, check_session
 from ..storage import Transaction
 from ..types import Hit, Memory, from_iso, iso
 from ..types import Session as StoredSession
-from .framework_memory import log, unharmed
+from .framework_memory import log, log_errors
 from .history_redaction import redact
 
 try:
@@ -117,7 +117,7 @@ class HoldfastMemoryService(_Users, BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Capture what was said in some events; `custom_metadata` is stored with each turn."""
-        with unharmed("events were not captured"):
+        with log_errors("events were not captured"):
             hf = self._of(app_name, user_id)
             noted = to_jsonable_python(dict(custom_metadata or {}), fallback=str)
             await to_thread(_capture, hf, session_id or SOURCE, list(events), noted)
@@ -131,9 +131,9 @@ class HoldfastMemoryService(_Users, BaseMemoryService):
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
         """Store memories as they are; one that cannot be stored is logged."""
-        hf = self._of(app_name, user_id)
         for entry in memories:
-            with unharmed("a memory was not stored"):
+            with log_errors("a memory was not stored"):
+                hf = self._of(app_name, user_id)
                 noted = {**dict(custom_metadata or {}), **entry.custom_metadata}
                 await to_thread(
                     hf.remember,
@@ -148,7 +148,7 @@ class HoldfastMemoryService(_Users, BaseMemoryService):
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
         """Return what this user's memory knows for a query, best first."""
-        with unharmed("recall failed for this query"):
+        with log_errors("recall failed for this query"):
             hf = self._of(app_name, user_id)
             hits = await to_thread(hf.recall, query, limit=MOST_MEMORIES)
             return SearchMemoryResponse(memories=[_entry(hit) for hit in hits])
@@ -311,7 +311,9 @@ class HoldfastSessionService(_Users, BaseSessionService):
         """Store an event after those that wait; return whether it is new."""
         key = (session.app_name, session.user_id, session.id)
         with self._lock:
-            waiting = [*self._held.get(key, ()), event]
+            held = self._held.get(key, [])
+            is_held = _body(event) in [_body(one) for one in held]
+            waiting = held if is_held else [*held, event]
             try:
                 new = self._store(session, waiting)
             except StoreClosed:
@@ -320,9 +322,9 @@ class HoldfastSessionService(_Users, BaseSessionService):
             except StoreError as error:
                 self._held[key] = waiting
                 log.warning("session %s: buffered, not stored: %s", session.id, error)
-                return True
+                return not is_held
             self._held.pop(key, None)
-            return new
+            return new and not is_held
 
     def _store(self, session: Session, events: Sequence[Event]) -> bool:
         """Store events in one transaction; return whether the last one is new."""
@@ -332,11 +334,8 @@ class HoldfastSessionService(_Users, BaseSessionService):
             scope = hf.scopes[0]
             row = _existing(tx.sessions.get(scope, session.id), session.id)
             recent = tx.sessions.messages(scope, session.id, last=RECENT)
-            bodies = [
-                body
-                for event in events
-                if (body := _body(event)) not in [one.body for one in recent]
-            ]
+            known = [one.body for one in recent]
+            bodies = [body for body in map(_body, events) if body not in known]
             for event in events:
                 row = _updated(row, event)
                 _merge(tx, hf, _parts(_changes(event))[1])

@@ -96,26 +96,30 @@ class HoldfastMemory:
             self._opened.close()
 
 
-class _MemoryHook:
-    """What both hooks share."""
+class _MemoryPart:
+    """A hook or component with a memory, which is saved and loaded with it."""
 
     def __init__(self, memory: HoldfastMemory) -> None:
         self.memory = memory
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the hook with the place of its memory."""
+        """Return what it is made of, with the place of its memory."""
         data: dict[str, Any] = default_to_dict(self, memory=self.memory)
         return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Build the hook again; its memory is opened."""
-        hook: Self = default_from_dict(cls, data)
-        return hook
+        """Build it again; its memory is opened."""
+        built: Self = default_from_dict(cls, data)
+        return built
 
     def close(self) -> None:
         """Close the memory if it was opened by `from_dict`."""
         self.memory.close()
+
+
+class _MemoryHook(_MemoryPart):
+    """A hook that finds the memory of a run."""
 
     def _of(self, state: State) -> HoldfastMemory:
         given = (state.data.get("hook_context") or {}).get(CONTEXT_KEY)
@@ -195,10 +199,11 @@ class HoldfastToolset(Toolset):
 
 
 @component
-class HoldfastRetriever:
+class HoldfastRetriever(_MemoryPart):
     """A pipeline component that recalls for a query."""
 
     def __init__(self, memory: HoldfastMemory, *, top_k: int | None = None) -> None:
+        # Not by super(): the decorator makes a second class, of which super() does not know.
         self.memory = memory
         self.top_k = top_k
 
@@ -244,27 +249,14 @@ class HoldfastRetriever:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the component with the place of its memory."""
+        """Return what it is made of, with the place of its memory."""
         data: dict[str, Any] = default_to_dict(self, memory=self.memory, top_k=self.top_k)
         return data
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> HoldfastRetriever:
-        """Build the component again; its memory is opened."""
-        built: HoldfastRetriever = default_from_dict(cls, data)
-        return built
-
-    def close(self) -> None:
-        """Close the memory if it was opened by `from_dict`."""
-        self.memory.close()
-
 
 @component
-class HoldfastWriter:
+class HoldfastWriter(_MemoryPart):
     """A pipeline component that captures messages."""
-
-    def __init__(self, memory: HoldfastMemory) -> None:
-        self.memory = memory
 
     @component.output_types(messages_written=int)
     def run(self, messages: list[ChatMessage], session: str | None = None) -> dict[str, int]:
@@ -286,21 +278,6 @@ class HoldfastWriter:
     ) -> dict[str, int]:
         """Do the same without blocking the event loop."""
         return await to_thread(self.run, messages, session)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the component with the place of its memory."""
-        data: dict[str, Any] = default_to_dict(self, memory=self.memory)
-        return data
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> HoldfastWriter:
-        """Build the component again; its memory is opened."""
-        built: HoldfastWriter = default_from_dict(cls, data)
-        return built
-
-    def close(self) -> None:
-        """Close the memory if it was opened by `from_dict`."""
-        self.memory.close()
 
 
 def _text(message: ChatMessage) -> str:

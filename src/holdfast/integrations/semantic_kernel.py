@@ -17,7 +17,7 @@ from typing import Any
 from ..client import Holdfast
 from ..context.blocks import join_blocks
 from ..errors import InvalidInput, MissingExtra
-from .framework_memory import Hosted, unharmed
+from .framework_memory import Hosted, log_errors
 from .history_redaction import redact
 from .session_messages import Item, SessionMessages
 
@@ -78,7 +78,7 @@ class HoldfastThread(ChatHistoryAgentThread):
         reduced = await super().reduce()
         if reduced is not None:
             items = [_item(message) for message in self._chat_history.messages]
-            with unharmed("the reduced history was not stored"):
+            with log_errors("the reduced history was not stored"):
                 await to_thread(self._stored.replace, items)
         return reduced
 
@@ -87,7 +87,7 @@ class HoldfastThread(ChatHistoryAgentThread):
         await super()._on_new_message(new_message)
         # A message that the thread has already is not added again.
         for message in self._chat_history.messages[before:]:
-            with unharmed("a message was not stored"):
+            with log_errors("a message was not stored"):
                 await to_thread(self._stored.add, [_item(message)])
             if message.role in (AuthorRole.USER, AuthorRole.ASSISTANT):
                 role = str(message.role.value)
@@ -104,10 +104,10 @@ class HoldfastThread(ChatHistoryAgentThread):
 
     def _load(self) -> None:
         items: list[Item] = []
-        with unharmed("the history was not loaded"):
+        with log_errors("the history was not loaded"):
             items = self._stored.all()
         for item in items:
-            with unharmed("a message of the history was skipped"):
+            with log_errors("a message of the history was skipped"):
                 self._chat_history.add_message(ChatMessageContent.model_validate(item))
 
 

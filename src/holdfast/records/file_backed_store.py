@@ -418,7 +418,7 @@ class RefreshedEntities:
         self._refresh()
         return self._store.entities.pairs(scope, entities, latest=latest)
 
-    def lately(
+    def recently_mentioned(
         self,
         scopes: Sequence[Scope],
         *,
@@ -426,7 +426,7 @@ class RefreshedEntities:
         limit: int,
     ) -> dict[str, int]:
         self._refresh()
-        return self._store.entities.lately(scopes, latest=latest, limit=limit)
+        return self._store.entities.recently_mentioned(scopes, latest=latest, limit=limit)
 
 
 class RefreshedTimeline:

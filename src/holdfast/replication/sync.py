@@ -28,8 +28,8 @@ from ..storage.mtime import UNSURE
 from ..storage.peer import SYNC, WHOLE_SCOPE, referents
 from ..storage.protocol import Store, T, Transaction
 from ..storage.row_codec import to_json
-from ..storage.sqlite.connection import status
-from ..storage.sqlite.encryption import form_of, read_key
+from ..storage.sqlite.connection import form_of, status
+from ..storage.sqlite.encryption import read_key
 from ..storage.store_types import BEHIND, Adopted, Author, Met
 from ..types import DAY, Clock, Message, Micros, Scope, new_id
 from .conflicts import contradicted, keep_once, link_conflicts

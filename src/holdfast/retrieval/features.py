@@ -279,7 +279,7 @@ def _scaled(scores: Column) -> Column:
 
 def _meaning(similarities: Mapping[str, Sequence[float | None]], size: int) -> Column:
     """Return the similarity over all tiers: 0 for the mean passage, 1 for the best. Among a few
-    that are about equally similar, nobody gets 1: they stay close to each other.
+    passages of about equal similarity none gets 1, so that they stay close to each other.
 
     The static tier counts besides the encoder, because it reads long texts to the end.
     """

@@ -13,8 +13,9 @@ from ..types import DAY, Job, iso, to_datetime
 from . import admin_schemas, schemas
 from .auth import Serving
 from .owner_view import owner_id
+from .request_counts import AnsweredRequest
 
-# Days of spend that are told.
+# Days for which spend is shown.
 DAYS = 30
 # Owners and errors that are listed.
 MOST_OWNERS = 500
@@ -37,7 +38,7 @@ def figures(server: Serving) -> admin_schemas.ServerFigures:
         keys=len(list(server.keys)),
         requests=sum(requests.by_status.values()),
         statuses={str(status): count for status, count in sorted(requests.by_status.items())},
-        failures=[_failure(one._asdict()) for one in reversed(requests.failures)],
+        failures=[_failure(one) for one in reversed(requests.failures)],
         daily_tokens=server.hf.settings.model_tokens_per_day,
         findings=server.checkup.findings(),
     )
@@ -47,9 +48,13 @@ def figures(server: Serving) -> admin_schemas.ServerFigures:
         return told.model_copy(update={"missing": NO_RIGHTS})
 
 
-def _failure(fields: dict[str, object]) -> admin_schemas.RequestFailure:
-    return admin_schemas.RequestFailure.model_validate(
-        {**fields, "at": iso(int(str(fields["at"])))}
+def _failure(failed: AnsweredRequest) -> admin_schemas.RequestFailure:
+    return admin_schemas.RequestFailure(
+        at=iso(failed.at),
+        method=failed.method,
+        route=failed.route,
+        status=failed.status,
+        request_id=failed.request_id,
     )
 
 

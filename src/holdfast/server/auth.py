@@ -204,11 +204,7 @@ def within_limit(buckets: Buckets, caller: str) -> None:
 
 async def _check_limit(server: Serving, caller: str) -> None:
     """Like `within_limit`, also for limits that several processes share."""
-    buckets = server.buckets
-    if isinstance(buckets, SharedBuckets):
-        _refuse_if(await buckets.draw(caller))
-    else:
-        _refuse_if(buckets.take(caller))
+    _refuse_if(await server.buckets.draw(caller))
 
 
 def _refuse_if(wait: int) -> None:

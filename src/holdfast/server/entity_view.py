@@ -11,7 +11,7 @@ from ..storage.row_codec import entity_names
 from ..storage.store_types import Pair
 from ..text.normal_forms import fold, fold_text
 from ..types import Entity, Memories, Memory, Micros
-from . import schemas
+from . import entity_schemas, schemas
 
 # Mentions of one entity, and latest memories, that are read for a graph.
 MOST_MENTIONS = 20_000
@@ -31,7 +31,7 @@ def profile(
     name: str,
     *,
     limit: int,
-) -> schemas.Profile:
+) -> entity_schemas.Profile:
     """An entity with its profile and the memories that mention it."""
     found = hf.entities.get(name, limit=limit)
     facts = hf.store.timeline.page(
@@ -41,7 +41,7 @@ def profile(
         limit=CONSIDERED,
         entity=found.entity.id,
     )
-    return schemas.Profile.of(
+    return entity_schemas.Profile.of(
         found.entity,
         facts=[schemas.Record.of(one) for one in _telling(found.entity, facts, hf.clock())],
         memories=[schemas.Record.of(one) for one in found.memories],
@@ -79,10 +79,10 @@ def _is_about(memory: Memory, names: tuple[str, ...]) -> bool:
     return fold_text(memory.content).startswith(names)
 
 
-def waiting(hf: Holdfast) -> schemas.Waiting:
+def waiting(hf: Holdfast) -> entity_schemas.Waiting:
     """Number of memories in which names have not been looked for thoroughly yet."""
     count, complete = hf.store.timeline.waiting(hf.scopes, kinds=KINDS, latest=LATEST)
-    return schemas.Waiting(count=count, complete=complete)
+    return entity_schemas.Waiting(count=count, complete=complete)
 
 
 def graph(
@@ -90,7 +90,7 @@ def graph(
     *,
     entity: str | None,
     limit: int,
-) -> schemas.Graph:
+) -> entity_schemas.Graph:
     """The entities that are mentioned most, or those around one, and who is mentioned with whom."""
     beside: dict[str, int] = {}
     complete = True
@@ -107,10 +107,10 @@ def graph(
     pairs, all_read = hf.store.entities.pairs(hf.scopes[0], others, latest=DRAWN)
     if centre is not None:
         pairs = [*(Pair(centre.id, other, count) for other, count in beside.items()), *pairs]
-    return schemas.Graph(
-        entities=[schemas.Who.of(one) for one in shown if one.mentions > 0],
+    return entity_schemas.Graph(
+        entities=[entity_schemas.Who.of(one) for one in shown if one.mentions > 0],
         links=[
-            schemas.Together(one=pair.one, other=pair.other, memories=pair.memories)
+            entity_schemas.EntityLink(one=pair.one, other=pair.other, memories=pair.memories)
             for pair in pairs
         ],
         complete=complete and all_read,

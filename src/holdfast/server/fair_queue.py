@@ -1,4 +1,4 @@
-"""How many requests are worked on at once, and whose is next: owners who wait take turns."""
+"""Limit of concurrent requests, with a fair queue: owners who wait take turns."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ ENDING = "The server is ending and has not begun this request. Send it again."
 class FairQueue:
     """Slots for requests. Used from one event loop.
 
-    However many requests an owner sends at once, another owner waits for one of them at most in
-    each slot.
+    However many requests one owner sends, another owner waits in each slot for at most one of them.
     """
 
     def __init__(self, slots: int = SLOTS) -> None:
@@ -44,7 +43,7 @@ class FairQueue:
             self._pass_on()
 
     def close(self) -> None:
-        """Refuse all requests that wait, and those that come; the ones with a slot go on."""
+        """Refuse all waiting and new requests; those that hold a slot continue."""
         self._closed = True
         waiting, self._waiting = self._waiting, OrderedDict()
         for turns in waiting.values():

@@ -34,6 +34,10 @@ class Buckets:
             self._levels[caller] = (left - 1, now)
             return 0
 
+    async def draw(self, caller: str) -> int:
+        """Like `take`, for an event loop; `SharedBuckets` waits here."""
+        return self.take(caller)
+
     def _level(self, caller: str, now: float) -> float:
         left, then = self._levels.get(caller, (self._size, now))
         return min(self._size, left + (now - then) * self._per_second)

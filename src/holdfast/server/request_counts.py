@@ -13,8 +13,8 @@ KEPT = 50
 OWN_FAULT = 500
 
 
-class Failure(NamedTuple):
-    """A request that failed inside the server: its route, and the id that the log has it under."""
+class AnsweredRequest(NamedTuple):
+    """A request with its route and status, and the id under which the log has it."""
 
     at: Micros
     method: str
@@ -31,10 +31,10 @@ class RequestCounts:
     def __init__(self, started_at: Micros) -> None:
         self.started_at = started_at
         self.by_status: Counter[int] = Counter()
-        self.failures: deque[Failure] = deque(maxlen=KEPT)
+        self.failures: deque[AnsweredRequest] = deque(maxlen=KEPT)
 
-    def note(self, failure: Failure) -> None:
+    def note(self, answered: AnsweredRequest) -> None:
         """Count an answer; keep it if the server itself failed."""
-        self.by_status[failure.status] += 1
-        if failure.status >= OWN_FAULT:
-            self.failures.append(failure)
+        self.by_status[answered.status] += 1
+        if answered.status >= OWN_FAULT:
+            self.failures.append(answered)

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..types import new_id, system_clock
 from .problem_json import tell_unknown
-from .request_counts import Failure, RequestCounts
+from .request_counts import AnsweredRequest, RequestCounts
 from .request_guards import is_page
 
 log = logging.getLogger("holdfast.server.access")
@@ -88,7 +88,7 @@ class Envelope:
             _note(scope, status, time.perf_counter() - started, name)
             if self._requests is not None:
                 self._requests.note(
-                    Failure(system_clock(), scope["method"], _route(scope), status, name)
+                    AnsweredRequest(system_clock(), scope["method"], _route(scope), status, name)
                 )
 
 

@@ -106,6 +106,6 @@ class SharedBuckets:
 def open_limits(store: str | Path, *, key_file: str = "") -> Table:
     """Return the table of a store's rate limits. Raises StoreError if it may not be created."""
     table = Table(store, name="limits", columns=COLUMNS, hot=True, key_file=key_file)
-    # Now, and not at the first request: whoever starts the server reads what is missing.
+    # Create the table now, so that a missing permission is reported when the server starts.
     table.write("DELETE FROM limits WHERE at < ?", (0.0,))
     return table

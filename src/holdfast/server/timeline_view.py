@@ -9,7 +9,7 @@ from typing import Literal
 from ..client import Holdfast
 from ..storage.store_types import Axis, DayCounts
 from ..types import MINUTE, Kind, Memory, from_datetime, iso
-from . import schemas
+from . import schemas, timeline_schemas
 from .owner_view import next_after
 
 LIFE: tuple[Kind, ...] = ("episode", "fact", "reflection", "rule", "document", "skill")
@@ -26,7 +26,7 @@ def timeline(
     until: datetime | None,
     before: str | None,
     limit: int,
-) -> schemas.Timeline:
+) -> timeline_schemas.Timeline:
     """Page of the timeline, newest first."""
     page = hf.store.timeline.page(
         hf.scopes,
@@ -38,7 +38,7 @@ def timeline(
         until=None if until is None else from_datetime(until),
         before=None if before is None else hf.get(before),
     )
-    return schemas.Timeline(
+    return timeline_schemas.Timeline(
         items=[_happening(memory, axis) for memory in page], next=next_after(page, limit)
     )
 
@@ -50,7 +50,7 @@ def days(
     kinds: Sequence[Kind] = (),
     entity: str | None = None,
     minutes_ahead: int = 0,
-) -> schemas.Days:
+) -> timeline_schemas.Days:
     """Number of memories by day and kind."""
     counts = hf.store.timeline.days(
         hf.scopes,
@@ -59,16 +59,16 @@ def days(
         entity=entity_id(hf, entity),
         ahead=minutes_ahead * MINUTE,
     )
-    return schemas.Days(total=sum(one.memories for one in counts), days=by_day(counts))
+    return timeline_schemas.Days(total=sum(one.memories for one in counts), days=by_day(counts))
 
 
-def by_day(counts: DayCounts) -> list[schemas.Day]:
+def by_day(counts: DayCounts) -> list[timeline_schemas.Day]:
     """One entry per day, oldest first."""
     found: dict[int, dict[str, int]] = {}
     for one in counts:
         found.setdefault(one.day, {})[one.kind] = one.memories
     return [
-        schemas.Day(day=date.fromordinal(EPOCH + day).isoformat(), counts=by_kind)
+        timeline_schemas.Day(day=date.fromordinal(EPOCH + day).isoformat(), counts=by_kind)
         for day, by_kind in found.items()
         # A date that no calendar has cannot be shown.
         if 0 < EPOCH + day <= date.max.toordinal()
@@ -80,9 +80,9 @@ def entity_id(hf: Holdfast, name: str | None) -> str | None:
     return None if name is None else hf.entities.get(name, limit=1).entity.id
 
 
-def _happening(memory: Memory, axis: Axis) -> schemas.Happening:
+def _happening(memory: Memory, axis: Axis) -> timeline_schemas.Happening:
     what: Literal["happened", "learned"] = "happened" if memory.layer == "episodic" else "learned"
-    return schemas.Happening(
+    return timeline_schemas.Happening(
         at=iso(memory.created_at if axis == "learned" else memory.moment),
         what=what,
         memory=schemas.Record.of(memory),

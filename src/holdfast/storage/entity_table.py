@@ -102,12 +102,12 @@ class SQLEntityReads:
         # the few others taken off: reading each memory for its status takes ten times as long.
         rows = self._access.read(
             numbers,
-            f"WITH put_away AS (SELECT t.scope, t.entity, count(*) AS mentions FROM memories m "
+            f"WITH inactive AS (SELECT t.scope, t.entity, count(*) AS mentions FROM memories m "
             "CROSS JOIN mentions t WHERE t.scope = m.scope AND t.memory = m.id "
             f"AND m.scope IN ({here}) AND m.status <> 'active' GROUP BY t.scope, t.entity), "
             f"found AS (SELECT e.scope, {_COLUMNS}, (SELECT count(*) FROM mentions t "
             "WHERE t.scope = e.scope AND t.entity = e.id) - coalesce(p.mentions, 0) AS mentions "
-            "FROM entities e LEFT JOIN put_away p ON p.scope = e.scope AND p.entity = e.id "
+            "FROM entities e LEFT JOIN inactive p ON p.scope = e.scope AND p.entity = e.id "
             f"WHERE e.scope IN ({here}) AND {condition}) "
             f"SELECT * FROM found ORDER BY mentions DESC, name, scope, id{tail}",
             (*numbers, *numbers, *values),
@@ -233,7 +233,7 @@ class SQLEntityReads:
         )
         return [Pair(*row) for row in rows], count <= latest
 
-    def lately(
+    def recently_mentioned(
         self,
         scopes: Sequence[Scope],
         *,

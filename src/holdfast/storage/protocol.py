@@ -142,7 +142,7 @@ class EntityReads(Protocol):
         False means that there are older memories, which were not counted.
         """
 
-    def lately(
+    def recently_mentioned(
         self,
         scopes: Sequence[Scope],
         *,
@@ -266,7 +266,7 @@ class TimelineReads(Protocol):
         """Number of active memories that the second entity pass has not processed yet, among the
         latest memories.
 
-        False means that there are older memories, which were not counted.
+        False means that there may be older memories, which were not counted.
         """
 
 

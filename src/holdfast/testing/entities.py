@@ -188,11 +188,14 @@ class EntitiesContract:
         known(store, ZOE, bea)
         mentioned(store, ZOE, old)
         mentioned(store, bea, new, newest)
-        assert store.entities.lately([ANN], latest=3, limit=9) == {"ent_bea": 2, ZOE.id: 1}
-        assert store.entities.lately([ANN], latest=2, limit=9) == {"ent_bea": 2}
+        assert store.entities.recently_mentioned([ANN], latest=3, limit=9) == {
+            "ent_bea": 2,
+            ZOE.id: 1,
+        }
+        assert store.entities.recently_mentioned([ANN], latest=2, limit=9) == {"ent_bea": 2}
         set_status(store, newest, "archived")
-        assert store.entities.lately([ANN], latest=2, limit=9) == {"ent_bea": 1}
-        assert store.entities.lately([BOB], latest=2, limit=9) == {}
+        assert store.entities.recently_mentioned([ANN], latest=2, limit=9) == {"ent_bea": 1}
+        assert store.entities.recently_mentioned([BOB], latest=2, limit=9) == {}
 
     def test_only_active_memories_count_as_mentions(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))

@@ -22,14 +22,14 @@ from ...types import MAIN_KINDS, Memory
 from .talk import shortened
 
 if TYPE_CHECKING:
-    from ..given import Given
+    from ..answer_memories import AnswerMemory
     from ..role_memory import RoleMemory
 
 # Memories in the panel, and in the answer to /memory.
 SHOWN = 200
 LISTED = 20
 LONGEST = 500  # characters of a memory
-LONGEST_GIVEN = 160  # and of one above the list
+LONGEST_RECEIVED = 160  # characters of one above the list
 NO_MEMORY = "This agent has no memory."
 
 
@@ -61,17 +61,17 @@ class Row:
 
 
 class MemoryPanel(Vertical):
-    """What the last answer was given from memory, and all memories, newest first, with a filter."""
+    """What the model received for the last answer, and all memories, newest first with a filter."""
 
     class Read(Message):
         """The current memories, or why they cannot be read."""
 
         def __init__(
-            self, rows: Sequence[Row], given: Sequence[Given] = (), failure: str = ""
+            self, rows: Sequence[Row], received: Sequence[AnswerMemory] = (), failure: str = ""
         ) -> None:
             super().__init__()
             self.rows = rows
-            self.given = given
+            self.received = received
             self.failure = failure
 
     def __init__(self, memory: RoleMemory | None) -> None:
@@ -86,7 +86,7 @@ class MemoryPanel(Vertical):
         if self._memory is None:
             yield Static(NO_MEMORY, id="counts")
             return
-        yield Static("", id="given")
+        yield Static("", id="received")
         yield Static("", id="counts")
         yield Input(
             placeholder="Filter by words, type or category",
@@ -106,7 +106,7 @@ class MemoryPanel(Vertical):
         try:
             # Looking must not create a store.
             memories = memory.listed(limit=None) if memory.exists else []
-            read = self.Read([Row.of(one) for one in memories], memory.given.all())
+            read = self.Read([Row.of(one) for one in memories], memory.answer_memories.all())
         except HoldfastError as error:
             read = self.Read([], failure=str(error))
         # A later load has started and has newer data.
@@ -121,7 +121,7 @@ class MemoryPanel(Vertical):
         summary = read.failure or " · ".join(f"{counts[type_]} {type_}" for type_ in MAIN_KINDS)
         self.query_one("#counts", Static).update(Content(plain(summary)))
         self.query_one("#counts").set_class(bool(read.failure), "error")
-        self.query_one("#given", Static).update(_given(read.given))
+        self.query_one("#received", Static).update(_received(read.received))
         self._show()
 
     @on(Input.Changed)
@@ -155,15 +155,18 @@ class MemoryPanel(Vertical):
         return [row for row in self._rows if row.has(words)]
 
 
-def _given(given: Sequence[Given]) -> Content:
-    """What the last answer was given, each memory with the reason; empty if it was nothing."""
-    if not given:
+def _received(memories: Sequence[AnswerMemory]) -> Content:
+    """Render the memories that the model received for an answer, each with the reason; empty if
+    there are none.
+    """
+    if not memories:
         return Content("")
     parts = [Content.assemble(("In this answer", "bold underline"))]
-    for memory, why in given[:LISTED]:
-        text = shortened(plain(memory.content), LONGEST_GIVEN)
-        parts.append(Content.assemble((f"#{memory.seq} ", "bold"), text, "\n", (plain(why), "dim")))
-    if len(given) > LISTED:
-        parts.append(Content(f"… and {len(given) - LISTED} more."))
+    for memory, reason in memories[:LISTED]:
+        text = shortened(plain(memory.content), LONGEST_RECEIVED)
+        number, why = (f"#{memory.seq} ", "bold"), (plain(reason), "dim")
+        parts.append(Content.assemble(number, text, "\n", why))
+    if len(memories) > LISTED:
+        parts.append(Content(f"… and {len(memories) - LISTED} more."))
     # An empty line before the memories.
     return Content("\n").join([*parts, Content("")])

@@ -175,7 +175,7 @@ def _import_memories(
         items = importer.parse(sys.stdin.read()) if file == "-" else importer.read(Path(file))
     with output.progress("importing") as bar:
         target = ScopeType.parse(into) if into else None
-        done = take_in(hf, importer, list(items), into=target, progress=output.follow(bar))
+        done = take_in(hf, importer, items, into=target, progress=output.follow(bar))
     scopes = sorted({str(one.scope) for one in done.added})
     if as_json:
         problems = [{"line": one.line, "reason": one.reason} for one in done.problems]

@@ -302,7 +302,7 @@ def stats(
     scope: Scopes = None,
     as_json: Json = False,
 ) -> None:
-    """Show how many memories there are, which models embed them and what the language model was
+    """Show how many memories there are, which models embed them, how often the language model was
     asked today, and problems. On a terminal, draw kinds, growth and how far memories have faded.
 
     Example: holdfast stats --json

@@ -99,8 +99,8 @@ def serve(
     stop = threading.Event()
     opened_by = key_file(keys)
     if workers > 1 and inherited is None:
+        options = _options(store=store, scope=scope, keys=keys, memory_mode=memory_mode)
         with process.listening(host, port, opened_by) as listener, ended_by_signals(stop):
-            options = _options(store=store, scope=scope, keys=keys, memory_mode=memory_mode)
             _supervise(listener, workers, options, stop, open_=open_)
         return
     with (
@@ -160,49 +160,53 @@ def _tell(
 
 def _options(
     *, store: str | None, scope: str | None, keys: Path | None, memory_mode: str | None
-) -> list[str]:
+) -> dict[str, str | None]:
     """Return the options of a worker, which are those of its parent."""
-    given = {
+    return {
         "--store": store,
         "--scope": scope,
-        "--keys": keys,
+        "--keys": None if keys is None else str(keys),
         "--memory-mode": memory_mode,
     }
-    return [
-        word for name, value in given.items() if value is not None for word in (name, str(value))
-    ]
+
+
+def _check_workers(memory_mode: str | None) -> None:
+    """Raise InvalidInput where a server cannot have several processes."""
+    from ...server.workers import check_supported
+
+    check_supported()
+    if retention_mode.chosen(config.load().memory_mode, memory_mode) == "incognito":
+        raise InvalidInput(
+            "The memory of an incognito server is in its process, so it cannot have several. "
+            "Leave --workers out."
+        )
 
 
 def _supervise(
     listener: socket.socket,
     count: int,
-    options: list[str],
+    options: dict[str, str | None],
     stop: threading.Event,
     *,
     open_: bool,
 ) -> None:
-    """Run several workers on one socket until `stop` is set."""
-    from ...server.workers import Workers, check_supported
+    """Run several workers on one socket until `stop` is set; `options` are those of each worker."""
+    from ...server.workers import Workers
     from ...storage.connect import shown
 
-    check_supported()
-    settings = config.load()
-    given = dict(zip(options[::2], options[1::2], strict=True))
-    if retention_mode.chosen(settings.memory_mode, given.get("--memory-mode")) == "incognito":
-        raise InvalidInput(
-            "The memory of an incognito server is in its process, so it cannot have several. "
-            "Leave --workers out."
-        )
+    _check_workers(options["--memory-mode"])
     number = listener.fileno()
-    command = [sys.executable, "-m", "holdfast", "serve", "--listener", str(number), *options]
+    command = [sys.executable, "-m", "holdfast", "serve", "--listener", str(number)]
+    for name, value in options.items():
+        command += [] if value is None else [name, value]
     workers = Workers(command, number, count)
     renew = threading.Event()
     before = signal.signal(signal.SIGHUP, lambda *_: renew.set())
     log_to_stderr()
     try:
         workers.start()
-        place = given.get("--store") or settings.store or config.default_store()
-        _tell(shown(place), listener, workers=count, open_=open_)
+        location = shown(place_of(options["--store"]))
+        _tell(location, listener, workers=count, open_=open_)
         workers.tend(stop, renew)
     finally:
         workers.end()

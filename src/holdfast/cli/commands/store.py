@@ -65,7 +65,7 @@ ToKeyFile = Annotated[
 @stores.command()
 def init(
     place: StoreArgument = None,
-    over: Annotated[
+    distributed: Annotated[
         bool,
         typer.Option("--distribute", help="Also distribute the tables over the Citus cluster."),
     ] = False,
@@ -78,10 +78,10 @@ def init(
     """
     from ...storage import open_store
 
-    where = _server_place(place, store) if over else store_place(place, store)
+    where = _server_place(place, store) if distributed else store_place(place, store)
     made = _is_new(where)
     open_store(where, key_file=_key_file()).close()
-    if over:
+    if distributed:
         from ...storage.postgres import citus
 
         citus.distribute(where)
@@ -370,7 +370,7 @@ def _identity(place: str) -> str:
 def _is_encrypted(place: str) -> bool:
     if _is_server(place):
         return False
-    from ...storage.sqlite.encryption import form_of
+    from ...storage.sqlite.connection import form_of
 
     return form_of(Path(place).expanduser()) == "encrypted"
 

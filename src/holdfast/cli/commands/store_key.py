@@ -92,7 +92,7 @@ def change(
 
 
 def _change_side_file(file: Path, old: str, new: str) -> None:
-    from ...storage.sqlite.encryption import form_of
+    from ...storage.sqlite.connection import form_of
     from ...storage.sqlite.rekey import change_key
 
     form = form_of(file)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 # Characters of a text up to which searching the vocabulary file for each piece is faster than
 # parsing it.
 FEW_CHARACTERS = 160
-# Texts after which it is parsed all the same: whoever asks that often, such as a server, goes on.
+# Short texts after which the file is parsed anyway: a process that embeds this many, such as a
+# server, will embed more.
 FEW_TEXTS = 4
 
 

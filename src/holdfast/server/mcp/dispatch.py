@@ -12,8 +12,8 @@ from ...errors import HoldfastError, StoreError
 from ...text.terminal import plain
 from . import completion, prompts, resources
 from .json_schema import check
+from .subscriptions import LEVELS
 from .tools import TOOLS, Tool
-from .wishes import LEVELS
 
 SERVER = {"name": "holdfast", "title": "Holdfast", "version": __version__}
 INSTRUCTIONS = (

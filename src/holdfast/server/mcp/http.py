@@ -31,11 +31,11 @@ from ..ratelimit import Buckets
 from ..response_headers import Envelope
 from .dispatch import CACHED, SERVER, WARNINGS, Methods, Rejected
 from .stdio import MODERN
-from .wishes import Wishes
+from .subscriptions import Subscriptions
 
 PATH = "/mcp"
 SESSION = "mcp-session-id"
-# Clients that leave do not say so; the oldest wishes go first.
+# Clients that leave do not say so; the oldest subscriptions go first.
 MOST_SESSIONS = 1000
 Context = ServerRequestContext[Any, Any]
 PARAMS: dict[str, type[BaseModel]] = {
@@ -56,17 +56,17 @@ class Listeners:
         self._bus = InMemorySubscriptionBus()
         self.stream = ListenHandler(self._bus)
         """Answers clients from 2026 on, which listen by a request that stays open."""
-        self._sessions: dict[str, tuple[ServerSession, Wishes]] = {}
+        self._sessions: dict[str, tuple[ServerSession, Subscriptions]] = {}
 
     async def tell(self, context: Context, result: dict[str, Any], changed: list[str]) -> None:
         """Send what each client wants to be told after a request of one of them."""
         params = context.params or {}
         session = _session_of(context)
         if session:
-            _, wishes = self._sessions.pop(session, (None, Wishes()))
-            wishes.note(context.method, params)
-            self._sessions[session] = (context.session, wishes)
-            for one in wishes.messages(result.get("_meta", {}).get(WARNINGS, ())):
+            _, subscriptions = self._sessions.pop(session, (None, Subscriptions()))
+            subscriptions.note(context.method, params)
+            self._sessions[session] = (context.session, subscriptions)
+            for one in subscriptions.messages(result.get("_meta", {}).get(WARNINGS, ())):
                 message = types.LoggingMessageNotificationParams.model_validate(one)
                 await context.session.send_notification(
                     types.LoggingMessageNotification(params=message)
@@ -75,8 +75,8 @@ class Listeners:
             del self._sessions[next(iter(self._sessions))]
         for uri in changed:
             await self._bus.publish(ResourceUpdated(uri=uri))
-        for channel, wishes in list(self._sessions.values()):
-            for one in wishes.updates(changed):
+        for channel, subscriptions in list(self._sessions.values()):
+            for one in subscriptions.updates(changed):
                 await channel.send_resource_updated(one["uri"])
 
 

@@ -28,7 +28,7 @@ from .dispatch import (
     Methods,
     Rejected,
 )
-from .wishes import MESSAGE, UPDATED, Wishes
+from .subscriptions import MESSAGE, UPDATED, Subscriptions
 
 log = logging.getLogger(__name__)
 
@@ -56,9 +56,9 @@ class Conversation:
         self._methods = methods
         self._notify = notify
         self._client = ""
-        self._wishes = Wishes()
+        self._subscriptions = Subscriptions()
         # From 2026 on a client listens by a request that stays open, by its id.
-        self._streams: dict[object, Wishes] = {}
+        self._streams: dict[object, Subscriptions] = {}
 
     def answer(self, message: object) -> dict[str, Any] | None:
         """Return the response to a message; None for a notification."""
@@ -107,7 +107,7 @@ class Conversation:
         """Begin a stream of changes of the resources that a client from 2026 on names."""
         wanted = params.get("notifications")
         uris = wanted.get("resourceSubscriptions") if isinstance(wanted, dict) else None
-        self._streams[id_] = Wishes(set(map(str, uris or ())))
+        self._streams[id_] = Subscriptions(set(map(str, uris or ())))
         honoured = {"resourceSubscriptions": list(uris)} if uris else {}
         self._notify(
             "notifications/subscriptions/acknowledged",
@@ -121,19 +121,19 @@ class Conversation:
         result: Mapping[str, Any],
     ) -> None:
         """Send what the client wants to be told after this request."""
-        self._wishes.note(method, params)
+        self._subscriptions.note(method, params)
         if method != "tools/call":
             return
-        for one in self._wishes.messages(result.get("_meta", {}).get(WARNINGS, ())):
+        for one in self._subscriptions.messages(result.get("_meta", {}).get(WARNINGS, ())):
             self._notify(MESSAGE, one)
         streams = list(self._streams.items())
-        if not self._wishes.uris and not streams:
+        if not self._subscriptions.uris and not streams:
             return
         changed = self._methods.changed(params, result)
-        for one in self._wishes.updates(changed):
+        for one in self._subscriptions.updates(changed):
             self._notify(UPDATED, one)
-        for id_, wishes in streams:
-            for one in wishes.updates(changed):
+        for id_, subscriptions in streams:
+            for one in subscriptions.updates(changed):
                 self._notify(UPDATED, {**one, "_meta": {f"{META}subscriptionId": id_}})
 
     def _result(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from ...storage.store_types import Axis
-from .. import home_view, schemas, timeline_view
+from .. import home_view, schemas, timeline_schemas, timeline_view
 from ..auth import Mine
 from .memories import After
 
@@ -36,7 +36,7 @@ Ahead = Annotated[
 
 
 @router.get("/overview")
-def show_overview(hf: Mine, minutes_ahead: Ahead = 0) -> schemas.Overview:
+def show_overview(hf: Mine, minutes_ahead: Ahead = 0) -> timeline_schemas.Overview:
     """Return what is new, growth, what fades next, what waits for review, who was mentioned."""
     return home_view.overview(hf, minutes_ahead=minutes_ahead)
 
@@ -51,7 +51,7 @@ def timeline(
     until: Annotated[datetime | None, Query(description="Before this time.")] = None,
     before: After = None,
     limit: Limit = 50,
-) -> schemas.Timeline:
+) -> timeline_schemas.Timeline:
     """Timeline of what happened and was learned, newest first."""
     return timeline_view.timeline(
         hf,
@@ -72,6 +72,6 @@ def days(
     kind: Kinds = [],  # noqa: B006
     entity: EntityName = None,
     minutes_ahead: Ahead = 0,
-) -> schemas.Days:
+) -> timeline_schemas.Days:
     """Count memories by day and kind, oldest first; days without any are left out."""
     return timeline_view.days(hf, axis=by, kinds=kind, entity=entity, minutes_ahead=minutes_ahead)

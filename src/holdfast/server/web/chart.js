@@ -2,22 +2,19 @@
 
 import { h, svg } from "./dom.js";
 import { drawn } from "./drawn.js";
-import { kindMany } from "./words.js";
+import { KIND_ORDER, kindMany, utcFormat } from "./words.js";
 
-export const ORDER = ["fact", "episode", "rule", "reflection", "skill", "document", "turn"];
 const HEIGHT = 236;
 const [LEFT, RIGHT, TOP, BOTTOM] = [46, 10, 12, 26];
 const DAY = 86_400_000;
 const SHORTEST = 28; // days; a memory of one day would be a wall
-const LOCALE = "en-GB";
 
-export const dayTime = (text) => Date.parse(`${text}T00:00:00Z`);
-const said = (options) => new Intl.DateTimeFormat(LOCALE, { timeZone: "UTC", ...options });
-const full = said({ day: "numeric", month: "short", year: "numeric" });
+const dayTime = (text) => Date.parse(`${text}T00:00:00Z`);
+const full = utcFormat({ day: "numeric", month: "short", year: "numeric" });
 
 /** A figure for `growth` of the overview: days with counts by kind, oldest first. */
 export function growthPlot(growth, today) {
-  const kinds = ORDER.filter((kind) => growth.some(({ counts }) => counts[kind]));
+  const kinds = KIND_ORDER.filter((kind) => growth.some(({ counts }) => counts[kind]));
   const totals = Object.fromEntries(kinds.map((kind) => [kind, growth.reduce((sum, { counts }) => sum + (counts[kind] ?? 0), 0)]));
   const label = `Memories in use over time. Today: ${kinds.map((kind) => `${totals[kind].toLocaleString("en")} ${kindMany(kind)}`).join(", ")}.`;
   const readout = h("p", { class: "readout", "aria-hidden": "true" });
@@ -97,7 +94,7 @@ function niceSteps(most) {
 
 function dates(begin, end, x, width) {
   const days = (end - begin) / DAY;
-  const format = days > 900 ? said({ year: "numeric" }) : days > 120 ? said({ month: "short", year: "2-digit" }) : said({ day: "numeric", month: "short" });
+  const format = days > 900 ? utcFormat({ year: "numeric" }) : days > 120 ? utcFormat({ month: "short", year: "2-digit" }) : utcFormat({ day: "numeric", month: "short" });
   const count = Math.max(1, Math.min(5, Math.floor((width - LEFT) / 110)));
   return Array.from({ length: count + 1 }, (_, place) => {
     const time = begin + Math.round((days * place) / count) * DAY;
@@ -114,7 +111,7 @@ function asTable(growth, kinds) {
     for (const kind of kinds) sums[kind] += counts[kind] ?? 0;
     months.set(day.slice(0, 7), { ...sums });
   }
-  const month = said({ month: "long", year: "numeric" });
+  const month = utcFormat({ month: "long", year: "numeric" });
   return h("details", { class: "as-table" }, h("summary", {}, "Show the numbers"),
     h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Memories in use at the end of each month" }, h("table", {},
       h("thead", {}, h("tr", {}, h("td", {}), ...kinds.map((kind) => h("th", { scope: "col" }, kindMany(kind))))),

@@ -6,10 +6,9 @@ import { button, h, icon } from "./dom.js";
 import { bounds, isPeriod, periodName, periodSummary, strip } from "./periods.js";
 import { go, href } from "./router.js";
 import { nothing, trouble } from "./empty.js";
-import { ago, clock, dayHeading, dayKey, kindMany, kindSymbol, kindWord } from "./words.js";
+import { ago, clock, dayHeading, dayKey, KIND_ORDER, kindMany, kindSymbol, kindWord } from "./words.js";
 
 const PAGE = 50;
-const KINDS = ["fact", "episode", "rule", "reflection", "skill", "document", "turn"];
 const AXES = [["happened", "Happened"], ["learned", "Learned"]];
 
 /** Minutes by which the local time is ahead of UTC. */
@@ -59,7 +58,7 @@ export class Moments {
 
   get #asked() {
     const { by, kind, who } = this.query;
-    return { by: by === "learned" ? by : undefined, kind: KINDS.includes(kind) ? kind : undefined, entity: this.entity ?? who };
+    return { by: by === "learned" ? by : undefined, kind: KIND_ORDER.includes(kind) ? kind : undefined, entity: this.entity ?? who };
   }
 
   #go(change) {
@@ -71,7 +70,7 @@ export class Moments {
       h("label", {}, h("input", { type: "radio", name: "by", value }), h("span", {}, label))));
     const select = (name, label, choices) => h("span", { class: "select" }, h("select", { name, "aria-label": label }, ...choices.map(([value, text]) => h("option", { value }, text))));
     const form = h("form", { class: "filters", "aria-label": "Narrow the timeline", onsubmit: (event) => event.preventDefault() }, axis,
-      select("kind", "Kind", [["", "All kinds"], ...KINDS.map((kind) => [kind, capital(kindMany(kind))])]),
+      select("kind", "Kind", [["", "All kinds"], ...KIND_ORDER.map((kind) => [kind, capital(kindMany(kind))])]),
       people.length > 0 && select("who", "Person or place", [["", "Everybody"], ...people.map((one) => [one.id, one.name])]));
     form.addEventListener("change", (event) => {
       const { name, value } = event.target;
@@ -104,7 +103,7 @@ export class Moments {
       this.when.replaceChildren(strip(counted.days, this.#period, (period) => this.#go({ period })));
       if (held !== false) this.#refocus(held);
       this.#reveal();
-      this.summary.textContent = periodSummary(counted.days, this.#period, true);
+      this.summary.textContent = periodSummary(counted.days, this.#period);
       this.days.replaceChildren();
       this.#add(page);
       if (page.items.length === 0) this.end.replaceChildren(this.#nothing());

@@ -1,18 +1,15 @@
 // How much there is in each year, month or day: a strip of bars to zoom into.
 
 import { h, icon } from "./dom.js";
-import { ORDER } from "./chart.js";
-import { kindMany, plural } from "./words.js";
+import { KIND_ORDER, kindMany, plural, utcFormat } from "./words.js";
 
-const LOCALE = "en-GB";
 const MONTHS_AT_ONCE = 36; // a longer time is shown by year first
-const said = (options) => new Intl.DateTimeFormat(LOCALE, { timeZone: "UTC", ...options });
 const NAMES = {
-  year: said({ year: "numeric" }),
-  month: said({ month: "long", year: "numeric" }),
-  day: said({ weekday: "long", day: "numeric", month: "long", year: "numeric" }),
+  year: utcFormat({ year: "numeric" }),
+  month: utcFormat({ month: "long", year: "numeric" }),
+  day: utcFormat({ weekday: "long", day: "numeric", month: "long", year: "numeric" }),
 };
-const SHORT = { year: said({ year: "numeric" }), month: said({ month: "short" }), day: said({ day: "numeric" }) };
+const SHORT = { year: utcFormat({ year: "numeric" }), month: utcFormat({ month: "short" }), day: utcFormat({ day: "numeric" }) };
 const SIZES = { 4: "year", 7: "month", 10: "day" };
 
 const pad = (number) => String(number).padStart(2, "0");
@@ -79,7 +76,7 @@ export function strip(days, period, choose) {
 
 function bar(part, counts, most, { current, years }, choose) {
   const all = total(counts);
-  const stack = h("span", { class: "stack" }, ...ORDER.filter((kind) => counts[kind]).map((kind) => {
+  const stack = h("span", { class: "stack" }, ...KIND_ORDER.filter((kind) => counts[kind]).map((kind) => {
     const piece = h("i", { class: `swatch ${kind}` });
     piece.style.flexGrow = counts[kind];
     return piece;
@@ -114,7 +111,7 @@ function span(shown) {
 function crumbs(period, shown, choose) {
   const way = [""];
   for (const length of [4, 7, 10]) if (period.length >= length) way.push(period.slice(0, length));
-  const short = (one) => (one.length === 10 ? said({ day: "numeric", month: "short" }).format(dateOf(one)) : one.length === 7 ? said({ month: "long" }).format(dateOf(one)) : one || "All time");
+  const short = (one) => (one.length === 10 ? utcFormat({ day: "numeric", month: "short" }).format(dateOf(one)) : one.length === 7 ? utcFormat({ month: "long" }).format(dateOf(one)) : one || "All time");
   return h("div", { class: "crumbs", role: "group", "aria-label": "Zoom" },
     ...way.map((one, place) => [place > 0 && h("span", { class: "quietly", "aria-hidden": "true" }, "›"),
       place === way.length - 1 ? h("strong", {}, short(one)) : h("button", { type: "button", class: "button quiet small", onclick: () => choose(one) }, short(one))]),
@@ -122,8 +119,8 @@ function crumbs(period, shown, choose) {
     period && h("button", { type: "button", class: "button quiet small square zoom-out", "aria-label": "Zoom out", title: "Zoom out (↑)", onclick: () => choose(above(period)) }, icon("zoomout")));
 }
 
-/** "45 memories in May 2023". */
-export function periodSummary(days, period, wholly) {
+/** "45 memories in May 2023"; without a period, "45 memories". */
+export function periodSummary(days, period) {
   const count = total(summed(period, days));
-  return `${plural(count, "memory", "memories")}${period ? ` in ${periodName(period)}` : wholly ? "" : ", all time"}`;
+  return `${plural(count, "memory", "memories")}${period ? ` in ${periodName(period)}` : ""}`;
 }

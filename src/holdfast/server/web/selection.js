@@ -2,7 +2,7 @@
 
 import * as actions from "./actions.js";
 import { onChange } from "./bus.js";
-import { button, h, isTyping, say } from "./dom.js";
+import { button, h, icon, isTyping, say } from "./dom.js";
 import { isSingle } from "./keys.js";
 import { rowIcon } from "./row.js";
 import { plural, short } from "./words.js";
@@ -27,8 +27,7 @@ export class Selection {
       button("Select all", () => this.all(), { look: "quiet small" }),
       button("Copy as Markdown", () => actions.copyMarkdown(this.picked), { look: "small", symbol: "copy" }),
       ...deeds.map(([label, work, how]) => button(label, () => this.apply(work), how)),
-      button("Clear selection", () => this.clear(), { look: "quiet small square", symbol: "close", "aria-label": "Clear selection" }));
-    this.bar.lastChild.lastChild.remove();
+      h("button", { type: "button", class: "button quiet square small", "aria-label": "Clear selection", onclick: () => this.clear() }, icon("close")));
     rows.addEventListener("click", (event) => this.#clicked(event));
     rows.addEventListener("keydown", (event) => this.#keyed(event));
     this.stop = onChange(() => requestAnimationFrame(() => this.refresh()));

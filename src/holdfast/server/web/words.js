@@ -10,6 +10,9 @@ export const KINDS = {
   skill: { one: "Playbook", many: "playbooks", symbol: "rule" },
 };
 
+/** The order of kinds in charts and choices. */
+export const KIND_ORDER = ["fact", "episode", "rule", "reflection", "skill", "document", "turn"];
+
 /** The kinds that each list shows; the counts beside the views count the same. */
 export const LISTED = {
   everything: ["fact", "reflection", "episode", "rule", "skill", "document"],
@@ -75,6 +78,8 @@ const LOCALE = "en-GB"; // the page is in English, so dates are too
 const onDay = new Intl.DateTimeFormat(LOCALE, { day: "numeric", month: "short", year: "numeric" });
 const atTime = new Intl.DateTimeFormat(LOCALE, { hour: "2-digit", minute: "2-digit" });
 const longDay = new Intl.DateTimeFormat(LOCALE, { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+/** A formatter of days that are given in UTC. */
+export const utcFormat = (options) => new Intl.DateTimeFormat(LOCALE, { timeZone: "UTC", ...options });
 
 const midnight = (moment) => new Date(moment.getFullYear(), moment.getMonth(), moment.getDate());
 

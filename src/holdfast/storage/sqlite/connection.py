@@ -12,7 +12,7 @@ from contextlib import closing
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
@@ -26,14 +26,20 @@ from ...errors import (
     StoreError,
     StoreFull,
     StoreReadOnly,
+    WrongKey,
 )
 from ...types import Scope
 from .. import migrations_runner
 from ..damage import ADVICE, GarbledRow
 from ..schema import Row, Rows
 from ..schema_status import Status, jobs_by_status, rows_by_noun
-from .encryption import PLAIN_START, check_key, form_of, use_key, wrong_key
+from .encryption import check_driver, how_to_install, is_available, use_key, wrong_key
 
+PLAIN_START = b"SQLite format 3\x00"
+# Bytes 20 to 23 stay readable in an encrypted file: the room for nonce and tag on each page, and
+# three constants of SQLite. The 16 bytes at the start are random.
+ENCRYPTED_MARK = bytes((64, 64, 32, 32))
+Form = Literal["empty", "plain", "encrypted", "other"]
 # "HLDF": marks the file as ours among SQLite files.
 APPLICATION_ID = 0x484C4446
 BUSY_MILLISECONDS = 30_000
@@ -206,7 +212,7 @@ def connect(
     Raises WrongKey if the file is encrypted and there is no key, or the reverse.
     """
     if not private:
-        check_form(Path(uri), key)
+        check_key(Path(uri), key)
     connection = apsw.Connection(*_how_to_open(uri, private=private))
     if key:
         use_key(connection, key)
@@ -214,18 +220,40 @@ def connect(
     return connection
 
 
-def check_form(file: Path, key: str) -> None:
-    """Raise WrongKey if the file is encrypted and there is no key, or the reverse; MissingExtra if
-    there is a key and nothing that encrypts.
-    """
+def form_of(file: Path) -> Form:
+    """Return what a file is, from its first bytes; `other` is neither SQLite nor encrypted."""
     try:
         with file.open("rb") as opened:
-            is_usual = opened.read(len(PLAIN_START)) in (b"", PLAIN_START)
+            start = opened.read(24)
     except OSError:
-        # It is created later, or reported when it is opened.
-        is_usual = True
-    if key or not is_usual:
-        check_key(file, key)
+        # A missing file is created later; any other problem is reported when it is opened.
+        return "empty"
+    if not start:
+        return "empty"
+    if start.startswith(PLAIN_START):
+        return "plain"
+    return "encrypted" if start[20:24] == ENCRYPTED_MARK else "other"
+
+
+def check_key(file: Path, key: str) -> None:
+    """Raise WrongKey if the file is encrypted and there is no key, or the reverse; MissingExtra if
+    the extra `encryption` is not installed.
+    """
+    form = form_of(file)
+    if key:
+        check_driver()
+    if form == "encrypted" and not key:
+        needs = "" if is_available() else f" {how_to_install()}"
+        raise WrongKey(
+            f"{file} is encrypted, and no key was given. Name its key file with --key-file or "
+            f"HOLDFAST_KEY_FILE.{needs}"
+        )
+    if form == "plain" and key:
+        raise WrongKey(
+            f"{file} is not encrypted, but a key was given. Nothing was changed. Encrypt it with "
+            f"`holdfast store key change {file} --key-file none --to-key-file FILE`, or open it as "
+            "it is with --key-file none."
+        )
 
 
 def _how_to_open(uri: str, *, private: bool) -> tuple[str, int]:
@@ -322,7 +350,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str],
     (
         (apsw.NotADBError,),
         StoreCorrupt,
-        ("is not a Holdfast store. Nothing was changed. Choose another path with --store."),
+        "is not a Holdfast store. Nothing was changed. Choose another path with --store.",
     ),
     (
         (apsw.CorruptError, apsw.FormatError),

@@ -1,5 +1,5 @@
-"""Encryption of an SQLite file with SQLite3 Multiple Ciphers: whether a file is encrypted, and its
-key in a file or in the keyring of the operating system.
+"""Encryption of an SQLite file with SQLite3 Multiple Ciphers: the driver, and keys in a file or in
+the keyring of the operating system.
 
 The package apsw-sqlite3mc installs a build of apsw under the same import name. Without it, apsw
 ignores a key and would write in plain text, so every way to a key checks first that it is there.
@@ -12,7 +12,6 @@ import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 import apsw
 
@@ -28,49 +27,7 @@ NO_KEY = "none"
 # Name of our entries in a keyring.
 SERVICE = "holdfast"
 DRIVER = "apsw-sqlite3mc"
-PLAIN_START = b"SQLite format 3\x00"
-# Bytes 20 to 23 stay readable in an encrypted file: the room for nonce and tag on each page, and
-# three constants of SQLite. The 16 bytes at the start are random.
-ENCRYPTED_MARK = bytes((64, 64, 32, 32))
 _KEY = re.compile(r"[0-9a-fA-F]{64}")
-
-Form = Literal["empty", "plain", "encrypted", "other"]
-
-
-def form_of(file: Path) -> Form:
-    """Return what a file is, from its first bytes; `other` is neither SQLite nor encrypted."""
-    try:
-        with file.open("rb") as opened:
-            start = opened.read(24)
-    except OSError:
-        # A missing file is created later; any other problem is reported when it is opened.
-        return "empty"
-    if not start:
-        return "empty"
-    if start.startswith(PLAIN_START):
-        return "plain"
-    return "encrypted" if start[20:24] == ENCRYPTED_MARK else "other"
-
-
-def check_key(file: Path, key: str) -> None:
-    """Raise WrongKey if the file is encrypted and there is no key, or the reverse; MissingExtra if
-    the extra `encryption` is not installed.
-    """
-    form = form_of(file)
-    if key:
-        check_driver()
-    if form == "encrypted" and not key:
-        needs = "" if is_available() else f" {_how_to_install()}"
-        raise WrongKey(
-            f"{file} is encrypted, and no key was given. Name its key file with --key-file or "
-            f"HOLDFAST_KEY_FILE.{needs}"
-        )
-    if form == "plain" and key:
-        raise WrongKey(
-            f"{file} is not encrypted, but a key was given. Nothing was changed. Encrypt it with "
-            f"`holdfast store key change {file} --key-file none --to-key-file FILE`, or open it as "
-            "it is with --key-file none."
-        )
 
 
 def wrong_key(file: str) -> WrongKey:
@@ -109,10 +66,11 @@ def is_overwritten() -> bool:
 def check_driver() -> None:
     """Raise MissingExtra if the apsw that was imported cannot encrypt."""
     if not is_available():
-        raise MissingExtra(f"Nothing was opened: this Python cannot encrypt. {_how_to_install()}")
+        raise MissingExtra(f"Nothing was opened: this Python cannot encrypt. {how_to_install()}")
 
 
-def _how_to_install() -> str:
+def how_to_install() -> str:
+    """Say how to install what encrypts, or how to put its files back."""
     if not is_overwritten():
         return "Install what it takes with: pip install 'holdfast-memory[encryption]'"
     return (
@@ -142,7 +100,7 @@ def read_key(place: str | Path) -> str:
         return ""
     if place.startswith(KEYRING):
         name = _name_in_keyring(place)
-        found = _keyring().get_password(SERVICE, name)
+        found = _Keyring().get_password(SERVICE, name)
         if found is None:
             raise NotFound(
                 f"The keyring has no key named {name!r}. Make one with `holdfast store key new "
@@ -189,7 +147,7 @@ def make_key(place: str) -> str:
     """
     key = os.urandom(32).hex()
     if place.startswith(KEYRING):
-        keyring = _keyring()
+        keyring = _Keyring()
         name = _name_in_keyring(place)
         if keyring.get_password(SERVICE, name) is not None:
             raise InvalidInput(f"The keyring already has a key named {name!r}. It was kept.")
@@ -269,7 +227,3 @@ class _Keyring:
             f"The keyring of this machine cannot be used ({str(error) or type(error).__name__}). "
             "Unlock it, or keep the key in a file: `holdfast store key new FILE`."
         )
-
-
-def _keyring() -> _Keyring:
-    return _Keyring()

@@ -33,7 +33,7 @@ from .connection import (
     APPLICATION_ID,
     BUSY_MILLISECONDS,
     SQLiteStatements,
-    check_form,
+    check_key,
     connect,
     each_row,
     make_private_file,
@@ -101,7 +101,7 @@ class SQLiteStore(SQLStore):
             self.location = self._uri = str(Path(path).expanduser().absolute())
             self._key = read_key(key_file) if key_file else ""
             # Before the file is made: a store that cannot be opened leaves none behind.
-            check_form(Path(self._uri), self._key)
+            check_key(Path(self._uri), self._key)
             make_private_file(Path(self._uri))
         try:
             with translated(self.location):

@@ -13,7 +13,7 @@ MESSAGE = "notifications/message"
 
 
 @dataclass
-class Wishes:
+class Subscriptions:
     """The subscriptions and the log level of one client."""
 
     uris: set[str] = field(default_factory=set)

@@ -4,7 +4,7 @@ Somebody reads the statement weeks later, and knows only who said it and when. "
 to Porto" tells them something; "Two, at most three" and "He gave it to her" do not. Patterns see
 what a clause begins with (`standalone`); this sees the clause whole, in seven languages: its
 vector, its words and pairs of words (hashed; characters where words have no spaces between them),
-and plain features. `understood.json` has the weights, `training/train_understood.py` made them.
+and plain features. `training/train_standalone_judge.py` wrote the weights, `standalone_judge.json`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .patterns import Language
 from .vocabulary import straight
@@ -111,13 +111,13 @@ def _plain(language: Language, text: str) -> list[float]:
 def _weights() -> NDArray[np.float32]:
     import numpy as np  # noqa: PLC0415
 
-    return np.array(_file()["weights"], dtype=np.float32)
+    return np.array(_model()["weights"], dtype=np.float32)
 
 
 @cache
-def _file() -> dict[str, list[float]]:
-    found: dict[str, list[float]] = json.loads(
-        files(__package__).joinpath("understood.json").read_text("utf-8")
+def _model() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        files(__package__).joinpath("standalone_judge.json").read_text("utf-8")
     )
     return found
 
@@ -125,5 +125,5 @@ def _file() -> dict[str, list[float]]:
 @cache
 def enough(code: str) -> float:
     """How likely a statement in this language has to be understood alone to be kept."""
-    thresholds: dict[str, float] = _file()["thresholds"]  # type: ignore[assignment]
+    thresholds: dict[str, float] = _model()["thresholds"]
     return thresholds["en" if code == "en" else "languages"]

@@ -1,6 +1,6 @@
 """Trains the judge of what can be understood alone, and writes its weights into the package.
 
-    python training/train_understood.py --data data/ --friends FriendsQA/ [--write]
+    python training/train_standalone_judge.py --data data/ --friends FriendsQA/ [--write]
 
 Three kinds of examples: statements that were stored of labelled conversations, each labelled by
 hand (`alone.jsonl`); written ones (`alone_written.jsonl`); and clauses of labelled turns, where the
@@ -30,7 +30,7 @@ from train_judge import FOLDS, fitted, unseen  # noqa: E402
 
 from extraction import share_of  # noqa: E402
 from fact_labels import Labelled, alone_labels, read  # noqa: E402
-from holdfast.extraction import understood  # noqa: E402
+from holdfast.extraction import standalone_judge  # noqa: E402
 from holdfast.extraction.clauses import clauses_of  # noqa: E402
 from holdfast.extraction.judge import IDENTITY  # noqa: E402
 from holdfast.extraction.patterns import language  # noqa: E402
@@ -39,7 +39,7 @@ from holdfast.models.embeddings.onnx import OnnxEmbedder  # noqa: E402
 from holdfast.text.tokens import index_terms, query_terms  # noqa: E402
 from vectors import Vectors  # noqa: E402
 
-OUT = Path(understood.__file__).with_suffix(".json")
+OUT = Path(standalone_judge.__file__).with_suffix(".json")
 # Shares of the words of a self-contained text that its clause has.
 ALONE = 0.75
 NOT_ALONE = 0.4
@@ -109,7 +109,7 @@ def _share(text: str, clause: str, speaker: str) -> float:
 def rows_of(examples: Sequence[Example], vectors: Vectors) -> Array:
     return np.concatenate(
         [
-            understood.rows_of(language(one.language), [one.text], vectors.of([one.text]))
+            standalone_judge.rows_of(language(one.language), [one.text], vectors.of([one.text]))
             for one in examples
         ]
     )
@@ -138,7 +138,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--friends", type=Path)
-    parser.add_argument("--vectors", type=Path, default=Path("understood-vectors.db"))
+    parser.add_argument("--vectors", type=Path, default=Path("standalone-vectors.db"))
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     labelled = read(options.data, options.friends)
@@ -173,7 +173,7 @@ def write(weights: Array, thresholds: dict[str, float], examples: Sequence[Examp
     told = {
         "provenance": {
             "encoder": IDENTITY,
-            "program": "training/train_understood.py",
+            "program": "training/train_standalone_judge.py",
             "labels": "alone.jsonl, alone_written.jsonl and facts*.jsonl, first half",
             "examples": sum(not one.held_out for one in examples),
         },
