@@ -78,6 +78,8 @@ class Worker:
     """How a project's memory is built out of its sessions; None where that is nobody's wish."""
     max_bytes: int = 100_000
     stop: threading.Event = field(default_factory=threading.Event)
+    served: dict[str, Scope] = field(default_factory=dict)
+    """The scope whose turn was last, for each kind of job: the next one follows."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,10 @@ class Kind:
     `due` finds what is to be done in the worker's scopes. `run` does one job, in steps with a
     heartbeat between them; an error it raises fails the job. `keys` names the jobs that a worker is
     able to do, the most urgent first; without it any worker can do any of them.
+
+    `looks` says under which keys this worker looks for them, none if it is not able to: with it,
+    only scopes that have changed are looked at, or whose time has come. `again` is that time, for a
+    scope where nothing is due; None if only a change can make it so.
     """
 
     name: str
@@ -185,3 +191,5 @@ class Kind:
     run: Callable[[Task], Output | None]
     keys: Callable[[Worker], Sequence[str]] | None = None
     terms: Callable[[Worker], Terms] = lambda worker: Terms()
+    looks: Callable[[Worker], Sequence[str]] | None = None
+    again: Callable[[Worker, Scope], Micros | None] = lambda worker, scope: None

@@ -453,7 +453,7 @@ def learn_all(
 
 def idle(
     store: Store,
-    scopes: Sequence[Scope],
+    scopes: Sequence[Scope] | None,
     now: Micros,
     *,
     minutes: float = IDLE_MINUTES,
@@ -463,8 +463,11 @@ def idle(
     Sessions led by an agent are left out: the agent ends them.
     """
     silent = now - int(minutes * MINUTE)
-    led_by_nobody = [one for one in store.sessions.list(scopes, open_only=True) if not one.agent]
-    return [one for one in led_by_nobody if one.last_activity <= silent or is_orphaned(one)]
+    return [
+        one
+        for one in store.sessions.unled(scopes)
+        if one.last_activity <= silent or is_orphaned(one)
+    ]
 
 
 def end_idle(
@@ -504,14 +507,14 @@ def end_idle(
 # As a job
 
 
-def end_silent(worker: Worker) -> None:
+def end_silent(worker: Worker, actor: str | None = None) -> None:
     """End the idle sessions of a worker's scopes, so that they can be extracted."""
-    scopes = worker.store.scopes() if worker.scopes is None else worker.scopes
     at = worker.clock()
-    if scopes:
-        end_idle(
-            worker.store, scopes, Author(f"worker:{worker.name}", new_id("run", at), at, "end")
-        )
+    found = idle(worker.store, worker.scopes, at)
+    # Scope by scope: no owner waits until the sessions of all others have ended.
+    for scope in dict.fromkeys(one.scope for one in found):
+        author = Author(actor or f"worker:{worker.name}", new_id("run", at), at, "end")
+        end_idle(worker.store, [scope], author)
 
 
 def _reading(task: Task) -> ExtractionContext:
@@ -547,5 +550,5 @@ def _run(task: Task) -> Output | None:
     return lambda tx: runner.save(tx, sink, extraction, at=at)
 
 
-LEARN = Kind("learn", due=_due, run=_run)
+LEARN = Kind("learn", due=_due, run=_run, looks=lambda worker: ("",))
 """One job for each session that has ended and holds turns that were not read."""

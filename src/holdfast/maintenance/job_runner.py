@@ -8,16 +8,27 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..erasure.cleanup import JOB as SCRUB
 from ..errors import CapReached, Conflict, HoldfastError, InvalidInput
-from ..extraction.job_types import Due, Kind, LeaseLost, Output, Stopping, Task, Terms, Worker
+from ..extraction.job_types import (
+    REVIVAL,
+    Due,
+    Kind,
+    LeaseLost,
+    Output,
+    Stopping,
+    Task,
+    Terms,
+    Worker,
+)
 from ..extraction.session_extraction import LEARN, end_silent
 from ..models.embeddings.tiers import Tiers
 from ..projects.build import BUILD
 from ..projects.stage1 import EXTRACT
 from ..storage.protocol import Store, Transaction
-from ..storage.store_types import Author
+from ..storage.store_types import Author, Enqueued, Look
 from ..types import DAY, Clock, Job, Micros, Scope, new_id, system_clock
 from .decay import DECAY
 from .embedding_jobs import EMBED
@@ -48,47 +59,119 @@ BACKOFF: Micros = 30_000_000
 KEPT_FOR = 30 * DAY
 # Seconds. Short scripts end before and never load a model.
 DELAY = 1.0
-# Scopes per round of the background thread.
+# Scopes per round of the background thread, and scopes that are looked at together.
 TOGETHER = 100
 
 JobListener = Callable[[Job], None]
 
 
 def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
-    """Enqueue the jobs that are due; return how many of these can be claimed now."""
-    claimable = 0
-    for kind in kinds:
-        if next(iter(KINDS[kind].due(worker)), None) is not None:
-            known = {
-                (job.scope, job.key): job
-                for job in worker.store.jobs.list(worker.scopes)
-                if job.kind == kind
-            }
-            # Checked again after the jobs were read: another worker may have finished one
-            # meanwhile.
-            due = list(KINDS[kind].due(worker))
-            claimable += sum(
-                _planned(worker, kind, one, known.get((one.scope, one.key))) for one in due
+    """Enqueue the jobs that are due; return how many can be claimed now, or as soon as their worker
+    has finished with what it knows of.
+
+    For all scopes, it looks only at those that have changed and those whose time has come.
+    """
+    if worker.scopes is not None:
+        return sum(_plan_scopes(worker, kind) for kind in kinds)
+    watched = [kind for kind in kinds if KINDS[kind].looks is not None]
+    for kind in watched:
+        worker.store.looks.watch(kind, _looked_for(worker, kind))
+    if watched:
+        worker.store.looks.gather()
+    return sum(
+        _plan_looks(worker, kind) if kind in watched else _plan_scopes(worker, kind)
+        for kind in kinds
+    )
+
+
+def _looked_for(worker: Worker, kind: str) -> Sequence[str]:
+    looks = KINDS[kind].looks
+    return looks(worker) if looks is not None else ()
+
+
+def _plan_scopes(worker: Worker, kind: str) -> int:
+    """Plan by deriving what is due from the data of all of the worker's scopes."""
+    if next(iter(KINDS[kind].due(worker)), None) is None:
+        return 0
+    found = _found(worker, kind)
+    worker.store.jobs.enqueue_all([one.job for one in found if one.job is not None])
+    return sum(one.job is not None or one.claimable for one in found)
+
+
+def _plan_looks(worker: Worker, kind: str) -> int:
+    """Plan by looking at the scopes that have changed or whose time has come."""
+    store, keys = worker.store, _looked_for(worker, kind)
+    seen: set[tuple[Scope, str, int]] = set()
+    renewed = 0
+    while not worker.stop.is_set():
+        looks = store.looks.due(kind, keys, now=worker.clock(), limit=TOGETHER)
+        # Two workers may look at once; what both saw is not looked at for ever.
+        if all((look.scope, look.key, look.changes) in seen for look in looks):
+            break
+        seen.update((look.scope, look.key, look.changes) for look in looks)
+        scopes = list(dict.fromkeys(look.scope for look in looks))
+        found = _found(replace(worker, scopes=scopes), kind)
+        enqueued = [one.job for one in found if one.job is not None]
+        store.looks.settle([(look, _again(worker, look, found)) for look in looks], enqueued)
+        renewed += sum(one.job is not None and one.held for one in found)
+    able = KINDS[kind].keys
+    waiting = store.jobs.waiting(
+        kind, now=worker.clock(), keys=None if able is None else able(worker)
+    )
+    return renewed + waiting
+
+
+def _again(worker: Worker, look: Look, found: Sequence[Found]) -> Micros | None:
+    """When a scope has to be looked at again, though nothing changes there.
+
+    As long as something is due, after a while: its job may have used up its tries.
+    """
+    kind = KINDS[look.kind]
+    mine = [
+        one
+        for one in found
+        if one.due.scope == look.scope and (kind.keys is None or one.due.key == look.key)
+    ]
+    if not mine:
+        return kind.again(worker, look.scope)
+    return min(one.revives_at or worker.clock() + REVIVAL for one in mine)
+
+
+class Found(NamedTuple):
+    """Something that is due, and what has to be done for its job."""
+
+    due: Due
+    job: Enqueued | None
+    """What has to be enqueued; None if its job is up to date or rests."""
+    claimable: bool
+    held: bool
+    """Whether a worker is at it."""
+    revives_at: Micros | None
+    """When it gets new tries; None if it has some."""
+
+
+def _found(worker: Worker, kind: str) -> list[Found]:
+    """What is due in the worker's scopes."""
+    known = {(job.scope, job.key): job for job in worker.store.jobs.list(worker.scopes, kind=kind)}
+    now, terms = worker.clock(), KINDS[kind].terms(worker)
+    found = []
+    # Derived after the jobs were read: another worker may have finished one meanwhile.
+    for due in KINDS[kind].due(worker):
+        job = known.get((due.scope, due.key))
+        watermark = due.watermark if job is None else _renewal(due, job, now, terms)
+        tired = job is not None and not watermark and job.retries_left <= 0
+        found.append(
+            Found(
+                due,
+                Enqueued(due.scope, kind, due.key, watermark) if watermark else None,
+                claimable=job is not None and _claimable(job, now),
+                held=job is not None and job.status == "running" and not _claimable(job, now),
+                revives_at=(job.retry_at or 0) + terms.revival
+                if job is not None and tired and terms.revival is not None
+                else None,
             )
-    return claimable
-
-
-def _planned(
-    worker: Worker,
-    kind: str,
-    due: Due,
-    job: Job | None,
-) -> bool:
-    now = worker.clock()
-    watermark = due.watermark if job is None else _renewal(due, job, now, KINDS[kind].terms(worker))
-    if watermark:
-        worker.store.jobs.enqueue(
-            due.scope,
-            kind,
-            due.key,
-            watermark=watermark,
         )
-    return bool(watermark) or (job is not None and _claimable(job, now))
+    return found
 
 
 def _renewal(
@@ -134,8 +217,11 @@ def work_once(worker: Worker, kinds: Sequence[str] = ALWAYS) -> Job | None:
                 worker=worker.name,
                 now=worker.clock(),
                 lease=lease,
+                after=worker.served.get(kind),
             )
             if job is not None:
+                # The owners take turns, so that none waits for all the jobs of another.
+                worker.served[kind] = job.scope
                 return _done(Task(worker, job, lease))
     return None
 

@@ -508,6 +508,10 @@ class SQLVectors(ABC):
         execute(f"DELETE {vectors}", values)
         execute(f"DELETE {embedded}", values)
         self.drop_models(execute, model, numbers)
+        # No entry of the journal tells of it, so that workers learn it here.
+        table, scope = self.store.change_row
+        these = "" if numbers is None else f" WHERE {scope} IN ({marks(numbers)})"
+        execute(f"UPDATE {table} SET changed_at = coalesce(changed_at, 0){these}", numbers or ())
         return int(count)
 
 

@@ -57,6 +57,8 @@ class PostgresStore(SQLStore):
     totals_sql = "SELECT scope, active, terms FROM totals"
     active_sql = "SELECT coalesce(sum(active), 0)::bigint FROM totals WHERE scope IN ({scopes})"
     bytes_sql = "SELECT pg_database_size(current_database())"
+    change_row = ("totals", "scope")
+    hold_watches = "LOCK TABLE watches IN SHARE MODE"
 
     def __init__(
         self,
