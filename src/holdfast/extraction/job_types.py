@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import StoreError
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store, Transaction
-from ..storage.store_types import Author
+from ..storage.store_types import Author, Look, Looks
 from ..types import Clock, Job, Micros, Scope, new_id, system_clock
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 LEASE: Micros = (
     300_000_000  # longer than the longest step: a remote model that is asked again after a timeout
 )
+# scopes that are looked at together
+LOOKS = 100
 # when a job that used up its tries gets new ones, though nothing else has changed
 REVIVAL: Micros = 3_600_000_000
 
@@ -45,6 +47,16 @@ class LeaseLost(Exception):
 def worker_name() -> str:
     """Name of this process among all workers of a store, as host:pid."""
     return f"{platform.node() or 'localhost'}:{os.getpid()}"
+
+
+@dataclass
+class Rounds:
+    """What a worker remembers from one round to the next."""
+
+    served: dict[str, Scope] = field(default_factory=dict)
+    """The scope whose turn was last, for each kind of job: the next one follows."""
+    orphans_at: Micros | None = None
+    """When it last looked for sessions whose server is gone."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +90,7 @@ class Worker:
     """How a project's memory is built out of its sessions; None where that is nobody's wish."""
     max_bytes: int = 100_000
     stop: threading.Event = field(default_factory=threading.Event)
-    served: dict[str, Scope] = field(default_factory=dict)
-    """The scope whose turn was last, for each kind of job: the next one follows."""
+    rounds: Rounds = field(default_factory=Rounds)
 
 
 @dataclass(frozen=True)
@@ -142,6 +153,18 @@ class Task:
         finally:
             over.set()
             thread.join()
+
+
+def due_looks(worker: Worker, kind: str, keys: Sequence[str]) -> Iterator[Looks]:
+    """Yield the looks that are due, some at a time; the caller settles them before the next."""
+    seen: set[Look] = set()
+    while not worker.stop.is_set():
+        looks = worker.store.looks.due(kind, keys, now=worker.clock(), limit=LOOKS)
+        # What stays due though it was settled waits for the next round.
+        if seen.issuperset(looks):
+            return
+        seen.update(looks)
+        yield looks
 
 
 class Due(NamedTuple):

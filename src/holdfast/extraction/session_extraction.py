@@ -22,7 +22,7 @@ from . import summaries as arc_
 from .apply import PROMOTION, SESSION_END, DecisionWriter, decided
 from .candidate import Candidate, as_candidate
 from .episodes import EXTRACTED, NO_OUTPUT
-from .job_types import Due, Kind, Output, Task, Worker
+from .job_types import Due, Kind, Output, Task, Worker, due_looks
 from .orphaned_sessions import is_orphaned
 from .policy import HELD, PEOPLE
 from .progress import FACTS, SUMMARY, Marks, covers
@@ -41,6 +41,10 @@ from .turn_extraction import (
     write_down,
 )
 
+# What a worker looks for to end idle sessions, and how often it goes through all open ones: the end
+# of a server is no change to a scope.
+ENDING = "end"
+ORPHANS_EVERY = 5 * MINUTE
 # Arcs, and held candidates, of other sessions that one candidate is compared with.
 PRIOR = 20
 
@@ -509,10 +513,39 @@ def end_idle(
 
 def end_silent(worker: Worker, actor: str | None = None) -> None:
     """End the idle sessions of a worker's scopes, so that they can be extracted."""
-    at = worker.clock()
-    found = idle(worker.store, worker.scopes, at)
+    store, at = worker.store, worker.clock()
+    if worker.scopes is None:
+        store.looks.watch(ENDING, ("",))
+        store.looks.gather()
+    if worker.scopes is not None or _orphans_due(worker, at):
+        _end_all(worker, idle(store, worker.scopes, at), actor)
+    if worker.scopes is not None:
+        return
+    for looks in due_looks(worker, ENDING, ("",)):
+        scopes = [look.scope for look in looks]
+        silent_at = dict[Scope, Micros]()
+        for one in store.sessions.unled(scopes):
+            ends = one.last_activity + IDLE_MINUTES * MINUTE
+            if ends > at:
+                silent_at[one.scope] = min(ends, silent_at.get(one.scope, ends))
+        _end_all(worker, idle(store, scopes, at), actor)
+        # A session that ends is a change, and brings the next look at once.
+        store.looks.settle([(look, silent_at.get(look.scope)) for look in looks])
+
+
+def _orphans_due(worker: Worker, at: Micros) -> bool:
+    """Whether it is time to look through all open sessions for those whose server is gone."""
+    last = worker.rounds.orphans_at
+    if last is not None and at - last < ORPHANS_EVERY:
+        return False
+    worker.rounds.orphans_at = at
+    return True
+
+
+def _end_all(worker: Worker, sessions: Sequence[Session], actor: str | None) -> None:
     # Scope by scope: no owner waits until the sessions of all others have ended.
-    for scope in dict.fromkeys(one.scope for one in found):
+    for scope in dict.fromkeys(one.scope for one in sessions):
+        at = worker.clock()
         author = Author(actor or f"worker:{worker.name}", new_id("run", at), at, "end")
         end_idle(worker.store, [scope], author)
 

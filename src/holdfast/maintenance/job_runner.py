@@ -22,6 +22,7 @@ from ..extraction.job_types import (
     Task,
     Terms,
     Worker,
+    due_looks,
 )
 from ..extraction.session_extraction import LEARN, end_silent
 from ..models.embeddings.tiers import Tiers
@@ -59,7 +60,7 @@ BACKOFF: Micros = 30_000_000
 KEPT_FOR = 30 * DAY
 # Seconds. Short scripts end before and never load a model.
 DELAY = 1.0
-# Scopes per round of the background thread, and scopes that are looked at together.
+# Scopes per round of the background thread.
 TOGETHER = 100
 
 JobListener = Callable[[Job], None]
@@ -100,15 +101,9 @@ def _plan_scopes(worker: Worker, kind: str) -> int:
 
 def _plan_looks(worker: Worker, kind: str) -> int:
     """Plan by looking at the scopes that have changed or whose time has come."""
-    store, keys = worker.store, _looked_for(worker, kind)
-    seen: set[tuple[Scope, str, int]] = set()
+    store = worker.store
     renewed = 0
-    while not worker.stop.is_set():
-        looks = store.looks.due(kind, keys, now=worker.clock(), limit=TOGETHER)
-        # Two workers may look at once; what both saw is not looked at for ever.
-        if all((look.scope, look.key, look.changes) in seen for look in looks):
-            break
-        seen.update((look.scope, look.key, look.changes) for look in looks)
+    for looks in due_looks(worker, kind, _looked_for(worker, kind)):
         scopes = list(dict.fromkeys(look.scope for look in looks))
         found = _found(replace(worker, scopes=scopes), kind)
         enqueued = [one.job for one in found if one.job is not None]
@@ -217,11 +212,11 @@ def work_once(worker: Worker, kinds: Sequence[str] = ALWAYS) -> Job | None:
                 worker=worker.name,
                 now=worker.clock(),
                 lease=lease,
-                after=worker.served.get(kind),
+                after=worker.rounds.served.get(kind),
             )
             if job is not None:
                 # The owners take turns, so that none waits for all the jobs of another.
-                worker.served[kind] = job.scope
+                worker.rounds.served[kind] = job.scope
                 return _done(Task(worker, job, lease))
     return None
 

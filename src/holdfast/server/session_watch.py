@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from ..client import Holdfast
 from ..errors import Conflict, HoldfastError, StoreError
-from ..extraction.job_types import Worker
+from ..extraction.job_types import Rounds, Worker
 from ..extraction.orphaned_sessions import SERVED_BY, this_process
 from ..extraction.session_extraction import LEARN, end_silent
 from ..maintenance.job_runner import plan, work_once
@@ -45,6 +45,7 @@ class Conversations:
         self._waiting: set[tuple[Scope, str]] = set()
         """Sessions in that queue, each once: extraction reads all that is new in a session."""
         self._extractors: list[threading.Thread] = []
+        self._rounds = Rounds()
 
     def capture(self, hf: Holdfast, turn: dict[str, Any]) -> Memory | None:
         """Store one turn and mark its session as open."""
@@ -169,7 +170,9 @@ class Conversations:
         """Return a worker for all owners of the store or, without permission for that, for those
         seen here.
         """
-        everybody = worker_of(self._hf, None, complete=model_of(self._hf))
+        everybody = replace(
+            worker_of(self._hf, None, complete=model_of(self._hf)), rounds=self._rounds
+        )
         try:
             self._hf.store.jobs.waiting(LEARN.name, now=0)
         except StoreError:
