@@ -3,9 +3,10 @@
     python bench/due_jobs.py [--store sqlite|postgres] [--owners 100,1000,5000,10000] [--write FILE]
 
 Every owner has a session that somebody is still in, and nothing to do. Measured are a worker that
-wakes and finds nothing (`idle`), that finds work of ten owners (`ten`: it plans and embeds), one
-claim while every owner has a job waiting (`claim`), and the first look at all owners (`first`).
-Times are of the processor, this process and the server together; for each also the statements.
+wakes and finds nothing (`idle`), that looks at ten owners who changed (`changed`), that does their
+work too (`ten`: it plans and embeds), one claim while every owner has a job waiting (`claim`), and
+the first look at all owners (`first`). Times are of the processor, this process and the server
+together; beside each is how often it asked the store.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from typing import Any
 from holdfast import Holdfast, Settings
 from holdfast.extraction.job_types import LEASE, Worker
 from holdfast.maintenance import embedding_jobs
-from holdfast.maintenance.job_runner import drain
+from holdfast.maintenance.job_runner import ALWAYS, drain
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import open_store
 from holdfast.types import Scope
-from scale_phases import Meter, Store, _database, remove
+from scale_phases import Meter, Store, database, end_and_plan, remove
 
 Figures = dict[str, Any]
 OWNERS = "100,1000,5000,10000"
@@ -81,8 +82,15 @@ def measure(place: str | Path, meter: Meter, owners: int) -> Figures:
 
         figures = {"first": of(lambda: drain(worker))}
         figures["idle"] = of(lambda: drain(worker), WAKES)
-        for owner in range(TEN):
-            hf.scoped(f"user:{owner * owners // TEN}").remember(f"Owner {owner} likes tea.")
+
+        def ten_say(what: str) -> None:
+            for owner in range(TEN):
+                hf.scoped(f"user:{owner * owners // TEN}").remember(f"Owner {owner} {what}.")
+
+        ten_say("likes tea")
+        figures["changed"] = of(lambda: end_and_plan(worker, ALWAYS))
+        drain(worker)
+        ten_say("likes coffee")
         figures["ten"] = of(lambda: drain(worker))
         for owner in range(owners):
             store.jobs.enqueue(Scope("user", str(owner)), "tidy", "k", watermark=1)
@@ -103,7 +111,7 @@ def places(kind: str) -> Iterator[Callable[[int], tuple[str | Path, Meter]]]:
 
         def place(owners: int) -> tuple[str | Path, Meter]:
             name = f"due_{owners}"
-            at = _database(work, None, name) if kind == "postgres" else work / f"{name}.db"
+            at = database(work, None, name) if kind == "postgres" else work / f"{name}.db"
             return at, Meter(Store(kind, owners, 1, work, Path()))
 
         try:

@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -28,7 +28,9 @@ import psycopg
 from common import median, quantile, resident_megabytes
 from generated_conversations import EACH, FACTS, TURNS, Conversations, texts
 from holdfast import Holdfast, Settings
-from holdfast.maintenance import embedding_jobs, job_runner, plan
+from holdfast.extraction.job_types import Worker
+from holdfast.extraction.session_extraction import end_silent
+from holdfast.maintenance import embedding_jobs, job_runner
 from holdfast.model_access import worker_of
 from holdfast.models.embeddings.static import StaticEmbedder
 from holdfast.server import changes_view, entity_view, home_view, owner_view, timeline_view
@@ -44,6 +46,8 @@ ASKED = 40
 CAPTURED = 300
 GUEST = 1_000  # memories of the owner who moves in to be purged
 OPENINGS = 3  # of each page
+WAKES = 20  # of a worker
+SCHEDULED = ("decay", "reflect")  # beside what is always looked for
 
 
 @dataclass
@@ -77,7 +81,7 @@ class Store:
     def place(self) -> str | Path:
         """A path, or the URL of a database that exists."""
         if self.kind == "postgres":
-            return _database(self.work, self.url, self.name.replace("-", "_"))
+            return database(self.work, self.url, self.name.replace("-", "_"))
         return self.work / f"{self.name}.db"
 
     @property
@@ -417,29 +421,33 @@ def pages(store: Store) -> Figures:
 
 
 def plans(store: Store) -> Figures:
-    """Looking for due jobs in all scopes: what a worker does each time it wakes."""
-    with store.open() as hf:
+    """Looking for due jobs: what a worker does each time it wakes, and the first time.
+
+    `first` looks at every scope and enqueues what it finds; after that nothing has changed.
+    """
+    kinds = (*job_runner.ALWAYS, *(job_runner.TASKS[task] for task in SCHEDULED))
+    with store.open(0, store.copy) as hf:
         tracemalloc.start()
         scopes = hf.store.scopes()
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         worker = worker_of(hf, None, complete=None)
-        tasks: dict[str, Figures] = {}
-        for task in job_runner.TASKS:
-            due: list[object] = []
-            took = Meter(store).of(
-                lambda task=task, due=due: due.extend(plan.outlook(worker, (task,)))
-            )
-            tasks[task] = took | {"due": len(due)}
+        due: list[int] = []
+        first = Meter(store).of(lambda: due.append(job_runner.plan(worker, kinds)))
+        wakes = Meter(store).of(lambda: [end_and_plan(worker, kinds) for _ in range(WAKES)])
     return {
-        **{
-            key: sum(one[key] for one in tasks.values())
-            for key in ("seconds", "processor_seconds", "due")
-        },
-        "tasks": tasks,
+        **{key: round(value / WAKES, 6) for key, value in wakes.items()},
+        "first": first,
+        "due": due[0],
         "scopes": len(scopes),
         "scope_bytes": round(held / len(scopes)),
     }
+
+
+def end_and_plan(worker: Worker, kinds: Sequence[str]) -> None:
+    """Look for idle sessions and for jobs, as a worker does before it runs any."""
+    end_silent(worker)
+    job_runner.plan(worker, kinds)
 
 
 def doctor(store: Store) -> Figures:
@@ -608,7 +616,7 @@ def _unlink(place: str | Path) -> None:
             path.unlink()
 
 
-def _database(work: Path, url: str | None, name: str) -> str:
+def database(work: Path, url: str | None, name: str) -> str:
     """The URL of this database, on the server at `url` or on one that lives in `work`'s state."""
     base = url or _server(work).url("postgres")
     with psycopg.connect(base, autocommit=True) as connection:
