@@ -47,7 +47,9 @@ class Assumed:
     full: float = 0.7
     """Share of a disk, or of the processors, that may be used."""
     wake: int = 60
-    """Seconds in which a worker has to have looked at all scopes of its database."""
+    """Seconds between two rounds of a worker."""
+    first_look: int = 8 * 3600
+    """Seconds in which a worker has to have looked at every owner once."""
     doctor: int = 8 * 3600
     """Seconds in which a database has to be checked."""
     restore: int = 4 * 3600
@@ -69,9 +71,13 @@ class Constants:
     doctor: float
     purge: float
     purge_each: int
-    plan: float
-    due: float
-    """Jobs of each owner that were due when they were looked for."""
+    look: float
+    """Looking for due jobs of one owner who has changed."""
+    first_look: float
+    idle: float
+    """A round of a worker that finds that nothing has changed."""
+    looked_at: int
+    """Owners of the store in which looking for jobs was measured."""
     scope_bytes: float | None
     """None where no store had so many scopes that it could be told."""
     sizes: dict[str, tuple[int, int]]
@@ -87,9 +93,8 @@ def constants(measured: Figures) -> Constants:
         row = of[phase]
         return float(row["phases"][phase]["processor_seconds"] / row["memories"])
 
-    size, recall, purge, plans = (
-        of[phase]["phases"][phase] for phase in ("size", "recall", "purge", "plans")
-    )
+    size, recall, purge = (of[phase]["phases"][phase] for phase in ("size", "recall", "purge"))
+    owners, jobs = _due_jobs(measured)
     return Constants(
         bytes_per_memory=size["bytes_per_memory"],
         vector_bytes=size["tables"]["vectors"],
@@ -99,15 +104,18 @@ def constants(measured: Figures) -> Constants:
         doctor=per_memory("doctor"),
         purge=purge["processor_seconds"],
         purge_each=of["purge"]["each"],
-        plan=_slope([row for row in rows if "plans" in row["phases"]], "plans"),
-        due=plans["due"] / of["plans"]["owners"],
+        look=jobs["changed"]["processor_ms"] / 1e3 / CHANGED,
+        first_look=jobs["first"]["processor_ms"] / 1e3 / owners,
+        idle=jobs["idle"]["processor_ms"] / 1e3,
+        looked_at=owners,
         scope_bytes=_scope_bytes(measured),
         sizes={phase: (row["owners"], row["memories"]) for phase, row in of.items()},
     )
 
 
 MANY = 1_000  # scopes
-NEEDED = ("ingest", "embed", "size", "recall", "plans", "doctor", "purge")
+NEEDED = ("ingest", "embed", "size", "recall", "doctor", "purge")
+CHANGED = 10  # owners in the figure `changed` of bench/due_jobs.py
 
 
 def _largest(rows: Sequence[Figures], phase: str) -> Figures:
@@ -132,19 +140,16 @@ def _scope_bytes(measured: Figures) -> float | None:
     return max(plans, key=lambda one: int(one["scopes"]))["scope_bytes"] if plans else None
 
 
-def _slope(rows: Sequence[Figures], phase: str) -> float:
-    """Processor seconds for each owner more, between the smallest and the largest step; what the
-    phase takes with no owner at all is left out.
-    """
-    low, high = min(rows, key=_owners), max(rows, key=_owners)
-    took = [one["phases"][phase]["processor_seconds"] for one in (low, high)]
-    if low["owners"] == high["owners"]:
-        return took[1] / high["owners"]
-    return max(1e-6, (took[1] - took[0]) / (high["owners"] - low["owners"]))
-
-
-def _owners(row: Figures) -> int:
-    return int(row["owners"])
+def _due_jobs(measured: Figures) -> tuple[int, Figures]:
+    """The figures of bench/due_jobs.py for the most owners on Postgres, and how many these were."""
+    found = measured.get("due_jobs", {}).get("postgres")
+    if not found:
+        raise SystemExit(
+            "bench/scale.json has no due_jobs on Postgres. Run bench/due_jobs.py --store postgres "
+            "--write bench/scale.json first."
+        )
+    most = max(found, key=int)
+    return int(most), found[most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +173,14 @@ def limits(c: Constants, a: Assumed) -> list[Limit]:
             f"{a.cores * a.full:.0f} cores",
         ),
         Limit(
-            f"one worker looking for due jobs, {c.due:.0f} of each owner",
-            a.wake / c.plan,
-            f"{a.wake} s",
+            "one worker looking at the owners who have changed, at the busiest hour",
+            1 / (c.look * changes(a)),
+            "1 core",
+        ),
+        Limit(
+            "the first look at every owner, after an upgrade",
+            a.first_look / c.first_look,
+            f"{a.first_look // 3600} h",
         ),
         Limit("`holdfast doctor`", a.doctor / (c.doctor * each), f"{a.doctor // 3600} h"),
         Limit("restore of a backup", a.restore * a.disk_rate / size, f"{a.restore // 3600} h"),
@@ -192,6 +202,11 @@ def work_of_a_day(c: Constants, a: Assumed) -> float:
     return a.active * (a.written * (c.ingest + c.embed) + a.asked * c.recall)
 
 
+def changes(a: Assumed) -> float:
+    """How often an average owner changes in a second of the busiest hour, each memory alone."""
+    return a.active * a.written * a.peak / DAY
+
+
 def simulate(c: Constants, a: Assumed) -> Figures:
     """Databases, storage and work for all owners."""
     first, second, *_ = limits(c, a)
@@ -211,11 +226,12 @@ def simulate(c: Constants, a: Assumed) -> Figures:
         "writes_per_second": writes,
         "questions_per_second": asks,
         "cores": work_of_a_day(c, a) * a.owners * a.peak / DAY,
-        "planning_cores": a.owners * c.plan / a.wake,
+        "planning_cores": a.owners * changes(a) * c.look + databases * c.idle / a.wake,
         "embedding_days_per_core": a.memories * c.embed / DAY,
         "owner_bytes": a.memories / a.owners * both_models(c),
         "owner_seconds_per_year": work_of_a_day(c, a) * 365,
-        "owner_plan_seconds_per_year": c.plan * 365 * DAY / a.wake,
+        "owner_plan_seconds_per_year": 365 * a.active * a.written * c.look,
+        "database_idle_seconds_per_year": 365 * DAY / a.wake * c.idle,
     }
 
 
@@ -242,12 +258,14 @@ def model_text(c: Constants, a: Assumed) -> str:
         f"| memories written, average | {s['writes_per_second']:,.0f} a second |",
         f"| questions, average | {s['questions_per_second']:,.0f} a second |",
         f"| cores for writing, embedding and recall at the busiest hour | {s['cores']:,.0f} |",
-        f"| cores that only look for due jobs every {a.wake} s | {s['planning_cores']:,.0f} |",
+        f"| cores that only look for due jobs, at the busiest hour | {s['planning_cores']:,.0f} |",
         f"| embedding everything anew with the fast model | {s['embedding_days_per_core']:,.0f} "
         "days of one core |",
         f"| use of an owner in a year | {s['owner_seconds_per_year']:,.1f} s of one core |",
-        f"| looking for {c.due:.0f} due jobs of an owner every {a.wake} s, for a year | "
+        f"| looking for due jobs of an owner, for a year | "
         f"{s['owner_plan_seconds_per_year']:,.1f} s of one core |",
+        f"| a worker that finds nothing every {a.wake} s, for a year, whatever the owners | "
+        f"{s['database_idle_seconds_per_year']:,.0f} s of one core |",
         f"| purge of an owner with {c.purge_each:,} memories (measured) | {c.purge:,.2f} s of one "
         "core |",
         "",
@@ -265,9 +283,12 @@ def _sizes(c: Constants) -> str:
     by_size: dict[tuple[int, int], list[str]] = {}
     for phase, size in c.sizes.items():
         by_size.setdefault(size, []).append(phase)
-    return "; ".join(
-        f"{', '.join(phases)} with {owners:,} owners and {memories:,} memories"
-        for (owners, memories), phases in sorted(by_size.items(), reverse=True)
+    return (
+        "; ".join(
+            f"{', '.join(phases)} with {owners:,} owners and {memories:,} memories"
+            for (owners, memories), phases in sorted(by_size.items(), reverse=True)
+        )
+        + f"; looking for due jobs with {c.looked_at:,} owners"
     )
 
 
@@ -289,7 +310,12 @@ CELLS: dict[str, Callable[[dict[str, Figures]], str]] = {
     "purge of a small owner beside them, core s": lambda p: (
         f"{p['guest']['processor_seconds']:,.2f}"
     ),
-    "looking for due jobs, core ms": lambda p: f"{p['plans']['processor_seconds'] * 1e3:,.0f}",
+    "a worker wakes, nothing has changed, core ms": lambda p: (
+        f"{p['plans']['processor_seconds'] * 1e3:,.1f}"
+    ),
+    "first look for due jobs at all scopes, core ms": lambda p: (
+        f"{p['plans']['first']['processor_seconds'] * 1e3:,.0f}"
+    ),
     "page: home, core ms": lambda p: _page(p, "home"),
     "page: totals, core ms": lambda p: _page(p, "totals"),
     "page: timeline, core ms": lambda p: _page(p, "timeline"),
@@ -337,7 +363,33 @@ def measured_text(measured: Figures) -> str:
             ]
         else:
             lines += ["", "How it grows is not known: it was run at one size."]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_due_jobs_table(measured.get("due_jobs", {}))])
+
+
+ROUNDS = {
+    "idle": "a worker wakes, nothing has changed",
+    "changed": f"it looks at {CHANGED} owners who have changed",
+    "ten": "it looks at them and embeds what they wrote",
+    "claim": "one job is claimed, while every owner has one waiting",
+    "first": "the first look at all owners",
+}
+PLACES = {"sqlite": "SQLite", "postgres": "Postgres"}
+
+
+def _due_jobs_table(found: dict[str, dict[str, Figures]]) -> list[str]:
+    """What looking for jobs takes by the number of owners, as bench/due_jobs.py measured it."""
+    lines: list[str] = []
+    for store, title in PLACES.items():
+        if by_owners := found.get(store):
+            owners = sorted(by_owners, key=int)
+            heads = " | ".join(f"{int(one):,} owners" for one in owners)
+            lines += ["", f"| {title}, core ms | {heads} |", "|---" * (len(owners) + 1) + "|"]
+            for figure, what in ROUNDS.items():
+                took = " | ".join(
+                    f"{by_owners[one][figure]['processor_ms']:,.2f}" for one in owners
+                )
+                lines.append(f"| {what} | {took} |")
+    return lines
 
 
 def _cell(of: Callable[[dict[str, Figures]], str], phases: dict[str, Figures]) -> str:
