@@ -753,12 +753,16 @@ class TestSettingUp:
         old.close()
         with psycopg.connect(postgres_url, autocommit=True) as connection:
             connection.execute(
-                "DROP TABLE holdfast.progress, holdfast.spend, holdfast.files, holdfast.messages"
+                "DROP TABLE holdfast.progress, holdfast.spend, holdfast.files, holdfast.messages, "
+                "holdfast.looks, holdfast.watches"
             )
             connection.execute(
-                "DROP INDEX holdfast.memories_by_namespace, holdfast.memories_by_moment"
+                "DROP INDEX holdfast.memories_by_namespace, holdfast.memories_by_moment, "
+                "holdfast.sessions_open"
             )
             connection.execute("ALTER TABLE holdfast.memories DROP COLUMN strength")
+            connection.execute("ALTER TABLE holdfast.jobs DROP COLUMN due_at")
+            connection.execute("ALTER TABLE holdfast.totals DROP COLUMN changed_at")
             connection.execute(
                 "ALTER TABLE holdfast.sessions ADD COLUMN consolidated_at bigint, "
                 "ADD COLUMN outcome text NOT NULL DEFAULT ''"
