@@ -27,7 +27,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from ...errors import InvalidInput, StoreBusy, StoreClosed, StoreError
 from ..protocol import T
 from ..schema import Row, Rows
-from .driver_errors import explained, lost, well_formed
+from .driver_errors import conflicting, explained, lost, well_formed
 from .scoped_session import (
     READING,
     UNKNOWN,
@@ -241,17 +241,20 @@ class Connections:
         while True:
             try:
                 return attempt()
-            except (errors.SerializationFailure, errors.DeadlockDetected) as error:
-                if time.monotonic() > deadline:
-                    raise StoreBusy(
-                        f"{self.location}: others kept changing the same rows ({error})."
-                    ) from error
             except psycopg.Error as error:
-                if not lost(error) or time.monotonic() > deadline:
+                conflict = conflicting(error)
+                if not conflict and not lost(error):
                     raise
-                with suppress(psycopg.Error, StoreError):
-                    # the other connections to that server are gone as well
-                    self._open_pool().check()
+                if time.monotonic() > deadline:
+                    if conflict:
+                        raise StoreBusy(
+                            f"{self.location}: others kept changing the same rows ({error})."
+                        ) from error
+                    raise
+                if not conflict:
+                    with suppress(psycopg.Error, StoreError):
+                        # the other connections to that server are gone as well
+                        self._open_pool().check()
             time.sleep(random.uniform(pause / 2, pause))
             pause = min(pause * 2, 1.0)
 

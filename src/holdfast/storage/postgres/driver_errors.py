@@ -17,6 +17,9 @@ from .scoped_session import APP, CHANGED, WORKER
 _GONE = ("57P01", "57P02", "57P03", "57P05", "25P03")
 # The end of its server as Citus notices it while it waits for a worker, an internal error.
 _ENDED = "postmaster was shut down"
+# What Citus answers, as an internal error, to a statement planned for a shard that has just been
+# split or moved.
+_MOVED = "could not find valid entry for shard"
 
 
 def lost(error: BaseException) -> bool:
@@ -28,6 +31,15 @@ def lost(error: BaseException) -> bool:
     return (
         error.sqlstate in _GONE or error.sqlstate.startswith("08") or str(error).startswith(_ENDED)
     )
+
+
+def conflicting(error: BaseException) -> bool:
+    """Whether a transaction failed because of what others did meanwhile, so that it may succeed if
+    it is run again.
+    """
+    if isinstance(error, errors.SerializationFailure | errors.DeadlockDetected):
+        return True
+    return isinstance(error, errors.InternalError_) and str(error).startswith(_MOVED)
 
 
 def well_formed(url: str) -> bool:
