@@ -313,7 +313,7 @@ CELLS: dict[str, Callable[[dict[str, Figures]], str]] = {
     "a worker wakes, nothing has changed, core ms": lambda p: (
         f"{p['plans']['processor_seconds'] * 1e3:,.1f}"
     ),
-    "first look for due jobs at all scopes, core ms": lambda p: (
+    "first look at all scopes, with the end of all sessions, core ms": lambda p: (
         f"{p['plans']['first']['processor_seconds'] * 1e3:,.0f}"
     ),
     "page: home, core ms": lambda p: _page(p, "home"),

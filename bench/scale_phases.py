@@ -14,7 +14,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -36,6 +36,7 @@ from holdfast.models.embeddings.static import StaticEmbedder
 from holdfast.server import changes_view, entity_view, home_view, owner_view, timeline_view
 from holdfast.storage.schema import MEMORY_COLUMNS
 from holdfast.text.stopwords import STOP_WORDS
+from holdfast.types import DAY
 from ingest import BATCH, bare_rows, insert_bare, open_bare
 
 Figures = dict[str, Any]
@@ -423,7 +424,8 @@ def pages(store: Store) -> Figures:
 def plans(store: Store) -> Figures:
     """Looking for due jobs: what a worker does each time it wakes, and the first time.
 
-    `first` looks at every scope and enqueues what it finds; after that nothing has changed.
+    `first` looks at every scope, ends its idle sessions and enqueues what it finds; after that
+    nothing has changed.
     """
     kinds = (*job_runner.ALWAYS, *(job_runner.TASKS[task] for task in SCHEDULED))
     with store.open(0, store.copy) as hf:
@@ -431,14 +433,17 @@ def plans(store: Store) -> Figures:
         scopes = hf.store.scopes()
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        worker = worker_of(hf, None, complete=None)
-        due: list[int] = []
-        first = Meter(store).of(lambda: due.append(job_runner.plan(worker, kinds)))
+        # A day later, when all sessions are idle: otherwise some would become so meanwhile.
+        later = hf.clock() + DAY
+        worker = replace(worker_of(hf, None, complete=None), clock=lambda: later)
+        # Twice, because the sessions that the first round ends are a change too.
+        first = Meter(store).of(lambda: [end_and_plan(worker, kinds) for _ in range(2)])
+        due = job_runner.plan(worker, kinds)
         wakes = Meter(store).of(lambda: [end_and_plan(worker, kinds) for _ in range(WAKES)])
     return {
         **{key: round(value / WAKES, 6) for key, value in wakes.items()},
         "first": first,
-        "due": due[0],
+        "due": due,
         "scopes": len(scopes),
         "scope_bytes": round(held / len(scopes)),
     }
@@ -447,7 +452,7 @@ def plans(store: Store) -> Figures:
 def end_and_plan(worker: Worker, kinds: Sequence[str]) -> None:
     """Look for idle sessions and for jobs, as a worker does before it runs any."""
     end_silent(worker)
-    job_runner.plan(worker, kinds)
+    job_runner.enqueue_due(worker, kinds)
 
 
 def doctor(store: Store) -> Figures:

@@ -69,6 +69,14 @@ JobListener = Callable[[Job], None]
 def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
     """Enqueue the jobs that are due; return how many can be claimed now, or as soon as their worker
     has finished with what it knows of.
+    """
+    found = enqueue_due(worker, kinds)
+    return found if worker.scopes is not None else found + _waiting(worker, kinds)
+
+
+def enqueue_due(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
+    """Enqueue the jobs that are due; return how many of these can be claimed now or, for all
+    scopes, how many are held.
 
     For all scopes, it looks only at those that have changed and those whose time has come.
     """
@@ -79,9 +87,19 @@ def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
         worker.store.looks.watch(kind, _looked_for(worker, kind))
     if watched:
         worker.store.looks.gather()
+    for kind in kinds:
+        if kind not in watched:
+            _plan_scopes(worker, kind)
+    return sum(_plan_looks(worker, kind) for kind in watched)
+
+
+def _waiting(worker: Worker, kinds: Sequence[str]) -> int:
+    """Return how many jobs of these kinds can be claimed now."""
+    now, jobs = worker.clock(), worker.store.jobs
+    able = {kind: KINDS[kind].keys for kind in kinds}
     return sum(
-        _plan_looks(worker, kind) if kind in watched else _plan_scopes(worker, kind)
-        for kind in kinds
+        jobs.waiting(kind, now=now, keys=None if keys is None else keys(worker))
+        for kind, keys in able.items()
     )
 
 
@@ -100,7 +118,9 @@ def _plan_scopes(worker: Worker, kind: str) -> int:
 
 
 def _plan_looks(worker: Worker, kind: str) -> int:
-    """Plan by looking at the scopes that have changed or whose time has come."""
+    """Plan by looking at the scopes that have changed or whose time has come; return how many jobs
+    have more to do that a worker holds.
+    """
     store = worker.store
     renewed = 0
     for looks in due_looks(worker, kind, _looked_for(worker, kind)):
@@ -109,11 +129,7 @@ def _plan_looks(worker: Worker, kind: str) -> int:
         enqueued = [one.job for one in found if one.job is not None]
         store.looks.settle([(look, _again(worker, look, found)) for look in looks], enqueued)
         renewed += sum(one.job is not None and one.held for one in found)
-    able = KINDS[kind].keys
-    waiting = store.jobs.waiting(
-        kind, now=worker.clock(), keys=None if able is None else able(worker)
-    )
-    return renewed + waiting
+    return renewed
 
 
 def _again(worker: Worker, look: Look, found: Sequence[Found]) -> Micros | None:
@@ -299,7 +315,7 @@ def drain(
     report: JobListener = lambda job: None,
     kinds: Sequence[str] = ALWAYS,
     *,
-    planned: Callable[[int], None] = lambda jobs: None,
+    planned: Callable[[int], None] | None = None,
 ) -> int:
     """Plan, then run jobs until none is due or the worker is stopped; return their number. `report`
     is called with each, and `planned` once with the number that is due at first.
@@ -308,7 +324,11 @@ def drain(
         worker = replace(worker, meter=worker.meter.anew())
     if LEARN.name in kinds:
         end_silent(worker)
-    planned(plan(worker, kinds))
+    if planned is None:
+        # Nobody wants to know, so that they are not counted either.
+        enqueue_due(worker, kinds)
+    else:
+        planned(plan(worker, kinds))
     count = 0
     while not worker.stop.is_set() and (job := work_once(worker, kinds)) is not None:
         report(job)
@@ -321,7 +341,7 @@ def once(
     tasks: Sequence[str],
     report: JobListener = lambda job: None,
     *,
-    planned: Callable[[int], None] = lambda jobs: None,
+    planned: Callable[[int], None] | None = None,
 ) -> int:
     """Run the due jobs of these tasks now, regardless of the schedule; return their number."""
     for task in tasks:

@@ -15,7 +15,7 @@ from ..errors import Conflict, HoldfastError, StoreError
 from ..extraction.job_types import Rounds, Worker
 from ..extraction.orphaned_sessions import SERVED_BY, this_process
 from ..extraction.session_extraction import LEARN, end_silent
-from ..maintenance.job_runner import plan, work_once
+from ..maintenance.job_runner import enqueue_due, work_once
 from ..model_access import model_of, worker_of
 from ..types import Memory, Scope
 
@@ -130,7 +130,7 @@ class Conversations:
             worker = self._worker()
             end_silent(worker, ACTOR)
             # As jobs: several servers and workers share what is to be read, each session once.
-            plan(worker, (LEARN.name,))
+            enqueue_due(worker, (LEARN.name,))
             while not enough() and work_once(worker, (LEARN.name,)) is not None:
                 pass
         except Exception:  # must break neither the background thread nor the shutdown
