@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..errors import Conflict, NotFound
 from ..types import Job, Micros, Scope, new_id
-from .filters import Clause, Dialect, marks
+from .filters import Clause, marks
 from .journal import JournalledRows
 from .row_codec import job_from
 from .schema import JOB_COLUMNS, Rows, Statements
@@ -72,12 +73,15 @@ class SQLJobs:
             # The common case; checked with a read so that no write lock is taken.
             return None
         hold = (new_id("lease", now), worker, now + lease)
+        # By watermark, so that sessions are read in the order in which they took place. With one
+        # key a scope has one job of a kind, and the index by key has it.
+        skip_locked = self._store.dialect.skip_locked
+        order = "scope, kind" if keys and len(keys) == 1 else "scope, kind, watermark, key"
 
         def work(execute: Statements) -> Rows:
-            _take_back(execute, wanted, now, self._store.dialect)
-            return (last and _take_next(execute, wanted, last, hold, self._store.dialect)) or (
-                _take_next(execute, wanted, 0, hold, self._store.dialect)
-            )
+            _take_back(execute, wanted, now, skip_locked)
+            take = partial(_take_next, execute, wanted, f"{order} LIMIT 1{skip_locked}", hold)
+            return (last and take(last)) or take(0)
 
         rows = self._store.transact(numbers, work)
         self._store.learn_scopes(row[0] for row in rows)
@@ -256,7 +260,7 @@ def _take_back(
     execute: Statements,
     wanted: Clause,
     now: Micros,
-    dialect: Dialect,
+    skip_locked: str,
 ) -> None:
     """Make jobs claimable whose time has come: those that wait for another try, and those whose
     worker was lost. After the last try these become errors; otherwise they would look running
@@ -265,7 +269,7 @@ def _take_back(
     condition, values = wanted
     execute(
         "WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs "
-        f"WHERE {condition} AND due_at > 0 AND due_at <= ?{dialect.skip_locked}) "
+        f"WHERE {condition} AND due_at > 0 AND due_at <= ?{skip_locked}) "
         "UPDATE jobs SET "
         # An expired lease counts as a failed try, or a job that kills its worker would be retried
         # forever.
@@ -283,9 +287,9 @@ def _take_back(
 def _take_next(
     execute: Statements,
     wanted: Clause,
-    after: int,
+    first: str,
     hold: tuple[str, str, Micros],
-    dialect: Dialect,
+    after: int,
 ) -> Rows:
     """Lease the first claimable job of the scopes after this one, with the token, worker and expiry
     in `hold`, and return its row.
@@ -294,9 +298,7 @@ def _take_next(
     return execute(
         # Materialised, so that the row is chosen and locked exactly once.
         f"WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs WHERE {condition} "
-        "AND due_at = 0 AND scope > ? "
-        # By watermark, so that sessions are read in the order in which they took place.
-        f"ORDER BY scope, kind, watermark, key LIMIT 1{dialect.skip_locked}) "
+        f"AND due_at = 0 AND scope > ? ORDER BY {first}) "
         "UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ? "
         "FROM due "
         "WHERE jobs.scope = due.scope AND jobs.kind = due.kind AND jobs.key = due.key RETURNING "

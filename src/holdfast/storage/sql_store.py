@@ -89,7 +89,9 @@ class SQLStore(ABC):
     change_row: tuple[str, str]
     """Table and column with the scope of the row that notes when a scope has changed."""
     hold_watches: str = ""
-    """Keeps new watches from being added until the transaction ends, where writers are parallel."""
+    """Keeps other workers from gathering changes and adding watches until the transaction ends,
+    where writers are parallel.
+    """
 
     def __init__(self, vectors: SQLVectors) -> None:
         self._numbers: dict[Scope, int] = {}

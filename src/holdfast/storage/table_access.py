@@ -64,7 +64,9 @@ class StoreAccess(Access, Protocol):
 
     @property
     def hold_watches(self) -> str:
-        """Statement that keeps watches from being added until the transaction ends, if needed."""
+        """Statement that keeps other workers from gathering changes and adding watches until the
+        transaction ends, if needed.
+        """
 
     def read_cached(
         self,
