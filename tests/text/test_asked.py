@@ -13,7 +13,7 @@ from holdfast.text.memory_requests import read_request
 from holdfast.text.request_grammar import KINDS, LANGUAGES
 
 DATA = Path(__file__).parents[2] / "bench" / "data"
-UNSEEN = "control_phrases_fourteenth.jsonl"
+UNSEEN = "control_phrases_fifteenth.jsonl"
 PHRASES = [
     json.loads(line)
     for name in sorted(path.name for path in DATA.glob("control_phrases*.jsonl"))
