@@ -215,7 +215,7 @@ def _permitted(connection: Connection) -> Iterator[None]:
             f"({str(error).splitlines()[0]}). Nothing was "
             "changed. Run `holdfast store init` with an administrator's URL once, and let the "
             "administrator "
-            f"GRANT {APP}, {WORKER} TO {user}"
+            f"GRANT {APP} TO {user}"
         ) from error
 
 
