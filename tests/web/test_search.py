@@ -9,6 +9,8 @@ import demo_memory
 import pytest
 from playwright.sync_api import expect
 
+from holdfast import Holdfast
+
 PEANUTS = "Tomasz cannot have peanuts"
 EVERYTHING = "Everything about you"
 

@@ -57,7 +57,7 @@ def test_the_strip_says_from_when_to_when_it_goes(old_ann):
 
 def test_the_strip_zooms_into_years_months_and_days_and_out_again(old_ann):
     page = old_ann.go("#/timeline")
-    page.get_by_role("button", name=re.compile("^2019: 1 facts")).click()
+    page.get_by_role("button", name=re.compile("^2019: 1 fact$")).click()
     expect(page.get_by_role("main").get_by_role("status")).to_have_text("1 memory in 2019")
     expect(page.locator(".moment")).to_have_count(1)
     page.get_by_role("button", name=re.compile("^June 2019")).click()
