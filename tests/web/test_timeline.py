@@ -10,6 +10,8 @@ import pytest
 from playwright.sync_api import expect
 from visits import Visit
 
+from patience import PATIENCE
+
 GRADUATED = "Ann graduated in Porto"
 
 
@@ -21,6 +23,7 @@ def old_ann(ann: Visit) -> Visit:
         params={"user_id": ann.owner},
         json={"content": GRADUATED, "event_time": "2019-06-14T10:00:00Z"},
         trust_env=False,
+        timeout=PATIENCE,
     )
     answer.raise_for_status()
     return ann
