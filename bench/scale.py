@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "scale"
 STEPS = {
     "file": "1x10000,1x100000,1x1000000",
-    "scopes": "100x100,1000x100,10000x100",
+    "scopes": "100x100,1000x100,10000x20",
     "postgres": "10x1000,100x1000,1000x1000",
 }
 Figures = dict[str, Any]

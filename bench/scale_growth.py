@@ -73,7 +73,7 @@ def growth(rows: Sequence[Figures]) -> list[Figures]:
 
 def _sizes(what: str, small: Figures, large: Figures) -> tuple[int, int]:
     """The sizes that a cost is to be compared with: of the store, or of one owner."""
-    if what in OF_AN_OWNER and small["each"] != large["each"]:
+    if what in OF_AN_OWNER and small["each"] < large["each"]:
         return small["each"], large["each"]
     return small["memories"], large["memories"]
 

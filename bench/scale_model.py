@@ -47,7 +47,9 @@ class Assumed:
     full: float = 0.7
     """Share of a disk, or of the processors, that may be used."""
     wake: int = 60
-    """Seconds in which a worker has to have looked at all scopes of its database."""
+    """Seconds between two rounds of a worker."""
+    first_look: int = 8 * 3600
+    """Seconds in which a worker has to have looked at every owner once."""
     doctor: int = 8 * 3600
     """Seconds in which a database has to be checked."""
     restore: int = 4 * 3600
@@ -69,9 +71,13 @@ class Constants:
     doctor: float
     purge: float
     purge_each: int
-    plan: float
-    due: float
-    """Jobs of each owner that were due when they were looked for."""
+    look: float
+    """Looking for due jobs of one owner who has changed."""
+    first_look: float
+    idle: float
+    """A round of a worker that finds that nothing has changed."""
+    looked_at: int
+    """Owners of the store in which looking for jobs was measured."""
     scope_bytes: float | None
     """None where no store had so many scopes that it could be told."""
     sizes: dict[str, tuple[int, int]]
@@ -87,9 +93,8 @@ def constants(measured: Figures) -> Constants:
         row = of[phase]
         return float(row["phases"][phase]["processor_seconds"] / row["memories"])
 
-    size, recall, purge, plans = (
-        of[phase]["phases"][phase] for phase in ("size", "recall", "purge", "plans")
-    )
+    size, recall, purge = (of[phase]["phases"][phase] for phase in ("size", "recall", "purge"))
+    owners, jobs = _due_jobs(measured)
     return Constants(
         bytes_per_memory=size["bytes_per_memory"],
         vector_bytes=size["tables"]["vectors"],
@@ -99,15 +104,18 @@ def constants(measured: Figures) -> Constants:
         doctor=per_memory("doctor"),
         purge=purge["processor_seconds"],
         purge_each=of["purge"]["each"],
-        plan=_slope([row for row in rows if "plans" in row["phases"]], "plans"),
-        due=plans["due"] / of["plans"]["owners"],
+        look=jobs["changed"]["processor_ms"] / 1e3 / CHANGED,
+        first_look=jobs["first"]["processor_ms"] / 1e3 / owners,
+        idle=jobs["idle"]["processor_ms"] / 1e3,
+        looked_at=owners,
         scope_bytes=_scope_bytes(measured),
         sizes={phase: (row["owners"], row["memories"]) for phase, row in of.items()},
     )
 
 
 MANY = 1_000  # scopes
-NEEDED = ("ingest", "embed", "size", "recall", "plans", "doctor", "purge")
+NEEDED = ("ingest", "embed", "size", "recall", "doctor", "purge")
+CHANGED = 10  # owners in the figure `changed` of bench/due_jobs.py
 
 
 def _largest(rows: Sequence[Figures], phase: str) -> Figures:
@@ -132,19 +140,16 @@ def _scope_bytes(measured: Figures) -> float | None:
     return max(plans, key=lambda one: int(one["scopes"]))["scope_bytes"] if plans else None
 
 
-def _slope(rows: Sequence[Figures], phase: str) -> float:
-    """Processor seconds for each owner more, between the smallest and the largest step; what the
-    phase takes with no owner at all is left out.
-    """
-    low, high = min(rows, key=_owners), max(rows, key=_owners)
-    took = [one["phases"][phase]["processor_seconds"] for one in (low, high)]
-    if low["owners"] == high["owners"]:
-        return took[1] / high["owners"]
-    return max(1e-6, (took[1] - took[0]) / (high["owners"] - low["owners"]))
-
-
-def _owners(row: Figures) -> int:
-    return int(row["owners"])
+def _due_jobs(measured: Figures) -> tuple[int, Figures]:
+    """The figures of bench/due_jobs.py for the most owners on Postgres, and how many these were."""
+    found = measured.get("due_jobs", {}).get("postgres")
+    if not found:
+        raise SystemExit(
+            "bench/scale.json has no due_jobs on Postgres. Run bench/due_jobs.py --store postgres "
+            "--write bench/scale.json first."
+        )
+    most = max(found, key=int)
+    return int(most), found[most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +177,14 @@ def limits(cost: Constants, assumed: Assumed) -> list[Limit]:
             f"{assumed.cores * assumed.full:.0f} cores",
         ),
         Limit(
-            f"one worker looking for due jobs, {cost.due:.0f} of each owner",
-            assumed.wake / cost.plan,
-            f"{assumed.wake} s",
+            "one worker looking at the owners who have changed, at the busiest hour",
+            1 / (cost.look * changes(assumed)),
+            "1 core",
+        ),
+        Limit(
+            "the first look at every owner, after an upgrade",
+            assumed.first_look / cost.first_look,
+            f"{assumed.first_look // 3600} h",
         ),
         Limit(
             "`holdfast doctor`",
@@ -206,6 +216,11 @@ def work_of_a_day(cost: Constants, assumed: Assumed) -> float:
     )
 
 
+def changes(assumed: Assumed) -> float:
+    """How often an average owner changes in a second of the busiest hour, each memory alone."""
+    return assumed.active * assumed.written * assumed.peak / DAY
+
+
 def simulate(cost: Constants, assumed: Assumed) -> Figures:
     """Databases, storage and work for all owners."""
     first, second, *_ = limits(cost, assumed)
@@ -225,11 +240,13 @@ def simulate(cost: Constants, assumed: Assumed) -> Figures:
         "writes_per_second": writes,
         "questions_per_second": asks,
         "cores": work_of_a_day(cost, assumed) * assumed.owners * assumed.peak / DAY,
-        "planning_cores": assumed.owners * cost.plan / assumed.wake,
+        "planning_cores": assumed.owners * changes(assumed) * cost.look
+        + databases * cost.idle / assumed.wake,
         "embedding_days_per_core": assumed.memories * cost.embed / DAY,
         "owner_bytes": assumed.memories / assumed.owners * both_models(cost),
         "owner_seconds_per_year": work_of_a_day(cost, assumed) * 365,
-        "owner_plan_seconds_per_year": cost.plan * 365 * DAY / assumed.wake,
+        "owner_plan_seconds_per_year": 365 * assumed.active * assumed.written * cost.look,
+        "database_idle_seconds_per_year": 365 * DAY / assumed.wake * cost.idle,
     }
 
 
@@ -258,13 +275,15 @@ def model_text(cost: Constants, assumed: Assumed) -> str:
         f"| memories written, average | {found['writes_per_second']:,.0f} a second |",
         f"| questions, average | {found['questions_per_second']:,.0f} a second |",
         f"| cores for writing, embedding and recall at the busiest hour | {found['cores']:,.0f} |",
-        f"| cores that only look for due jobs every {assumed.wake} s | "
+        f"| cores that only look for due jobs, at the busiest hour | "
         f"{found['planning_cores']:,.0f} |",
         "| embedding everything anew with the fast model | "
         f"{found['embedding_days_per_core']:,.0f} days of one core |",
         f"| use of an owner in a year | {found['owner_seconds_per_year']:,.1f} s of one core |",
-        f"| looking for {cost.due:.0f} due jobs of an owner every {assumed.wake} s, for a year | "
+        f"| looking for due jobs of an owner, for a year | "
         f"{found['owner_plan_seconds_per_year']:,.1f} s of one core |",
+        f"| a worker that finds nothing every {assumed.wake} s, for a year, whatever the owners | "
+        f"{found['database_idle_seconds_per_year']:,.0f} s of one core |",
         f"| purge of an owner with {cost.purge_each:,} memories (measured) | "
         f"{cost.purge:,.2f} s of one core |",
         "",
@@ -282,46 +301,44 @@ def _sizes(cost: Constants) -> str:
     by_size: dict[tuple[int, int], list[str]] = {}
     for phase, size in cost.sizes.items():
         by_size.setdefault(size, []).append(phase)
-    return "; ".join(
-        f"{', '.join(phases)} with {owners:,} owners and {memories:,} memories"
-        for (owners, memories), phases in sorted(by_size.items(), reverse=True)
+    return (
+        "; ".join(
+            f"{', '.join(phases)} with {owners:,} owners and {memories:,} memories"
+            for (owners, memories), phases in sorted(by_size.items(), reverse=True)
+        )
+        + f"; looking for due jobs with {cost.looked_at:,} owners"
     )
 
 
 CELLS: dict[str, Callable[[dict[str, Figures]], str]] = {
-    "memories stored": lambda phases: f"{phases['size']['stored']:,}",
-    "ingest, memories per core second": lambda phases: (
-        f"{phases['ingest']['per_processor_second']:,}"
+    "memories stored": lambda p: f"{p['size']['stored']:,}",
+    "ingest, memories per core second": lambda p: f"{p['ingest']['per_processor_second']:,}",
+    "embedding, memories per core second": lambda p: f"{p['embed']['per_processor_second']:,}",
+    "bytes of a memory, one model": lambda p: f"{p['size']['bytes_per_memory']:,}",
+    "of which journal": lambda p: f"{p['size']['journal_bytes_per_memory']:,}",
+    "recall, times the floor": lambda p: f"{p['recall']['times_floor_processor']:.1f}",
+    "recall, core ms": lambda p: f"{p['recall']['p50_processor_ms']:,.0f}",
+    "first question of a process, core ms": lambda p: f"{p['recall']['cold_processor_ms']:,.0f}",
+    "memory of the process, MB": lambda p: f"{p['recall']['rss_mb']:,}",
+    "capture of one turn, core ms": lambda p: f"{p['capture']['processor_seconds'] * 1e3:.2f}",
+    "doctor, core s": lambda p: f"{p['doctor']['processor_seconds']:,.1f}",
+    "export of an owner, core s": lambda p: f"{p['export']['processor_seconds']:,.1f}",
+    "import of an owner, core s": lambda p: f"{p['import']['processor_seconds']:,.1f}",
+    "purge of an owner, core s": lambda p: f"{p['purge']['processor_seconds']:,.2f}",
+    "purge of a small owner beside them, core s": lambda p: (
+        f"{p['guest']['processor_seconds']:,.2f}"
     ),
-    "embedding, memories per core second": lambda phases: (
-        f"{phases['embed']['per_processor_second']:,}"
+    "a worker wakes, nothing has changed, core ms": lambda p: (
+        f"{p['plans']['processor_seconds'] * 1e3:,.1f}"
     ),
-    "bytes of a memory, one model": lambda phases: f"{phases['size']['bytes_per_memory']:,}",
-    "of which journal": lambda phases: f"{phases['size']['journal_bytes_per_memory']:,}",
-    "recall, times the floor": lambda phases: f"{phases['recall']['times_floor_processor']:.1f}",
-    "recall, core ms": lambda phases: f"{phases['recall']['p50_processor_ms']:,.0f}",
-    "first question of a process, core ms": lambda phases: (
-        f"{phases['recall']['cold_processor_ms']:,.0f}"
+    "first look at all scopes, with the end of all sessions, core ms": lambda p: (
+        f"{p['plans']['first']['processor_seconds'] * 1e3:,.0f}"
     ),
-    "memory of the process, MB": lambda phases: f"{phases['recall']['rss_mb']:,}",
-    "capture of one turn, core ms": lambda phases: (
-        f"{phases['capture']['processor_seconds'] * 1e3:.2f}"
-    ),
-    "doctor, core s": lambda phases: f"{phases['doctor']['processor_seconds']:,.1f}",
-    "export of an owner, core s": lambda phases: f"{phases['export']['processor_seconds']:,.1f}",
-    "import of an owner, core s": lambda phases: f"{phases['import']['processor_seconds']:,.1f}",
-    "purge of an owner, core s": lambda phases: f"{phases['purge']['processor_seconds']:,.2f}",
-    "purge of a small owner beside them, core s": lambda phases: (
-        f"{phases['guest']['processor_seconds']:,.2f}"
-    ),
-    "looking for due jobs, core ms": lambda phases: (
-        f"{phases['plans']['processor_seconds'] * 1e3:,.0f}"
-    ),
-    "page: home, core ms": lambda phases: _page(phases, "home"),
-    "page: totals, core ms": lambda phases: _page(phases, "totals"),
-    "page: timeline, core ms": lambda phases: _page(phases, "timeline"),
-    "page: entities, core ms": lambda phases: _page(phases, "entities"),
-    "page: changes, core ms": lambda phases: _page(phases, "changes"),
+    "page: home, core ms": lambda p: _page(p, "home"),
+    "page: totals, core ms": lambda p: _page(p, "totals"),
+    "page: timeline, core ms": lambda p: _page(p, "timeline"),
+    "page: entities, core ms": lambda p: _page(p, "entities"),
+    "page: changes, core ms": lambda p: _page(p, "changes"),
 }
 STORES = {
     "file": "SQLite, one scope",
@@ -364,7 +381,33 @@ def measured_text(measured: Figures) -> str:
             ]
         else:
             lines += ["", "How it grows is not known: it was run at one size."]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_due_jobs_table(measured.get("due_jobs", {}))])
+
+
+ROUNDS = {
+    "idle": "a worker wakes, nothing has changed",
+    "changed": f"it looks at {CHANGED} owners who have changed",
+    "ten": "it looks at them and embeds what they wrote",
+    "claim": "one job is claimed, while every owner has one waiting",
+    "first": "the first look at all owners",
+}
+PLACES = {"sqlite": "SQLite", "postgres": "Postgres"}
+
+
+def _due_jobs_table(found: dict[str, dict[str, Figures]]) -> list[str]:
+    """What looking for jobs takes by the number of owners, as bench/due_jobs.py measured it."""
+    lines: list[str] = []
+    for store, title in PLACES.items():
+        if by_owners := found.get(store):
+            owners = sorted(by_owners, key=int)
+            heads = " | ".join(f"{int(one):,} owners" for one in owners)
+            lines += ["", f"| {title}, core ms | {heads} |", "|---" * (len(owners) + 1) + "|"]
+            for figure, what in ROUNDS.items():
+                took = " | ".join(
+                    f"{by_owners[one][figure]['processor_ms']:,.2f}" for one in owners
+                )
+                lines.append(f"| {what} | {took} |")
+    return lines
 
 
 def _cell(of: Callable[[dict[str, Figures]], str], phases: dict[str, Figures]) -> str:

@@ -11,7 +11,8 @@ import resource
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -23,12 +24,15 @@ import psycopg
 from common import median, quantile, resident_megabytes
 from generated_conversations import EACH, texts
 from holdfast import Holdfast
-from holdfast.maintenance import embedding_jobs, job_runner, plan
+from holdfast.extraction.job_types import Worker
+from holdfast.extraction.session_extraction import end_silent
+from holdfast.maintenance import embedding_jobs, job_runner
 from holdfast.model_access import worker_of
 from holdfast.models.embeddings.static import StaticEmbedder
 from holdfast.server import changes_view, entity_view, home_view, owner_view, timeline_view
 from holdfast.storage.schema import MEMORY_COLUMNS
 from holdfast.text.stopwords import STOP_WORDS
+from holdfast.types import DAY
 from ingest import BATCH, bare_rows, insert_bare, open_bare
 from scale_store import Figures, Meter, Store, start_postgres
 
@@ -38,6 +42,8 @@ ASKED = 40
 CAPTURED = 300
 GUEST = 1_000  # memories of the owner who moves in to be purged
 OPENINGS = 3  # of each page
+WAKES = 20  # of a worker
+SCHEDULED = ("decay", "reflect")  # beside what is always looked for
 
 
 def ingest(store: Store) -> Figures:
@@ -307,29 +313,37 @@ def pages(store: Store) -> Figures:
 
 
 def plans(store: Store) -> Figures:
-    """Looking for due jobs in all scopes: what a worker does each time it wakes."""
-    with store.open() as hf:
+    """Looking for due jobs: what a worker does each time it wakes, and the first time.
+
+    `first` looks at every scope, ends its idle sessions and enqueues what it finds; after that
+    nothing has changed.
+    """
+    kinds = (*job_runner.ALWAYS, *(job_runner.TASKS[task] for task in SCHEDULED))
+    with store.open(0, store.copy) as hf:
         tracemalloc.start()
         scopes = hf.store.scopes()
         held, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        worker = worker_of(hf, None, complete=None)
-        tasks: dict[str, Figures] = {}
-        for task in job_runner.TASKS:
-            due: list[object] = []
-            took = Meter(store).of(
-                lambda task=task, due=due: due.extend(plan.outlook(worker, (task,)))
-            )
-            tasks[task] = took | {"due": len(due)}
+        # A day later, when all sessions are idle: otherwise some would become so meanwhile.
+        later = hf.clock() + DAY
+        worker = replace(worker_of(hf, None, complete=None), clock=lambda: later)
+        # Twice, because the sessions that the first round ends are a change too.
+        first = Meter(store).of(lambda: [end_and_plan(worker, kinds) for _ in range(2)])
+        due = job_runner.plan(worker, kinds)
+        wakes = Meter(store).of(lambda: [end_and_plan(worker, kinds) for _ in range(WAKES)])
     return {
-        **{
-            key: sum(one[key] for one in tasks.values())
-            for key in ("seconds", "processor_seconds", "due")
-        },
-        "tasks": tasks,
+        **{key: round(value / WAKES, 6) for key, value in wakes.items()},
+        "first": first,
+        "due": due,
         "scopes": len(scopes),
         "scope_bytes": round(held / len(scopes)),
     }
+
+
+def end_and_plan(worker: Worker, kinds: Sequence[str]) -> None:
+    """Look for idle sessions and for jobs, as a worker does before it runs any."""
+    end_silent(worker)
+    job_runner.enqueue_due(worker, kinds)
 
 
 def doctor(store: Store) -> Figures:

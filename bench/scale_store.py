@@ -54,7 +54,7 @@ class Store:
     def place(self) -> str | Path:
         """A path, or the URL of a database that exists."""
         if self.kind == "postgres":
-            return _database(self.work, self.url, self.name.replace("-", "_"))
+            return database(self.work, self.url, self.name.replace("-", "_"))
         return self.work / f"{self.name}.db"
 
     @property
@@ -131,7 +131,7 @@ class Meter:
         return total
 
 
-def _database(work: Path, url: str | None, name: str) -> str:
+def database(work: Path, url: str | None, name: str) -> str:
     """The URL of this database, on the server at `url` or on one that lives in `work`'s state."""
     base = url or start_postgres(work).url("postgres")
     with psycopg.connect(base, autocommit=True) as connection:

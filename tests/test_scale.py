@@ -88,6 +88,8 @@ def test_every_phase_of_a_small_store(tmp_path: Path, locomo: Path, kind: str, o
     assert {"home", "totals", "entities", "changes"} <= figures["pages"]["each"].keys()
     assert figures["recall"]["times_floor_processor"] > 0
     assert figures["plans"]["scopes"] == owners
+    # Each owner has one vector job and two sessions to read, and these stay to be done.
+    assert figures["plans"]["due"] >= 2 * owners
     # Neither the copy, nor what was imported, nor the bundle is left.
     left = {path.name for path in tmp_path.glob(f"{store.name}*")}
     assert not any("copy" in name or "into" in name or "jsonl" in name for name in left)

@@ -24,18 +24,8 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-TAKEN_ALONG = (
-    "README.md",
-    "CHANGELOG.md",
-    "CONTRIBUTING.md",
-    "LICENSE",
-    "Makefile",
-    "pyproject.toml",
-    "docs",
-    "tests",
-    "bench",
-    "training",
-)
+# Beside hidden files: with the sources here, the wheel would not be what is tried.
+LEFT_BEHIND = ("src", "build", "dist", "site")
 TESTS = ("tests/test_docs.py", "tests/test_extras.py")
 ENCRYPTED = (
     "tests/encryption",
@@ -85,8 +75,9 @@ def _walk(python: str, wheel: Path, folder: Path) -> str:
     installed = time.monotonic()
     checkout, home = folder / "checkout", folder / "home"
     home.mkdir()
-    for name in TAKEN_ALONG:
-        _take_along(name, checkout)
+    for path in ROOT.iterdir():
+        if path.name not in LEFT_BEHIND and not path.name.startswith("."):
+            _take_along(path, checkout)
     env = {name: os.environ[name] for name in KEPT if name in os.environ} | {
         "HOME": str(home),
         "CI": "true",
@@ -128,12 +119,13 @@ def _walk_encrypted(
     return told.strip().splitlines()[-1].strip("= ")
 
 
-def _take_along(name: str, checkout: Path) -> None:
+def _take_along(path: Path, checkout: Path) -> None:
     checkout.mkdir(exist_ok=True)
-    if (ROOT / name).is_dir():
-        shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
+    if path.is_dir():
+        left_out = shutil.ignore_patterns("__pycache__", "node_modules")
+        shutil.copytree(path, checkout / path.name, ignore=left_out)
     else:
-        shutil.copy(ROOT / name, checkout / name)
+        shutil.copy(path, checkout / path.name)
 
 
 def _wheel(python: str, folder: Path) -> Path:

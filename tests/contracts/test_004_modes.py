@@ -230,7 +230,8 @@ STRACE = (
     "openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat"
     ",truncate,unlink,unlinkat"
 )
-READING = re.compile(r"open(at)?\(.*(O_RDONLY|O_PATH)[^)]*\) = ")
+# A call that another thread interrupts ends in "<unfinished ...>" instead of its result.
+READING = re.compile(r"open(at)?\(.*(O_RDONLY|O_PATH)[^)]*(\) = |<unfinished)")
 ALLOWED = re.compile(r'"/(dev|proc)/')
 
 

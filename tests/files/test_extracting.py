@@ -89,7 +89,7 @@ def test_what_holds_everywhere_goes_to_the_assistant(hf, shop):
 
 def test_what_a_purged_session_taught_the_assistant_goes_with_it(hf, shop):
     talk(hf, "s1", "In all my projects I prefer small commits.", "I like tests.")
-    talk(hf, "s2", "In all my projects I prefer tabs to spaces.")
+    talk(hf, "s2", "In all my projects I prefer long names.")
     of_first, of_second = map(hf.get, hf.records.extract().records)
     assert of_first.id in {one.memory.id for one in hf.admin.plan_purge(session="s1").going}
     hf.admin.purge(session="s1")

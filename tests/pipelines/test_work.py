@@ -235,6 +235,96 @@ def test_what_is_written_while_a_job_runs_is_done_next(yard):
     assert (yard.embedded(), yard.job().status) == (2, "done")
 
 
+def test_a_round_in_which_nothing_changed_looks_at_nobody_and_writes_nothing(yard, monkeypatch):
+    scopes = [Scope("user", f"number-{number}") for number in range(20)]
+    yard.remember(*scopes)
+    worker = yard.worker()
+    assert drain(worker) == 20
+    drain(worker)  # the jobs themselves were the last change
+    seen, written = [], []
+    real_read, real_transact = yard.store.read, yard.store.transact
+    monkeypatch.setattr(
+        yard.store, "read", lambda *args: (seen.append(args[1]), real_read(*args))[1]
+    )
+    monkeypatch.setattr(
+        yard.store, "transact", lambda *args: (written.append(1), real_transact(*args))[1]
+    )
+    assert (drain(worker), written) == (0, [])
+    quiet = len(seen)
+    yard.remember(*(Scope("user", f"late-{number}") for number in range(20)))
+    drain(worker)
+    drain(worker)
+    seen.clear()
+    # As many questions with twice as many owners.
+    assert (drain(worker), len(seen)) == (0, quiet)
+
+
+def test_a_greedy_owner_does_not_keep_the_others_waiting(yard, monkeypatch):
+    jobs = {ANN: 5, BOB: 1, EVE: 2}
+    for scope, count in jobs.items():
+        for number in range(count):
+            yard.store.jobs.enqueue(scope, "sum", f"k{number}", watermark=1)
+    monkeypatch.setitem(
+        job_runner.KINDS, "sum", Kind("sum", due=lambda worker: (), run=lambda task: None)
+    )
+    worker, served = yard.worker(), []
+    drain(worker, lambda job: served.append(job.scope), ["sum"])
+    assert served == [ANN, BOB, EVE, ANN, EVE, ANN, ANN, ANN]
+
+
+def test_a_planner_that_is_cut_off_leaves_what_it_has_not_settled_to_the_next(yard, monkeypatch):
+    yard.remember(ANN, BOB)
+    worker = yard.worker()
+
+    def cut_off(*args):
+        raise StoreBusy("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(yard.store.looks, "settle", cut_off)
+        with pytest.raises(StoreBusy):
+            plan(worker)
+    assert yard.store.jobs.list() == []
+    assert drain(yard.worker()) == 2
+
+
+def test_a_model_that_is_new_to_the_store_is_looked_for_everywhere(yard):
+    yard.remember(ANN, BOB)
+    drain(yard.worker())
+    assert drain(yard.worker()) == 0
+    newcomer = yard.worker(FakeEmbedder(identity="fake:better"))
+    assert yard.drain(newcomer) == [
+        ("done", "user:ann", "fake:better"),
+        ("done", "user:bob", "fake:better"),
+    ]
+    # Who has only the first model does not end the looks of who has the other.
+    yard.clock.forward(seconds=1)
+    yard.remember(BOB)
+    assert yard.drain(yard.worker()) == [("done", "user:bob", MODEL)]
+    assert yard.drain(newcomer) == [("done", "user:bob", "fake:better")]
+
+
+def test_what_is_written_while_a_worker_looks_is_looked_at_next(yard, monkeypatch):
+    yard.remember(ANN)
+    drain(yard.worker())
+    yard.clock.forward(seconds=1)
+    yard.remember(ANN)
+    real, late = yard.store.vectors.behind, []
+
+    def behind(*args):
+        found = real(*args)
+        if not late:
+            late.append(1)
+            yard.remember(BOB)
+            plan(yard.worker())
+        return found
+
+    monkeypatch.setattr(yard.store.vectors, "behind", behind)
+    assert sorted(yard.drain(yard.worker())) == [
+        ("done", "user:ann", MODEL),
+        ("done", "user:bob", MODEL),
+    ]
+
+
 # Ending early
 
 

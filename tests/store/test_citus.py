@@ -28,7 +28,7 @@ from holdfast.storage.postgres import PostgresStore, citus, schema
 from holdfast.storage.postgres.citus import DISTRIBUTED, LOCAL, REFERENCE
 from holdfast.testing import StoreContract
 from holdfast.testing.narrowing import populate
-from holdfast.testing.scene import ANN, BOB, fact, listed, put, truth
+from holdfast.testing.scene import ANN, BOB, START, fact, listed, put, truth
 from patience import wait_until
 from servers import CITUS, CitusCluster, PostgresServer, empty_tables
 from store.conftest import Opener
@@ -221,6 +221,46 @@ def test_a_table_of_a_later_version_waits_on_the_coordinator_until_it_is_distrib
     store = PostgresStore(postgres_url)
     put(store, fact("one"))
     assert list(store.check()) == []
+    store.close()
+
+
+def test_a_cluster_of_the_version_before_finds_its_jobs_by_their_time(
+    new_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = migrations.migrations("postgres")
+    (place,) = [at for at, one in enumerate(steps) if one.name.endswith("_due_jobs.sql")]
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "migrations", lambda backend: steps[:place])
+        schema.migrate_tables(new_url)
+        citus.distribute(new_url)
+        for number, name in ((1, "ann"), (2, "bob")):
+            query(
+                new_url,
+                "INSERT INTO holdfast.scopes (number, kind, key, created_at) "
+                f"VALUES ({number}, 'user', '{name}', 0)",
+            )
+            query(new_url, f"INSERT INTO holdfast.totals (scope) VALUES ({number})")
+            query(
+                new_url,
+                "INSERT INTO holdfast.jobs (scope, kind, key, status, token, worker, retries_left, "
+                "error, watermark, done_watermark) "
+                f"VALUES ({number}, 'tidy', 'k', 'pending', '', '', 3, '', 1, 0)",
+            )
+    schema.migrate_tables(new_url)
+    assert places(new_url) == PLACES
+    store = PostgresStore(new_url, clock=lambda: START)
+    store.looks.watch("tidy", ["k"])
+    assert store.looks.gather() == 2
+    found = store.looks.due("tidy", ["k"], now=0, limit=10)
+    assert [look.scope for look in found] == [ANN, BOB]
+    store.looks.settle([(look, None) for look in found])
+    put(store, fact("one", scope=BOB))
+    assert (store.looks.gather(), store.looks.gather()) == (1, 0)
+    claimed = [
+        store.jobs.claim(["tidy"], worker="w", now=START, lease=1, after=after)
+        for after in (None, ANN)
+    ]
+    assert [one and one.scope for one in claimed] == [ANN, BOB]
     store.close()
 
 

@@ -224,11 +224,14 @@ class TestCreation:
         back = (
             "DROP INDEX memories_by_namespace; DROP INDEX memories_by_moment; "
             "DROP INDEX memories_put_away; DROP INDEX events_by_scope; "
+            "DROP INDEX jobs_due; DROP INDEX jobs_due_by_key; DROP INDEX scopes_changed; "
+            "DROP INDEX sessions_open; "
+            "ALTER TABLE jobs DROP COLUMN due_at; ALTER TABLE scopes DROP COLUMN changed_at; "
             "ALTER TABLE memories DROP COLUMN strength; "
             "ALTER TABLE sessions ADD COLUMN consolidated_at INTEGER; "
             "ALTER TABLE sessions ADD COLUMN outcome TEXT NOT NULL DEFAULT ''"
         )
-        later = ("progress", "spend", "files", "messages")
+        later = ("looks", "watches", "progress", "spend", "files", "messages")
         gone = "; ".join(f"DROP TABLE {table}" for table in later)
         apsw.Connection(str(path)).execute(f"{gone}; {back}; PRAGMA user_version = 1")
         looked_at = status(path)

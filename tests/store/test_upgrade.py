@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import gzip
 import subprocess
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
+import apsw
 import psycopg
 import pytest
 
@@ -20,13 +21,17 @@ from holdfast.errors import ModelFailed
 from holdfast.extraction.coding.project_settings import Building
 from holdfast.extraction.job_types import Worker
 from holdfast.extraction.policy import Policy
+from holdfast.extraction.session_extraction import end_silent
 from holdfast.extraction.vocabulary import vocabulary
 from holdfast.maintenance import project_jobs
+from holdfast.maintenance.job_runner import drain
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.records.roots import RecordRoot
 from holdfast.records.session_notes import Extractor
+from holdfast.storage import migrations_runner, open_store
 from holdfast.storage.postgres.schema import migrate_tables
-from holdfast.types import DAY
+from holdfast.storage.sqlite.store import SQLiteStore
+from holdfast.types import DAY, Scope
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # Two days after the last thing that was written.
@@ -259,3 +264,94 @@ def test_a_model_that_fails_again_leaves_the_position(hf):
     assert [one.candidate.quote for one in hf.sessions.extract("considered")] == [
         "My sister is called Ingrid"
     ]
+
+
+# The version before jobs had a time at which they are due
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def before_due(request, tmp_path, monkeypatch):
+    """A store of that schema with jobs of every status, of two owners, and how it is opened."""
+    backend = request.param
+    steps = migrations_runner.migrations(backend)
+    (place,) = [at for at, one in enumerate(steps) if one.name.endswith("_due_jobs.sql")]
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations_runner, "migrations", lambda backend: steps[:place])
+        if backend == "sqlite":
+            url = tmp_path / "memory.db"
+            SQLiteStore(url).close()
+        else:
+            url = request.getfixturevalue("postgres_url")
+            migrate_tables(url)
+    jobs = [
+        (1, "pending", None, None, 3, 0),
+        (1, "done", None, None, 3, 9),
+        (2, "running", 50, None, 3, 0),
+        (2, "running", 150, None, 3, 0),
+        (2, "error", None, 70, 2, 0),
+        (2, "error", None, 30, 0, 0),
+    ]
+    rows = ", ".join(
+        f"({scope}, 'tidy', 'k{key}', '{status}', 'token', 'w', {lease or 'NULL'}, "
+        f"{retry or 'NULL'}, {left}, '', 9, {done})"
+        for key, (scope, status, lease, retry, left, done) in enumerate(jobs)
+    )
+    filling = (
+        "INSERT INTO scopes (number, kind, key, created_at) VALUES (1, 'user', 'ann', 0), "
+        "(2, 'user', 'bob', 0)",
+        "INSERT INTO sessions (scope, id, agent, started_at, last_activity, end_reason) "
+        "VALUES (1, 's', '', 0, 0, '')",
+        "INSERT INTO jobs (scope, kind, key, status, token, worker, lease_until, retry_at, "
+        f"retries_left, error, watermark, done_watermark) VALUES {rows}",
+    )
+    if backend == "sqlite":
+        connection = apsw.Connection(str(url))
+        for statement in filling:
+            connection.execute(statement)
+        connection.close()
+    else:
+        with psycopg.connect(url, autocommit=True, options="-c search_path=holdfast") as connection:
+            for statement in (*filling, "INSERT INTO totals (scope) VALUES (1), (2)"):
+                connection.execute(statement.encode())
+        migrate_tables(url)
+    with closing(open_store(url)) as store:
+        yield store
+
+
+def test_jobs_that_were_waiting_are_claimed_when_their_time_has_come(before_due):
+    claimed = []
+    while job := before_due.jobs.claim(["tidy"], worker="w", now=100, lease=1000):
+        claimed.append((str(job.scope), job.key, job.retries_left))
+    assert claimed == [("user:ann", "k0", 3), ("user:bob", "k2", 2), ("user:bob", "k4", 2)]
+    assert before_due.jobs.waiting("tidy", now=150) == 1
+    assert list(before_due.check()) == []
+
+
+def test_every_owner_is_looked_at_once(before_due):
+    before_due.looks.watch("tidy", ["k"])
+    assert before_due.looks.gather() == 2
+    found = before_due.looks.due("tidy", ["k"], now=0, limit=10)
+    assert [str(look.scope) for look in found] == ["user:ann", "user:bob"]
+    before_due.looks.settle([(look, None) for look in found])
+    assert (before_due.looks.gather(), before_due.looks.due("tidy", ["k"], now=0, limit=10)) == (
+        0,
+        [],
+    )
+
+
+def test_a_session_that_was_open_ends_when_it_has_been_idle(before_due):
+    end_silent(Worker(before_due, Tiers.of(), lambda: LATER))
+    ((session,), still_open) = (
+        before_due.sessions.list([Scope("user", "ann")]),
+        before_due.sessions.unled(),
+    )
+    assert (session.ended_at, still_open) == (LATER, [])
+
+
+def test_a_worker_for_all_owners_finds_what_version_0_1_0_left(hf):
+    worker = Worker(hf.store, hf.tiers, hf.clock)
+    done = []
+    drain(worker, done.append)
+    read = {job.key for job in done if job.kind == "learn" and job.scope == hf.scopes[0]}
+    assert read >= set(UNREAD)
+    assert (drain(worker), hf.store.sessions.unread()) == (0, [])

@@ -24,7 +24,7 @@ def test_each_start_is_a_session() -> None:
             "aider: Applied edit to harbor/berth.py; Commit 1a2b3c4 refactor: rename Dock to Berth",
         ),
     ]
-    assert [entry.lines for entry in entries] == [(8, 9), (11, 15), (17, 17)]
+    assert [entry.lines for entry in entries] == [(8, 9), (11, 15), (18, 19)]
     assert said(others) == [
         ("user", "Which Python do we support?"),
         ("assistant", "3.11 and newer."),

@@ -30,7 +30,12 @@ def test_people_agents_and_tools_are_told_apart() -> None:
         "2026-02-03T09:15",
         "2026-02-03T09:20",
     ]
+    written = FILE.read_text("utf-8").split("\n")
     assert entries[0].lines == (7, 8)
+    first, last = entries[2].lines
+    assert "<tool-use" in written[first - 1]
+    assert "</tool-use>" in written[last - 1]
+    assert any("KeyError" in line for line in written[first - 1 : last])
 
 
 def test_a_file_is_read_again_only_when_it_changed(tmp_path: Path) -> None:

@@ -349,9 +349,12 @@ def stale(
     days: int = PROPOSAL_DAYS,
 ) -> Memories:
     """Proposals that have waited longer than `days`."""
-    return [
-        memory for memory in memories if now - (memory.status_at or memory.created_at) > days * DAY
-    ]
+    return [memory for memory in memories if now >= expires_at(memory, days)]
+
+
+def expires_at(memory: Memory, days: int = PROPOSAL_DAYS) -> Micros:
+    """From when on a proposal that nobody decided on is stale."""
+    return (memory.status_at or memory.created_at) + days * DAY + 1
 
 
 def expire_stale(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import StoreError
 from ..models.embeddings.tiers import Tiers
 from ..storage.protocol import Store, Transaction
-from ..storage.store_types import Author
+from ..storage.store_types import Author, Look, Looks
 from ..types import Clock, Job, Micros, Scope, new_id, system_clock
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 LEASE: Micros = (
     300_000_000  # longer than the longest step: a remote model that is asked again after a timeout
 )
+# scopes that are looked at together
+LOOKS = 100
 # when a job that used up its tries gets new ones, though nothing else has changed
 REVIVAL: Micros = 3_600_000_000
 
@@ -45,6 +47,16 @@ class LeaseLost(Exception):
 def worker_name() -> str:
     """Name of this process among all workers of a store, as host:pid."""
     return f"{platform.node() or 'localhost'}:{os.getpid()}"
+
+
+@dataclass
+class Rounds:
+    """What a worker remembers from one round to the next."""
+
+    served: dict[str, Scope] = field(default_factory=dict)
+    """The scope whose turn was last, for each kind of job: the next one follows."""
+    orphans_at: Micros | None = None
+    """When it last looked for sessions whose server is gone."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,7 @@ class Worker:
     """How a project's memory is built out of its sessions; None where that is nobody's wish."""
     max_bytes: int = 100_000
     stop: threading.Event = field(default_factory=threading.Event)
+    rounds: Rounds = field(default_factory=Rounds)
 
 
 @dataclass(frozen=True)
@@ -142,6 +155,18 @@ class Task:
             thread.join()
 
 
+def due_looks(worker: Worker, kind: str, keys: Sequence[str]) -> Iterator[Looks]:
+    """Yield the looks that are due, some at a time; the caller settles them before the next."""
+    seen: set[Look] = set()
+    while not worker.stop.is_set():
+        looks = worker.store.looks.due(kind, keys, now=worker.clock(), limit=LOOKS)
+        # What stays due though it was settled waits for the next round.
+        if seen.issuperset(looks):
+            return
+        seen.update(looks)
+        yield looks
+
+
 class Due(NamedTuple):
     """Work to do: the job's scope and key, and a number that grows when there is more to do."""
 
@@ -178,6 +203,10 @@ class Kind:
     `due` finds what is to be done in the worker's scopes. `run` does one job, in steps with a
     heartbeat between them; an error it raises fails the job. `keys` names the jobs that a worker is
     able to do, the most urgent first; without it any worker can do any of them.
+
+    `looks` says under which keys this worker looks for them, none if it is not able to: with it,
+    only scopes that have changed are looked at, or whose time has come. `again` is that time, for a
+    scope where nothing is due; None if only a change can make it so.
     """
 
     name: str
@@ -185,3 +214,5 @@ class Kind:
     run: Callable[[Task], Output | None]
     keys: Callable[[Worker], Sequence[str]] | None = None
     terms: Callable[[Worker], Terms] = lambda worker: Terms()
+    looks: Callable[[Worker], Sequence[str]] | None = None
+    again: Callable[[Worker, Scope], Micros | None] = lambda worker, scope: None

@@ -22,7 +22,7 @@ from . import summaries as arc_
 from .apply import PROMOTION, SESSION_END, DecisionWriter, decided
 from .candidate import Candidate, as_candidate
 from .episodes import EXTRACTED, NO_OUTPUT
-from .job_types import Due, Kind, Output, Task, Worker
+from .job_types import Due, Kind, Output, Task, Worker, due_looks
 from .orphaned_sessions import is_orphaned
 from .policy import HELD, PEOPLE
 from .progress import FACTS, SUMMARY, Marks, covers
@@ -41,6 +41,10 @@ from .turn_extraction import (
     write_down,
 )
 
+# What a worker looks for to end idle sessions, and how often it goes through all open ones: the end
+# of a server is no change to a scope.
+ENDING = "end"
+ORPHANS_EVERY = 5 * MINUTE
 # Arcs, and held candidates, of other sessions that one candidate is compared with.
 PRIOR = 20
 
@@ -453,7 +457,7 @@ def learn_all(
 
 def idle(
     store: Store,
-    scopes: Sequence[Scope],
+    scopes: Sequence[Scope] | None,
     now: Micros,
     *,
     minutes: float = IDLE_MINUTES,
@@ -463,8 +467,11 @@ def idle(
     Sessions led by an agent are left out: the agent ends them.
     """
     silent = now - int(minutes * MINUTE)
-    led_by_nobody = [one for one in store.sessions.list(scopes, open_only=True) if not one.agent]
-    return [one for one in led_by_nobody if one.last_activity <= silent or is_orphaned(one)]
+    return [
+        one
+        for one in store.sessions.unled(scopes)
+        if one.last_activity <= silent or is_orphaned(one)
+    ]
 
 
 def end_idle(
@@ -504,14 +511,43 @@ def end_idle(
 # As a job
 
 
-def end_silent(worker: Worker) -> None:
+def end_silent(worker: Worker, actor: str | None = None) -> None:
     """End the idle sessions of a worker's scopes, so that they can be extracted."""
-    scopes = worker.store.scopes() if worker.scopes is None else worker.scopes
-    at = worker.clock()
-    if scopes:
-        end_idle(
-            worker.store, scopes, Author(f"worker:{worker.name}", new_id("run", at), at, "end")
-        )
+    store, at = worker.store, worker.clock()
+    if worker.scopes is None:
+        store.looks.watch(ENDING, ("",))
+        store.looks.gather()
+    if worker.scopes is not None or _orphans_due(worker, at):
+        _end_all(worker, idle(store, worker.scopes, at), actor)
+    if worker.scopes is not None:
+        return
+    for looks in due_looks(worker, ENDING, ("",)):
+        scopes = [look.scope for look in looks]
+        silent_at = dict[Scope, Micros]()
+        for one in store.sessions.unled(scopes):
+            ends = one.last_activity + IDLE_MINUTES * MINUTE
+            if ends > at:
+                silent_at[one.scope] = min(ends, silent_at.get(one.scope, ends))
+        _end_all(worker, idle(store, scopes, at), actor)
+        # A session that ends is a change, and brings the next look at once.
+        store.looks.settle([(look, silent_at.get(look.scope)) for look in looks])
+
+
+def _orphans_due(worker: Worker, at: Micros) -> bool:
+    """Whether it is time to look through all open sessions for those whose server is gone."""
+    last = worker.rounds.orphans_at
+    if last is not None and at - last < ORPHANS_EVERY:
+        return False
+    worker.rounds.orphans_at = at
+    return True
+
+
+def _end_all(worker: Worker, sessions: Sequence[Session], actor: str | None) -> None:
+    # Scope by scope: no owner waits until the sessions of all others have ended.
+    for scope in dict.fromkeys(one.scope for one in sessions):
+        at = worker.clock()
+        author = Author(actor or f"worker:{worker.name}", new_id("run", at), at, "end")
+        end_idle(worker.store, [scope], author)
 
 
 def _reading(task: Task) -> ExtractionContext:
@@ -547,5 +583,5 @@ def _run(task: Task) -> Output | None:
     return lambda tx: runner.save(tx, sink, extraction, at=at)
 
 
-LEARN = Kind("learn", due=_due, run=_run)
+LEARN = Kind("learn", due=_due, run=_run, looks=lambda worker: ("",))
 """One job for each session that has ended and holds turns that were not read."""

@@ -178,12 +178,19 @@ def _fade(
 def _due(worker: Worker) -> Iterator[Due]:
     now = worker.clock()
     for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
-        fading = (one.memory for one in plan(worker.store, [scope], now))
-        stale = approval.stale(approval.waiting(worker.store, [scope]), now)
-        if stale or any(
-            now - (memory.decayed_at or memory.created_at) >= DAY // 2 for memory in fading
-        ):
+        at = _next(worker, scope)
+        if at is not None and at <= now:
             yield Due(scope, "daily", now // DAY)
+
+
+def _next(worker: Worker, scope: Scope) -> Micros | None:
+    """When the first fact has to be computed again, or the first proposal expires."""
+    now = worker.clock()
+    fading = (one.memory for one in plan(worker.store, [scope], now))
+    times = [(one.decayed_at or one.created_at) + DAY // 2 for one in fading]
+    waiting = approval.waiting(worker.store, [scope])
+    times += map(approval.expires_at, waiting)
+    return min(times, default=None)
 
 
 def _run(task: Task) -> None:
@@ -206,5 +213,5 @@ def _run(task: Task) -> None:
     )
 
 
-DECAY = Kind("decay", due=_due, run=_run)
+DECAY = Kind("decay", due=_due, run=_run, looks=lambda worker: ("",), again=_next)
 """One job per scope with decaying facts, at most twice a day."""

@@ -86,5 +86,5 @@ def _embed_scope(task: Task) -> None:
         raise EmbedderError(tiers.errors.get(model) or f"{model} cannot be used here.")
 
 
-EMBED = Kind("embed", due=_due, run=_embed_scope, keys=_usable)
+EMBED = Kind("embed", due=_due, run=_embed_scope, keys=_usable, looks=_usable)
 """One job per scope and model: vectors for all memories that have none at that time."""

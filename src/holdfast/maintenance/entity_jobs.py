@@ -100,9 +100,13 @@ def _recognition(worker: Worker, complete: Complete | None) -> Recognition:
     return worker.recognition or standard(answer=complete)
 
 
+def _looks(worker: Worker) -> Sequence[str]:
+    # Otherwise the same recogniser would find nothing new.
+    return ("",) if _recognition(worker, worker.complete).accurate_available() else ()
+
+
 def _due(worker: Worker) -> Iterator[Due]:
-    if not _recognition(worker, worker.complete).accurate_available():
-        # The same recogniser would find nothing new.
+    if not _looks(worker):
         return
     for scope in worker.store.scopes() if worker.scopes is None else worker.scopes:
         where = Filter((scope,), kinds=KINDS, unenriched=True)
@@ -210,5 +214,5 @@ def _look_again_at(
             entity_linking.link_speaker(tx, memory, at=at)
 
 
-ENRICH = Kind("enrich", due=_due, run=_run)
+ENRICH = Kind("enrich", due=_due, run=_run, looks=_looks)
 """One job per scope with memories that need a second pass."""

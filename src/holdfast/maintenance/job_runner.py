@@ -8,16 +8,28 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ..erasure.cleanup import JOB as SCRUB
 from ..errors import CapReached, Conflict, HoldfastError, InvalidInput
-from ..extraction.job_types import Due, Kind, LeaseLost, Output, Stopping, Task, Terms, Worker
+from ..extraction.job_types import (
+    REVIVAL,
+    Due,
+    Kind,
+    LeaseLost,
+    Output,
+    Stopping,
+    Task,
+    Terms,
+    Worker,
+    due_looks,
+)
 from ..extraction.session_extraction import LEARN, end_silent
 from ..models.embeddings.tiers import Tiers
 from ..projects.build import BUILD
 from ..projects.stage1 import EXTRACT
 from ..storage.protocol import Store, Transaction
-from ..storage.store_types import Author
+from ..storage.store_types import Author, Enqueued, Look
 from ..types import DAY, Clock, Job, Micros, Scope, new_id, system_clock
 from .decay import DECAY
 from .embedding_jobs import EMBED
@@ -55,40 +67,122 @@ JobListener = Callable[[Job], None]
 
 
 def plan(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
-    """Enqueue the jobs that are due; return how many of these can be claimed now."""
-    claimable = 0
+    """Enqueue the jobs that are due; return how many can be claimed now, or as soon as their worker
+    has finished with what it knows of.
+    """
+    found = enqueue_due(worker, kinds)
+    return found if worker.scopes is not None else found + _waiting(worker, kinds)
+
+
+def enqueue_due(worker: Worker, kinds: Sequence[str] = ALWAYS) -> int:
+    """Enqueue the jobs that are due; return how many of these can be claimed now or, for all
+    scopes, how many are held.
+
+    For all scopes, it looks only at those that have changed and those whose time has come.
+    """
+    if worker.scopes is not None:
+        return sum(_plan_scopes(worker, kind) for kind in kinds)
+    watched = [kind for kind in kinds if KINDS[kind].looks is not None]
+    for kind in watched:
+        worker.store.looks.watch(kind, _looked_for(worker, kind))
+    if watched:
+        worker.store.looks.gather()
     for kind in kinds:
-        if next(iter(KINDS[kind].due(worker)), None) is not None:
-            known = {
-                (job.scope, job.key): job
-                for job in worker.store.jobs.list(worker.scopes)
-                if job.kind == kind
-            }
-            # Checked again after the jobs were read: another worker may have finished one
-            # meanwhile.
-            due = list(KINDS[kind].due(worker))
-            claimable += sum(
-                _planned(worker, kind, one, known.get((one.scope, one.key))) for one in due
+        if kind not in watched:
+            _plan_scopes(worker, kind)
+    return sum(_plan_looks(worker, kind) for kind in watched)
+
+
+def _waiting(worker: Worker, kinds: Sequence[str]) -> int:
+    """Return how many jobs of these kinds can be claimed now."""
+    now, jobs = worker.clock(), worker.store.jobs
+    able = {kind: KINDS[kind].keys for kind in kinds}
+    return sum(
+        jobs.waiting(kind, now=now, keys=None if keys is None else keys(worker))
+        for kind, keys in able.items()
+    )
+
+
+def _looked_for(worker: Worker, kind: str) -> Sequence[str]:
+    looks = KINDS[kind].looks
+    return looks(worker) if looks is not None else ()
+
+
+def _plan_scopes(worker: Worker, kind: str) -> int:
+    """Plan by deriving what is due from the data of all of the worker's scopes."""
+    if next(iter(KINDS[kind].due(worker)), None) is None:
+        return 0
+    found = _found(worker, kind)
+    worker.store.jobs.enqueue_all([one.job for one in found if one.job is not None])
+    return sum(one.job is not None or one.claimable for one in found)
+
+
+def _plan_looks(worker: Worker, kind: str) -> int:
+    """Plan by looking at the scopes that have changed or whose time has come; return how many jobs
+    have more to do that a worker holds.
+    """
+    store = worker.store
+    renewed = 0
+    for looks in due_looks(worker, kind, _looked_for(worker, kind)):
+        scopes = list(dict.fromkeys(look.scope for look in looks))
+        found = _found(replace(worker, scopes=scopes), kind)
+        enqueued = [one.job for one in found if one.job is not None]
+        store.looks.settle([(look, _again(worker, look, found)) for look in looks], enqueued)
+        renewed += sum(one.job is not None and one.held for one in found)
+    return renewed
+
+
+def _again(worker: Worker, look: Look, found: Sequence[Found]) -> Micros | None:
+    """When a scope has to be looked at again, though nothing changes there.
+
+    As long as something is due, after a while: its job may have used up its tries.
+    """
+    kind = KINDS[look.kind]
+    mine = [
+        one
+        for one in found
+        if one.due.scope == look.scope and (kind.keys is None or one.due.key == look.key)
+    ]
+    if not mine:
+        return kind.again(worker, look.scope)
+    return min(one.revives_at or worker.clock() + REVIVAL for one in mine)
+
+
+class Found(NamedTuple):
+    """Something that is due, and what has to be done for its job."""
+
+    due: Due
+    job: Enqueued | None
+    """What has to be enqueued; None if its job is up to date or rests."""
+    claimable: bool
+    held: bool
+    """Whether a worker is at it."""
+    revives_at: Micros | None
+    """When it gets new tries; None if it has some."""
+
+
+def _found(worker: Worker, kind: str) -> list[Found]:
+    """What is due in the worker's scopes."""
+    known = {(job.scope, job.key): job for job in worker.store.jobs.list(worker.scopes, kind=kind)}
+    now, terms = worker.clock(), KINDS[kind].terms(worker)
+    found = []
+    # Derived after the jobs were read: another worker may have finished one meanwhile.
+    for due in KINDS[kind].due(worker):
+        job = known.get((due.scope, due.key))
+        watermark = due.watermark if job is None else _renewal(due, job, now, terms)
+        tired = job is not None and not watermark and job.retries_left <= 0
+        found.append(
+            Found(
+                due,
+                Enqueued(due.scope, kind, due.key, watermark) if watermark else None,
+                claimable=job is not None and _claimable(job, now),
+                held=job is not None and job.status == "running" and not _claimable(job, now),
+                revives_at=(job.retry_at or 0) + terms.revival
+                if job is not None and tired and terms.revival is not None
+                else None,
             )
-    return claimable
-
-
-def _planned(
-    worker: Worker,
-    kind: str,
-    due: Due,
-    job: Job | None,
-) -> bool:
-    now = worker.clock()
-    watermark = due.watermark if job is None else _renewal(due, job, now, KINDS[kind].terms(worker))
-    if watermark:
-        worker.store.jobs.enqueue(
-            due.scope,
-            kind,
-            due.key,
-            watermark=watermark,
         )
-    return bool(watermark) or (job is not None and _claimable(job, now))
+    return found
 
 
 def _renewal(
@@ -134,8 +228,11 @@ def work_once(worker: Worker, kinds: Sequence[str] = ALWAYS) -> Job | None:
                 worker=worker.name,
                 now=worker.clock(),
                 lease=lease,
+                after=worker.rounds.served.get(kind),
             )
             if job is not None:
+                # The owners take turns, so that none waits for all the jobs of another.
+                worker.rounds.served[kind] = job.scope
                 return _done(Task(worker, job, lease))
     return None
 
@@ -218,7 +315,7 @@ def drain(
     report: JobListener = lambda job: None,
     kinds: Sequence[str] = ALWAYS,
     *,
-    planned: Callable[[int], None] = lambda jobs: None,
+    planned: Callable[[int], None] | None = None,
 ) -> int:
     """Plan, then run jobs until none is due or the worker is stopped; return their number. `report`
     is called with each, and `planned` once with the number that is due at first.
@@ -227,7 +324,11 @@ def drain(
         worker = replace(worker, meter=worker.meter.anew())
     if LEARN.name in kinds:
         end_silent(worker)
-    planned(plan(worker, kinds))
+    if planned is None:
+        # Nobody wants to know, so that they are not counted either.
+        enqueue_due(worker, kinds)
+    else:
+        planned(plan(worker, kinds))
     count = 0
     while not worker.stop.is_set() and (job := work_once(worker, kinds)) is not None:
         report(job)
@@ -240,7 +341,7 @@ def once(
     tasks: Sequence[str],
     report: JobListener = lambda job: None,
     *,
-    planned: Callable[[int], None] = lambda jobs: None,
+    planned: Callable[[int], None] | None = None,
 ) -> int:
     """Run the due jobs of these tasks now, regardless of the schedule; return their number."""
     for task in tasks:

@@ -90,14 +90,14 @@ def due(
     """Whether a reflection is due: six days since the last one, and three facts in the last
     seven.
     """
-    latest = store.list(
-        Filter((scope,), kinds=("reflection",)),
-        limit=1,
-        order="latest",
-    )
+    latest = _latest(store, scope)
     if latest and now - latest[0].created_at < COOL_DOWN:
         return False
     return len(_recent(store, scope, now, "fact")) >= FEWEST
+
+
+def _latest(store: Store, scope: Scope) -> Memories:
+    return store.list(Filter((scope,), kinds=("reflection",)), limit=1, order="latest")
 
 
 def reflection(
@@ -262,5 +262,11 @@ def _run(task: Task) -> Output | None:
     )
 
 
-REFLECT = Kind("reflect", due=_due, run=_run)
+def _again(worker: Worker, scope: Scope) -> Micros | None:
+    """When the last reflection is old enough for the next; without one, facts have to come."""
+    at = max((one.created_at + COOL_DOWN for one in _latest(worker.store, scope)), default=0)
+    return at if at > worker.clock() else None
+
+
+REFLECT = Kind("reflect", due=_due, run=_run, looks=lambda worker: ("",), again=_again)
 """One job per scope that has enough facts for a reflection."""

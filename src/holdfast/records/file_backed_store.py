@@ -20,6 +20,7 @@ from ..storage.protocol import (
     EntityReads,
     FileReads,
     JobTable,
+    LookTable,
     ProfileReads,
     ProgressReads,
     SpendTable,
@@ -185,6 +186,10 @@ class FileBackedStore:
     @property
     def jobs(self) -> JobTable:
         return self.bare.jobs
+
+    @property
+    def looks(self) -> LookTable:
+        return self.bare.looks
 
     @property
     def spend(self) -> SpendTable:

@@ -7,15 +7,17 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 from ..client import Holdfast
 from ..errors import Conflict, HoldfastError, StoreError
+from ..extraction.job_types import Rounds, Worker
 from ..extraction.orphaned_sessions import SERVED_BY, this_process
-from ..extraction.session_extraction import LEARN
-from ..maintenance.job_runner import plan, work_once
+from ..extraction.session_extraction import LEARN, end_silent
+from ..maintenance.job_runner import enqueue_due, work_once
 from ..model_access import model_of, worker_of
-from ..types import Memory, Scope, Scopes
+from ..types import Memory, Scope
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +45,7 @@ class Conversations:
         self._waiting: set[tuple[Scope, str]] = set()
         """Sessions in that queue, each once: extraction reads all that is new in a session."""
         self._extractors: list[threading.Thread] = []
+        self._rounds = Rounds()
 
     def capture(self, hf: Holdfast, turn: dict[str, Any]) -> Memory | None:
         """Store one turn and mark its session as open."""
@@ -122,14 +125,12 @@ class Conversations:
     def _tend(self, enough: Callable[[], bool]) -> None:
         try:
             # Even to look for work takes a while when many sessions have just ended.
-            owners = [] if enough() else self._owners()
-            if not owners:
+            if enough():
                 return
-            view = self._view(*owners)
-            view.sessions.end_idle()
+            worker = self._worker()
+            end_silent(worker, ACTOR)
             # As jobs: several servers and workers share what is to be read, each session once.
-            worker = worker_of(view, view.scopes, complete=model_of(view))
-            plan(worker, (LEARN.name,))
+            enqueue_due(worker, (LEARN.name,))
             while not enough() and work_once(worker, (LEARN.name,)) is not None:
                 pass
         except Exception:  # must break neither the background thread nor the shutdown
@@ -165,13 +166,19 @@ class Conversations:
         for thread in threads:
             thread.join(max(0.0, seconds))
 
-    def _owners(self) -> Scopes:
-        """Return all owners of the store or, without permission for that, those seen here."""
+    def _worker(self) -> Worker:
+        """Return a worker for all owners of the store or, without permission for that, for those
+        seen here.
+        """
+        everybody = replace(
+            worker_of(self._hf, None, complete=model_of(self._hf)), rounds=self._rounds
+        )
         try:
-            return self._hf.store.scopes()
+            self._hf.store.jobs.waiting(LEARN.name, now=0)
         except StoreError:
             with self._lock:
-                return sorted({scope for scope, _ in self._open})
+                return replace(everybody, scopes=sorted({scope for scope, _ in self._open}))
+        return everybody
 
     def _view(self, *scopes: Scope) -> Holdfast:
         view = self._hf.scoped(*scopes)

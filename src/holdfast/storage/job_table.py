@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..errors import Conflict, NotFound
 from ..types import Job, Micros, Scope, new_id
-from .filters import Clause, Dialect, marks
+from .filters import Clause, marks
 from .journal import JournalledRows
 from .row_codec import job_from
 from .schema import JOB_COLUMNS, Rows, Statements
-from .store_types import JobCount, JobCounts, Jobs
+from .store_types import Enqueued, JobCount, JobCounts, Jobs
 from .table_access import StoreAccess, existing_number
 
 LOST = "'Its worker ' || worker || ' was lost.'"
@@ -55,24 +56,32 @@ class SQLJobs:
         lease: Micros,
         scopes: Sequence[Scope] | None = None,
         keys: Sequence[str] | None = None,
+        after: Scope | None = None,
     ) -> Job | None:
         numbers = None if scopes is None else self._store.numbers(scopes)
         if numbers == []:
             return None
+        (last,) = (None if after is None else self._store.numbers((after,))) or (0,)
         # None means no restriction; an empty list matches nothing.
         these = [("kind", kinds), ("scope", numbers), ("key", keys)]
         condition = " AND ".join(
             f"{column} IN ({marks(only)})" for column, only in these if only is not None
         )
-        wanted = (
-            f"watermark > done_watermark AND {condition}",
-            [one for _, only in these for one in only or ()],
-        )
+        wanted = (condition, [one for _, only in these for one in only or ()])
+        any_due = f"SELECT 1 FROM jobs WHERE {condition} AND due_at <= ? LIMIT 1"
+        if not self._store.read(numbers, any_due, (*wanted[1], now)):
+            # The common case; checked with a read so that no write lock is taken.
+            return None
         hold = (new_id("lease", now), worker, now + lease)
+        # By watermark, so that sessions are read in the order in which they took place. With one
+        # key a scope has one job of a kind, and the index by key has it.
+        skip_locked = self._store.dialect.skip_locked
+        order = "scope, kind" if keys and len(keys) == 1 else "scope, kind, watermark, key"
 
         def work(execute: Statements) -> Rows:
-            _give_up_lost(execute, wanted, now)
-            return _take_due(execute, wanted, now, hold, self._store.dialect)
+            _take_back(execute, wanted, now, skip_locked)
+            take = partial(_take_next, execute, wanted, f"{order} LIMIT 1{skip_locked}", hold)
+            return (last and take(last)) or take(0)
 
         rows = self._store.transact(numbers, work)
         self._store.learn_scopes(row[0] for row in rows)
@@ -135,23 +144,42 @@ class SQLJobs:
         self,
         scopes: Sequence[Scope] | None = None,
         *,
+        kind: str | None = None,
         status: str | None = None,
         limit: int | None = None,
     ) -> Jobs:
         numbers = None if scopes is None else self._store.numbers(scopes)
         conditions = [] if numbers is None else [f"scope IN ({marks(numbers)})"]
-        if status is not None:
-            conditions.append("status = ?")
+        given = {"kind": kind, "status": status}
+        only = {column: value for column, value in given.items() if value is not None}
+        conditions += [f"{column} = ?" for column in only]
         within = f"WHERE {' AND '.join(conditions)} " if conditions else ""
         most = "" if limit is None else f" LIMIT {int(limit)}"
         rows = self._store.read(
             numbers,
             f"SELECT scope, {', '.join(JOB_COLUMNS)} FROM jobs {within}ORDER BY scope, kind, key"
             f"{most}",
-            (*(numbers or ()), *(() if status is None else (status,))),
+            (*(numbers or ()), *only.values()),
         )
         self._store.learn_scopes(row[0] for row in rows)
         return self._store.damages.sound(rows, lambda row: job_from(row, self._store.scope_of))
+
+    def waiting(self, kind: str, *, now: Micros, keys: Sequence[str] | None = None) -> int:
+        within = "" if keys is None else f" AND key IN ({marks(keys)})"
+        rows = self._store.read(
+            None,
+            f"SELECT count(*) FROM jobs WHERE kind = ? AND due_at <= ?{within}",
+            (kind, now, *(keys or ())),
+        )
+        return int(rows[0][0])
+
+    def enqueue_all(self, jobs: Sequence[Enqueued]) -> None:
+        numbers = {one.scope: existing_number(self._store, one.scope) for one in jobs}
+        rows = sorted((numbers[one.scope], *one[1:]) for one in jobs)
+        if rows:
+            self._store.transact(
+                sorted(numbers.values()), lambda execute: execute.many(ENQUEUE, rows)
+            )
 
     def counts(self) -> JobCounts:
         rows = self._store.read(
@@ -228,50 +256,52 @@ class SQLJobWrites:
         return len(self._rows.execute(dropped, (self._rows.known(scope), *kinds)))
 
 
-def _give_up_lost(
+def _take_back(
     execute: Statements,
     wanted: Clause,
     now: Micros,
+    skip_locked: str,
 ) -> None:
-    """Fail jobs whose worker was lost on the last try; otherwise they would look running
+    """Make jobs claimable whose time has come: those that wait for another try, and those whose
+    worker was lost. After the last try these become errors; otherwise they would look running
     forever.
     """
     condition, values = wanted
     execute(
-        "UPDATE jobs SET status = 'error', token = '', worker = '', lease_until = NULL, retry_at "
-        "= ?, "
-        f"retries_left = 0, error = {LOST} WHERE {condition} AND retries_left <= 1 AND status = "
-        "'running' "
-        "AND lease_until <= ?",
-        (now, *values, now),
+        "WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs "
+        f"WHERE {condition} AND due_at > 0 AND due_at <= ?{skip_locked}) "
+        "UPDATE jobs SET "
+        # An expired lease counts as a failed try, or a job that kills its worker would be retried
+        # forever.
+        "retries_left = CASE WHEN status = 'running' THEN retries_left - 1 ELSE retries_left END, "
+        f"error = CASE WHEN status = 'running' THEN {LOST} ELSE error END, "
+        "retry_at = CASE WHEN status = 'running' AND retries_left <= 1 THEN ? END, "
+        "status = CASE WHEN status <> 'running' THEN status WHEN retries_left <= 1 THEN 'error' "
+        "ELSE 'pending' END, token = '', worker = '', lease_until = NULL "
+        "FROM due "
+        "WHERE jobs.scope = due.scope AND jobs.kind = due.kind AND jobs.key = due.key",
+        (*values, now, now),
     )
 
 
-def _take_due(
+def _take_next(
     execute: Statements,
     wanted: Clause,
-    now: Micros,
+    first: str,
     hold: tuple[str, str, Micros],
-    dialect: Dialect,
+    after: int,
 ) -> Rows:
-    """Lease one due job with the token, worker and expiry in `hold`, and return its row."""
+    """Lease the first claimable job of the scopes after this one, with the token, worker and expiry
+    in `hold`, and return its row.
+    """
     condition, values = wanted
     return execute(
         # Materialised, so that the row is chosen and locked exactly once.
-        f"WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs WHERE {condition} AND "
-        "retries_left > 0 AND "
-        "((status IN ('pending', 'error') AND coalesce(retry_at, 0) <= ?) OR "
-        "(status = 'running' AND lease_until <= ?)) "
-        # By watermark, so that sessions are read in the order in which they took place.
-        "ORDER BY coalesce(retry_at, 0), scope, kind, watermark, key LIMIT 1"
-        f"{dialect.skip_locked}) "
-        "UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ?, "
-        # An expired lease counts as a failed try, or a job that kills its worker would be retried
-        # forever.
-        f"error = CASE WHEN status = 'running' THEN {LOST} ELSE error END, "
-        "retries_left = CASE WHEN status = 'running' THEN retries_left - 1 ELSE retries_left END "
+        f"WITH due AS MATERIALIZED (SELECT scope, kind, key FROM jobs WHERE {condition} "
+        f"AND due_at = 0 AND scope > ? ORDER BY {first}) "
+        "UPDATE jobs SET status = 'running', token = ?, worker = ?, lease_until = ? "
         "FROM due "
         "WHERE jobs.scope = due.scope AND jobs.kind = due.kind AND jobs.key = due.key RETURNING "
         f"{', '.join(f'jobs.{column}' for column in ('scope', *JOB_COLUMNS))}",
-        (*values, now, now, *hold),
+        (*values, after, *hold),
     )

@@ -112,7 +112,9 @@ class JournalledRows(ABC):
         terms: int,
         entries: int,
     ) -> None:
-        """Add to a scope's running totals: active memories, their terms, journal entries."""
+        """Add to a scope's running totals: active memories, their terms, journal entries; and note
+        that it has changed, for workers.
+        """
 
     # Reading, as tables do
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import StoreTooNew
+
+_COMMENTS = re.compile(r"^[ \t]*--.*$", re.M)
+_ENDS = re.compile(r";[ \t]*(?:--.*)?$", re.M)
 
 
 class Migration(NamedTuple):
@@ -15,6 +19,20 @@ class Migration(NamedTuple):
     version: int
     name: str
     sql: str
+
+    def statements(self) -> list[str]:
+        """Its statements one by one: each ends with a semicolon at the end of a line, but for those
+        inside a block in dollar signs.
+        """
+        found = [""]
+        for place, part in enumerate(self.sql.split("$$")):
+            if place % 2:
+                found[-1] += f"$${part}$$"
+                continue
+            first, *others = _ENDS.split(_COMMENTS.sub("", part))
+            found[-1] += first
+            found += others
+        return [one.strip() for one in found if one.strip()]
 
 
 @cache

@@ -48,6 +48,7 @@ from .store_types import (
     Candidates,
     Corpus,
     DayCounts,
+    Enqueued,
     Entities,
     EventOrder,
     Filter,
@@ -56,6 +57,8 @@ from .store_types import (
     Jobs,
     KnownFile,
     KnownFiles,
+    Look,
+    Looks,
     Met,
     Order,
     Pairs,
@@ -302,6 +305,12 @@ class SessionReads(Protocol):
 
 class StoreSessions(SessionReads, Protocol):
     """Sessions of a store, outside a transaction."""
+
+    def unled(self, scopes: Sequence[Scope] | None = None) -> Sessions:
+        """Open sessions that no agent leads, latest activity first.
+
+        None means all scopes, which requires maintenance rights.
+        """
 
     def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
         """Ended sessions with turns that the `summary` sink has not fully read, oldest activity
@@ -661,9 +670,14 @@ class JobTable(Protocol):
         lease: Micros,
         scopes: Sequence[Scope] | None = None,
         keys: Sequence[str] | None = None,
+        after: Scope | None = None,
     ) -> Job | None:
         """Lease the next due job for `lease` microseconds, or return None. Two workers never hold
         one job. Of a scope and kind, the job with the lowest watermark comes first.
+
+        `after` is the scope that was served last: the next one that has a job gets its turn, and
+        the first one follows the last. However many jobs one scope has, the others need not wait
+        for all of them.
 
         `scopes` and `keys` restrict the search; without `scopes` it requires maintenance rights. An
         expired lease counts as a failed try; after the last try the job becomes an error that says
@@ -706,19 +720,64 @@ class JobTable(Protocol):
     ) -> int:
         """Delete finished jobs of a kind with a watermark below `before`, and return how many."""
 
+    def enqueue_all(self, jobs: Sequence[Enqueued]) -> None:
+        """Add or renew jobs like `enqueue`, all in one transaction."""
+
     def list(
         self,
         scopes: Sequence[Scope] | None = None,
         *,
+        kind: str | None = None,
         status: str | None = None,
         limit: int | None = None,
     ) -> Jobs:
-        """All jobs, or those with this status, finished ones included, by scope. None means all
-        scopes, which requires maintenance rights.
+        """All jobs, or those of this kind and with this status, finished ones included, by scope.
+        None means all scopes, which requires maintenance rights.
+        """
+
+    def waiting(self, kind: str, *, now: Micros, keys: Sequence[str] | None = None) -> int:
+        """Number of jobs of a kind, in all scopes, that can be claimed now. Requires maintenance
+        rights.
         """
 
     def counts(self) -> JobCounts:
         """Number of jobs of all scopes by kind, status and worker. Requires maintenance rights."""
+
+
+class LookTable(Protocol):
+    """Which scopes a worker has to look at for jobs. All of it requires maintenance rights.
+
+    Finding them takes as long as there are scopes to look at, however many others there are.
+    """
+
+    def watch(self, kind: str, keys: Sequence[str]) -> None:
+        """Look for jobs of this kind and these keys from now on: every scope gets a look, and so
+        does every scope that changes later. Does nothing if that was said before.
+        """
+
+    def gather(self) -> int:
+        """Give the scopes that have changed a look for everything that is watched; return how many
+        they were.
+        """
+
+    def due(
+        self,
+        kind: str,
+        keys: Sequence[str],
+        *,
+        now: Micros,
+        limit: int,
+    ) -> Looks:
+        """Looks that are due, the longest due first."""
+
+    def settle(
+        self,
+        looks: Sequence[tuple[Look, Micros | None]],
+        jobs: Sequence[Enqueued] = (),
+    ) -> None:
+        """Enqueue what looks have found, and put each off until the given time; None ends it until
+        the scope changes. One whose scope has changed meanwhile stays due.
+        """
 
 
 class JobWrites(Protocol):
@@ -953,6 +1012,10 @@ class Store(Protocol):
     @property
     def jobs(self) -> JobTable:
         """Background jobs."""
+
+    @property
+    def looks(self) -> LookTable:
+        """Scopes to look at for background jobs."""
 
     @property
     def spend(self) -> SpendTable:

@@ -105,6 +105,18 @@ class SQLStoreSessions(SQLSessionReads):
         super().__init__(store)
         self._store = store
 
+    def unled(self, scopes: Sequence[Scope] | None = None) -> Sessions:
+        numbers = None if scopes is None else self._store.numbers(scopes)
+        within = "" if numbers is None else f" AND scope IN ({marks(numbers)})"
+        rows = self._store.read(
+            numbers,
+            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions "
+            f"WHERE ended_at IS NULL AND agent = ''{within} ORDER BY last_activity DESC, id DESC",
+            numbers or (),
+        )
+        self._store.learn_scopes(row[0] for row in rows)
+        return self._sessions_of(rows)
+
     def unread(self, scopes: Sequence[Scope] | None = None) -> Sessions:
         numbers = [] if scopes is None else self._store.numbers(scopes)
         within = "" if scopes is None else f"s.scope IN ({marks(numbers)}) AND "

@@ -20,6 +20,7 @@ from .protocol import (
     EntityReads,
     FileReads,
     JobTable,
+    LookTable,
     ProfileReads,
     ProgressReads,
     SpendTable,
@@ -85,6 +86,12 @@ class SQLStore(ABC):
     """Selects the number of active memories in {scopes}."""
     bytes_sql: str
     """Selects the size of the whole store."""
+    change_row: tuple[str, str]
+    """Table and column with the scope of the row that notes when a scope has changed."""
+    hold_watches: str = ""
+    """Keeps other workers from gathering changes and adding watches until the transaction ends,
+    where writers are parallel.
+    """
 
     def __init__(self, vectors: SQLVectors) -> None:
         self._numbers: dict[Scope, int] = {}
@@ -140,6 +147,12 @@ class SQLStore(ABC):
         from .job_table import SQLJobs  # noqa: PLC0415
 
         return SQLJobs(self)
+
+    @cached_property
+    def looks(self) -> LookTable:
+        from .look_table import SQLLooks  # noqa: PLC0415
+
+        return SQLLooks(self)
 
     @cached_property
     def spend(self) -> SpendTable:
@@ -230,8 +243,11 @@ class SQLStore(ABC):
 
     def learn_scopes(self, numbers: Iterable[int]) -> None:
         """Load the names of these scopes if necessary. Needs a caller that may see all scopes."""
-        if any(number not in self._names for number in numbers):
-            self.scopes()
+        new = sorted({number for number in numbers if number not in self._names})
+        for start in range(0, len(new), PAGE):
+            page = new[start : start + PAGE]
+            sql = f"SELECT number, kind, key FROM scopes WHERE number IN ({marks(page)})"
+            self.damages.sound(self.read(None, sql, page), self._named)
 
     def scope_of(self, number: int) -> Scope:
         if number not in self._names:

@@ -195,6 +195,25 @@ class JobCount(NamedTuple):
     lease_until: Micros | None
 
 
+class Look(NamedTuple):
+    """A scope that a worker has to look at, because there may be jobs of one kind and key."""
+
+    scope: Scope
+    kind: str
+    key: str
+    changes: int
+    """Grows with what is written to the scope; by it a store knows what a look has not seen."""
+
+
+class Enqueued(NamedTuple):
+    """A job to add or to renew."""
+
+    scope: Scope
+    kind: str
+    key: str
+    watermark: int
+
+
 class Finding(NamedTuple):
     """One problem found by the health check: where, what, and whether a repair can fix it."""
 
@@ -231,6 +250,7 @@ class Adopted:
 Findings = list[Finding]
 Jobs = list[Job]
 JobCounts = list[JobCount]
+Looks = list[Look]
 Bookings = list[Booked]
 Entities = list[Entity]
 

@@ -58,6 +58,16 @@ class Access(Protocol):
 class StoreAccess(Access, Protocol):
     """Access of a table of a store: adds bookkeeping that is not journalled."""
 
+    @property
+    def change_row(self) -> tuple[str, str]:
+        """Table and column with the scope of the row that notes when a scope has changed."""
+
+    @property
+    def hold_watches(self) -> str:
+        """Statement that keeps other workers from gathering changes and adding watches until the
+        transaction ends, if needed.
+        """
+
     def read_cached(
         self,
         reach: Reach,

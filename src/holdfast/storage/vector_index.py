@@ -317,9 +317,7 @@ class SQLVectors(ABC):
     ) -> Memories:
         found: list[Memory] = []
         lacking: dict[int, Mark | None] = {}
-        for number, part, below in self._pieces(
-            self.store.scopes() if scopes is None else scopes, after
-        ):
+        for number, part, below in self._pieces(scopes, after):
             if len(found) >= limit:
                 break
             if number not in lacking:
@@ -331,23 +329,35 @@ class SQLVectors(ABC):
         return found
 
     def _pieces(
-        self, scopes: Sequence[Scope], after: Memory | None
+        self, scopes: Sequence[Scope] | None, after: Memory | None
     ) -> Iterator[tuple[int, int, int | None]]:
         """Yield the ranges to search after a memory, in order: scope number, part, and upper bound
         of `seq`.
         """
-        numbers = self.store.numbers(scopes)
-        first = 0
-        behind = [] if after is None else self.store.numbers((after.scope,))
-        if after is not None and behind and behind[0] in numbers:
-            number = behind[0]
-            first = int(after.kind in SAID)
-            yield number, first, after.seq
-            numbers = numbers[numbers.index(number) :]
-            first = first + 1
-        for place, number in enumerate(numbers):
-            for part in range(first if place == 0 else 0, len(PARTS)):
+        (last,) = (None if after is None else self.store.numbers((after.scope,))) or (0,)
+        if scopes is None:
+            numbers = self._numbers_from(last)
+        else:
+            these = self.store.numbers(scopes)
+            numbers = iter(these[these.index(last) :] if last in these else these)
+        for number in numbers:
+            first = 0
+            if after is not None and number == last:
+                first = int(after.kind in SAID)
+                yield number, first, after.seq
+                first += 1
+            for part in range(first, len(PARTS)):
                 yield number, part, None
+
+    def _numbers_from(self, first: int) -> Iterator[int]:
+        """Yield the numbers of all scopes from this one on, some at a time: a step that goes on
+        after the last one does not read all of them again.
+        """
+        sql = f"SELECT number FROM scopes WHERE number >= ? ORDER BY number LIMIT {PAGE}"
+        while page := [number for (number,) in self.store.read(None, sql, (first,))]:
+            self.store.learn_scopes(page)
+            yield from page
+            first = page[-1] + 1
 
     def _without_vector(
         self,
@@ -508,6 +518,10 @@ class SQLVectors(ABC):
         execute(f"DELETE {vectors}", values)
         execute(f"DELETE {embedded}", values)
         self.drop_models(execute, model, numbers)
+        # No entry of the journal tells of it, so that workers learn it here.
+        table, scope = self.store.change_row
+        these = "" if numbers is None else f" WHERE {scope} IN ({marks(numbers)})"
+        execute(f"UPDATE {table} SET changed_at = coalesce(changed_at, 0){these}", numbers or ())
         return int(count)
 
 

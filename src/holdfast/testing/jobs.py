@@ -8,7 +8,8 @@ from operator import methodcaller
 import pytest
 
 from ..errors import Conflict
-from ..storage.protocol import Store
+from ..storage.protocol import Store, Transaction
+from ..storage.store_types import Enqueued, Look
 from ..types import Job, Scope
 from .scene import (
     ALL,
@@ -25,6 +26,7 @@ from .scene import (
     put,
     together,
     unit,
+    write,
 )
 
 
@@ -119,6 +121,50 @@ class JobsContract:
         for key, watermark in (("s10", 10), ("s2", 2), ("s1", 1)):
             store.jobs.enqueue(ANN, "tidy", key, watermark=watermark)
         assert [self.claim(store).key for _ in range(3)] == ["s1", "s2", "s10"]
+
+    def test_owners_take_turns_however_many_jobs_one_of_them_has(self, store: Store) -> None:
+        for scope, keys in ((ANN, "abcd"), (BOB, "a"), (TEAM, "ab")):
+            for key in keys:
+                store.jobs.enqueue(scope, "tidy", key, watermark=1)
+        served: list[Scope | None] = [None]
+        while job := store.jobs.claim(
+            ["tidy"], worker="w", now=START, lease=self.LEASE, after=served[-1]
+        ):
+            served.append(job.scope)
+        assert served[1:] == [ANN, BOB, TEAM, ANN, TEAM, ANN, ANN]
+
+    def test_another_try_waits_for_its_turn_like_a_new_job(self, store: Store) -> None:
+        for scope, key in ((ANN, "a"), (BOB, "failed"), (TEAM, "a")):
+            store.jobs.enqueue(scope, "tidy", key, watermark=1)
+        held = store.jobs.claim(["tidy"], scopes=[BOB], worker="w", now=START, lease=self.LEASE)
+        assert held is not None
+        store.jobs.fail(held, error="broken", retry_at=at(5))
+        assert store.jobs.waiting("tidy", now=at(4)) == 2
+        assert store.jobs.waiting("tidy", now=at(5)) == 3
+        assert store.jobs.waiting("tidy", now=at(5), keys=["failed"]) == 1
+        first = self.claim(store, seconds=5)
+        second = store.jobs.claim(
+            ["tidy"], worker="w", now=at(5), lease=self.LEASE, after=first.scope
+        )
+        assert second is not None
+        assert (first.scope, second.scope, second.error) == (ANN, BOB, "broken")
+
+    def test_many_jobs_are_enqueued_at_once(self, store: Store) -> None:
+        store.jobs.enqueue(ANN, "tidy", "known", watermark=5)
+        store.jobs.enqueue_all(
+            [
+                Enqueued(BOB, "tidy", "new", 1),
+                Enqueued(ANN, "tidy", "known", 4),
+                Enqueued(ANN, "tidy", "new", 2),
+            ]
+        )
+        store.jobs.enqueue_all([])
+        assert [(job.scope, job.key, job.watermark) for job in store.jobs.list(kind="tidy")] == [
+            (ANN, "known", 5),
+            (ANN, "new", 2),
+            (BOB, "new", 1),
+        ]
+        assert store.jobs.list(kind="other") == []
 
     def test_an_expired_lease_lets_another_claim(self, store: Store) -> None:
         store.jobs.enqueue(ANN, "tidy", "k", watermark=1)
@@ -348,6 +394,89 @@ class JobsContract:
         assert jobs[2] == held
         assert store.jobs.list([TEAM]) == store.jobs.list([]) == []
         assert [job.scope for job in store.jobs.list()] == [ANN] * 4 + [BOB]
+
+    # Looks
+
+    def looks(
+        self,
+        store: Store,
+        *keys: str,
+        seconds: float = 0,
+    ) -> list[Look]:
+        """What is due for a worker that has heard of every change."""
+        store.looks.watch("tidy", keys or ("k",))
+        store.looks.gather()
+        return store.looks.due("tidy", keys or ("k",), now=at(seconds), limit=10)
+
+    def test_a_changed_scope_is_looked_at_once_for_everything_that_is_watched(
+        self, store: Store
+    ) -> None:
+        put(store, fact("one"), fact("two", scope=BOB))
+        found = self.looks(store, "k", "other")
+        assert {(one.scope, one.kind, one.key) for one in found} == {
+            (scope, "tidy", key) for scope in (ANN, BOB) for key in ("k", "other")
+        }
+        store.looks.settle([(one, None) for one in found if one.key == "k"])
+        assert self.looks(store) == []
+        assert {one.scope for one in self.looks(store, "other")} == {ANN, BOB}
+        put(store, fact("three", scope=BOB))
+        assert [one.scope for one in self.looks(store)] == [BOB]
+
+    def test_what_is_watched_later_is_looked_for_everywhere(self, store: Store) -> None:
+        put(store, fact("one"), fact("two", scope=BOB))
+        store.looks.settle([(one, None) for one in self.looks(store)])
+        assert (self.looks(store), store.looks.gather()) == ([], 0)
+        assert {one.scope for one in self.looks(store, "new")} == {ANN, BOB}
+        assert self.looks(store) == []
+
+    def test_a_change_during_a_look_brings_another(self, store: Store) -> None:
+        put(store, fact("one"))
+        (look,) = self.looks(store)
+        put(store, fact("two"))
+        (again,) = self.looks(store)
+        assert again != look
+        store.looks.settle([(look, None)])
+        assert self.looks(store) == [again]
+        store.looks.settle([(look, at(9))])
+        assert self.looks(store) == [again]
+        store.looks.settle([(again, None)])
+        assert self.looks(store) == []
+
+    def test_a_look_that_is_put_off_comes_back_at_its_time(self, store: Store) -> None:
+        put(store, fact("one"))
+        (look,) = self.looks(store)
+        store.looks.settle([(look, at(9))])
+        assert (self.looks(store, seconds=8), self.looks(store, seconds=9)) == ([], [look])
+        put(store, fact("two"))
+        assert [one.scope for one in self.looks(store)] == [ANN]
+
+    def test_what_a_look_found_is_enqueued_with_its_end(self, store: Store) -> None:
+        put(store, fact("one"), fact("two", scope=BOB))
+        found = self.looks(store)
+        store.looks.settle([(one, None) for one in found], [Enqueued(BOB, "tidy", "k", 3)])
+        assert self.looks(store) == []
+        assert [(job.scope, job.watermark) for job in store.jobs.list()] == [(BOB, 3)]
+
+    def test_vectors_that_are_dropped_and_a_repair_bring_a_look(self, store: Store) -> None:
+        (one,) = put(store, fact("one"))
+        store.vectors.add([ANN], MODEL, {one.seq: unit(1)})
+        for change in (lambda: store.vectors.drop(MODEL, [ANN]), store.repair):
+            store.looks.settle([(look, None) for look in self.looks(store)])
+            assert self.looks(store) == []
+            change()
+            assert [look.scope for look in self.looks(store)] == [ANN]
+
+    def test_a_write_that_fails_brings_no_look(self, store: Store) -> None:
+        put(store, fact("one"))
+        store.looks.settle([(look, None) for look in self.looks(store)])
+
+        def fail(tx: Transaction) -> None:
+            tx.add(fact("two"))
+            raise Conflict("no")
+
+        with pytest.raises(Conflict):
+            write(store, fail)
+        assert self.looks(store) == []
 
     def test_scopes_are_behind_until_every_memory_has_its_vector(self, store: Store) -> None:
         one, two, theirs = put(store, fact("one"), fact("two"), fact("theirs", scope=BOB))

@@ -29,9 +29,10 @@ LONGEST_SENTENCE = 600
 # Characters of something to remember; a topic to forget is much shorter.
 LONGEST_TOPIC = 300
 
-# Chances from which the learned reader is believed: against signs of small talk, against the
-# grammar, and with it or where it finds no request. Kinds that take nothing away need less.
-CERTAIN = 0.9
+# Chances from which the learned reader is believed: against signs of small talk; against the
+# grammar or without any word about memory; and where the grammar finds the same or nothing. Kinds
+# that take nothing away need less.
+CERTAIN = 0.75
 SURE = 0.8
 LIKELY = 0.6
 HARMLESS = ("list", "remember")
@@ -130,8 +131,7 @@ def _weighed(known: MemoryRequest | None, said: str, quotes: Sequence[str]) -> M
     kind = max(KINDS, key=lambda each: chances[each])
     if chances[request_model.NONE] >= SURE:
         return None
-    enough = LIKELY_HARMLESS if kind in HARMLESS else LIKELY
-    if chances[kind] < (SURE if known and known.kind != kind else enough):
+    if chances[kind] < _enough(kind, known, said):
         return known
     if known and kind == "remember" and known.kind not in HARMLESS:
         return known  # "don't remember this": never keep what is to be forgotten
@@ -142,6 +142,15 @@ def _weighed(known: MemoryRequest | None, said: str, quotes: Sequence[str]) -> M
     if known or is_about_memory(said, certain=certain):
         return _learned(kind, said, quotes) or known
     return None
+
+
+def _enough(kind: Kind, known: MemoryRequest | None, said: str) -> float:
+    """Return the chance from which a kind is believed, given what is known by the grammar."""
+    against = known and known.kind != kind
+    # A message without a word about memory is nearly always a statement or a question.
+    if against or not any(grammar.reads(said) for grammar in grammars()):
+        return SURE
+    return LIKELY_HARMLESS if kind in HARMLESS else LIKELY
 
 
 def _says_little(said: str) -> bool:

@@ -2,7 +2,7 @@
 
 Two linear models over hashed words and letters, learned by `training/train_requests.py` from
 labelled messages in seven languages: one tells the kind of a request, the other where its topic
-begins and ends. Both are a few hundred kilobytes of small integers, read without numpy, because
+begins and ends. Both are small integers, less than a megabyte, read without numpy, because
 every message is read.
 """
 
@@ -25,7 +25,7 @@ NONE = "none"
 LANGUAGES = frozenset(("en", "de", "es", "fr", "ru", "zh", "ja"))
 # Characters of a message that are read; the models learned from messages of this length.
 READ = 400
-BITS = 15
+BITS = 17
 MASK = (1 << BITS) - 1
 # What the second model says of a word: it is in the topic, begins it, ends it.
 PLACES = ("inside", "start", "end")

@@ -113,9 +113,10 @@ def _tell(
         lines = list(group)
         first = lines[0][0]
         if role == "tool":
-            deeds = [line[2:].strip() for _, line in lines if _DEED.match(line)]
+            deeds = [(number, line[2:].strip()) for number, line in lines if _DEED.match(line)]
             if deeds:
-                talk.ran("aider", "; ".join(deeds), None, at, first)
+                told = "; ".join(deed for _, deed in deeds)
+                talk.ran("aider", told, None, at, deeds[0][0], last=deeds[-1][0])
         else:
             said = "\n".join(
                 line.removeprefix("####").strip() if role == "user" else line for _, line in lines

@@ -108,11 +108,15 @@ class Talk:
         at: Micros | None,
         line: int,
         *,
+        last: int | None = None,
         failed: bool | None = None,
     ) -> None:
-        """Add a call together with its result."""
+        """Add a call together with its result, which is on one line or goes on to the line
+        `last`.
+        """
         self._seen(at)
-        self._add(_told(_Call("", name, arguments, at, line, self.branch), output, failed, line))
+        call = _Call("", name, arguments, at, line, self.branch)
+        self._add(_told(call, output, failed, line if last is None else last))
 
     def ready(self) -> Iterator[Entry]:
         """Return the entries that no longer wait for a call."""

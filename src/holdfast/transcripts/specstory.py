@@ -125,8 +125,10 @@ def _tell_call(
     named = _TOOL_NAME.search(lines[0])
     name = (named[1] if named else head["name"] if head else "") or "tool"
     end = next((place for place, line in enumerate(lines) if "</tool-use>" in line), len(lines))
-    argument, output = _call(lines[: end + 1])
-    talk.ran(name, {"command": argument}, output or None, at, number)
+    block = lines[: end + 1]
+    argument, output = _call(block)
+    last = number + max(place for place, line in enumerate(block) if line.strip())
+    talk.ran(name, {"command": argument}, output or None, at, number, last=last)
     rest = lines[end + 1 :]
     if any(line.strip() for line in rest):
         talk.say("assistant", "\n".join(rest), at, number + end + 1, lines=True)

@@ -194,4 +194,8 @@ def repair(
         )
     execute("INSERT INTO totals (scope) SELECT number FROM scopes ON CONFLICT DO NOTHING")
     real = execute(f"SELECT {_TRUE_TOTALS}, t.scope FROM totals t")
-    execute.many("UPDATE totals SET active = ?, terms = ?, entries = ? WHERE scope = ?", real)
+    execute.many(
+        # Changed too: vectors and jobs may be gone, which workers make again.
+        "UPDATE totals SET active = ?, terms = ?, entries = ?, changed_at = 0 WHERE scope = ?",
+        real,
+    )

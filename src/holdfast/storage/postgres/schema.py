@@ -234,7 +234,9 @@ def _migrate(connection: Connection, location: str) -> None:
         # policies, nor its identity columns, if it took the table at once.
         connection.execute("SET LOCAL citus.enable_local_reference_table_foreign_keys = off")
     for step in steps:
-        connection.execute(step.sql.encode())
+        # One by one: Citus sends its workers the whole text, of which they take one statement.
+        for statement in step.statements():
+            connection.execute(statement.encode())
         connection.execute(
             "INSERT INTO meta (key, value) VALUES ('schema', %s) "
             "ON CONFLICT (key) DO UPDATE SET value = excluded.value",

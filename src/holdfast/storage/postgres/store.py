@@ -57,6 +57,10 @@ class PostgresStore(SQLStore):
     totals_sql = "SELECT scope, active, terms FROM totals"
     active_sql = "SELECT coalesce(sum(active), 0)::bigint FROM totals WHERE scope IN ({scopes})"
     bytes_sql = "SELECT pg_database_size(current_database())"
+    change_row = ("totals", "scope")
+    # One worker at a time, or another would pass over the scopes that this one is about to gather,
+    # and find nothing to do.
+    hold_watches = "LOCK TABLE watches IN SHARE ROW EXCLUSIVE MODE"
 
     def __init__(
         self,

@@ -74,10 +74,10 @@ class PostgresRows(JournalledRows):
     ) -> None:
         self.execute(
             (
-                "UPDATE totals SET active = active + ?, terms = terms + ?, entries = entries + ? "
-                "WHERE scope = ?"
+                "UPDATE totals SET active = active + ?, terms = terms + ?, entries = entries + ?, "
+                "changed_at = coalesce(changed_at, ?) WHERE scope = ?"
             ),
-            (active, terms, entries, number),
+            (active, terms, entries, self.author.at, number),
         )
 
     def trace(self, sight: Sight) -> Trace | None:

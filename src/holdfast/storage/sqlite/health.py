@@ -204,7 +204,9 @@ def repair_sqlite(
         "UPDATE scopes SET active = (SELECT count(*) FROM memories m WHERE m.scope = number AND "
         "m.status = 'active'), "
         "terms = (SELECT coalesce(sum(m.terms), 0) FROM memories m WHERE m.scope = number AND "
-        "m.status = 'active')"
+        "m.status = 'active'), "
+        # Vectors and jobs may be gone, which workers make again.
+        "changed_at = 0"
     )
 
 

@@ -69,6 +69,7 @@ class SQLiteStore(SQLStore):
     totals_sql = "SELECT number, active, terms FROM scopes"
     active_sql = "SELECT coalesce(sum(active), 0) FROM scopes WHERE number IN ({scopes})"
     bytes_sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+    change_row = ("scopes", "number")
 
     def __init__(
         self,

@@ -33,8 +33,9 @@ class SQLiteRows(JournalledRows):
         entries: int,  # noqa: ARG002
     ) -> None:
         self.execute(
-            "UPDATE scopes SET active = active + ?, terms = terms + ? WHERE number = ?",
-            (active, terms, number),
+            "UPDATE scopes SET active = active + ?, terms = terms + ?, "
+            "changed_at = coalesce(changed_at, ?) WHERE number = ?",
+            (active, terms, self.author.at, number),
         )
 
     @contextmanager
