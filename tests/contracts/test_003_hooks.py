@@ -309,6 +309,12 @@ def test_a_file_that_is_no_store_is_answered_and_noted(here):
     assert entries()[0]["outcome"] == "failed" and "StoreCorrupt" in entries()[0]["error"]
 
 
+@pytest.mark.parametrize("said", [b"", b"{not json", b"[1, 2]"])
+def test_the_log_says_that_a_host_sent_no_json(here, said, cli):
+    assert ask("UserPromptSubmit", said)[:3] == (0, "{}", "")
+    assert cli("hook", "log").out.splitlines()[0].endswith("standard input had no JSON object")
+
+
 def test_a_broken_record_does_not_keep_the_others_from_being_told(here):
     here.file_of("principles").write_text("---\nid: [broken\n---\nNothing\n")
     told = ask("SessionStart", claude_code("SessionStart", here.folder))

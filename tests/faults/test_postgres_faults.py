@@ -1082,6 +1082,19 @@ class TestReplicas:
             assert time.monotonic() - started < PATIENCE
             store.close()
 
+    def test_a_replica_that_is_gone_is_said_once_and_by_us(
+        self, url: str, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        store = PostgresStore(url, replica=f"postgresql://admin:secret@127.0.0.1:{free_port()}/x")
+        put(store, fact("tea"))
+        for _ in range(3):
+            assert listed(store) == ["tea"]
+            store._replica._resting_until = 0.0  # type: ignore[union-attr]
+        store.close()
+        (said,) = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
+        assert said.startswith("The replica postgresql://admin@127.0.0.1:")
+        assert "the primary is read" in said
+
     def test_a_replica_that_has_no_tables_yet_is_not_asked(
         self, server: PostgresServer, standby: PostgresServer, url: str
     ) -> None:

@@ -345,6 +345,33 @@ def test_a_key_opens_the_memory_of_its_owner_and_no_other(tmp_path, cli):
             )
 
 
+def test_a_client_shows_what_is_wrong_with_its_address_or_its_key(tmp_path, cli):
+    keys = tmp_path / "keys.jsonl"
+    key = cli("serve", "keys", "add", "ann", "--keys", keys).out.strip()
+
+    def refusal(url, key):
+        with pytest.raises(ExceptionGroup) as raised, connected(shown(url, key)):
+            pass
+        error: BaseException = raised.value
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        return str(error)
+
+    with by_http(tmp_path / "memory.db", "--keys", str(keys)) as url:
+        assert "This server requires a key." in refusal(url, "hf_wrong")
+        for wrong in (url.removesuffix("mcp"), url + "/sse"):
+            assert "ends in /mcp." in refusal(wrong, key)
+        with connected(shown(url + "/", key)) as ann:
+            assert ann.data("memory_status")["scopes"] == ["user:ann"]
+
+
+def test_options_of_a_server_over_http_do_not_make_it_wait_for_a_pipe(cli):
+    for option in (("--port", "8766"), ("--host", "0.0.0.0"), ("--keys", "keys.jsonl")):
+        refused = cli("mcp", *option)
+        assert refused.code == 2
+        assert f"{option[0]} is for a server over HTTP. Add --http." in refused.err
+
+
 def test_it_limits_as_it_is_set_also_who_guesses_keys(tmp_path, cli):
     keys = tmp_path / "keys.jsonl"
     cli("serve", "keys", "add", "ann", "--keys", keys)

@@ -36,4 +36,6 @@ def test_an_admin_sees_the_server_and_an_owner_does_not(tmp_path, context):
         expect(other.locator("#strip")).to_contain_text("zoe")
         expect(other.get_by_role("link", name="Server")).to_have_count(0)
         other.goto(f"{url}#/server")
-        expect(other.get_by_role("main")).to_contain_text("This key may not do that.")
+        expect(other.get_by_role("main")).to_contain_text(
+            "Only an admin key opens the figures of the server."
+        )

@@ -126,6 +126,38 @@ def test_the_palette_goes_to_a_view_and_finds_memories(ann):
     expect(page.get_by_role("complementary").get_by_role("heading", level=2)).to_have_text(PEANUTS)
 
 
+def test_the_focus_goes_where_the_keyboard_went(ann):
+    page = ann.go()
+    glance = page.locator(".glance").get_by_role("link").first
+    glance.focus()
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Type a command").fill("recent")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Recent changes")
+    expect(page.get_by_role("main")).to_be_focused()
+    # From a link of a view that is gone, and from the side bar.
+    ann.go()
+    page.get_by_role("link", name=re.compile("wait for review")).press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Review")
+    expect(page.get_by_role("main")).to_be_focused()
+    page.get_by_role("link", name="Timeline").focus()
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Type a command").fill("peanuts")
+    expect(page.get_by_role("option", name=PEANUTS)).to_be_visible()
+    page.keyboard.press("Enter")
+    details = page.get_by_role("complementary")
+    expect(details.get_by_role("heading", level=2)).to_be_focused()
+    expect(details.get_by_role("heading", level=2)).to_have_text(PEANUTS)
+
+
+def test_a_link_to_a_memory_that_is_gone_says_so(nobody):
+    page = nobody.go("#/everything/fact_01zzzzzzzzzzzzzzzz")
+    expect(nobody.toast()).to_contain_text("This memory is not here.")
+    expect(page.get_by_role("heading", name="No memories yet")).to_be_visible()
+    # The browser itself notes each answer of this kind.
+    nobody.troubles[:] = [one for one in nobody.troubles if "404" not in one]
+
+
 def test_the_palette_names_people_and_closes_with_escape(ann):
     page = ann.go("#/facts")
     page.get_by_role("button", name="Commands (Ctrl K)").click()

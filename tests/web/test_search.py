@@ -9,6 +9,8 @@ import demo_memory
 import pytest
 from playwright.sync_api import expect
 
+from holdfast import Holdfast
+
 PEANUTS = "Tomasz cannot have peanuts"
 EVERYTHING = "Everything about you"
 
@@ -51,6 +53,18 @@ def test_when_nothing_fits_the_near_misses_are_folded_away(ann):
     page.get_by_text(re.compile(r"^\d+ near miss")).click()
     expect(near.get_by_role("listitem").first).to_be_visible()
     expect(near.get_by_role("listitem").first).to_contain_text("similar in meaning")
+
+
+def test_when_nothing_fits_in_a_list_everything_can_be_searched(nobody, place):
+    with Holdfast.open(place.store, scope=f"user:{nobody.owner}", background=False) as hf:
+        hf.remember(PEANUTS)
+    for narrow in ("#/rules?q=peanuts", "#/everything?q=peanuts&category=other"):
+        page = nobody.go(narrow)
+        expect(page.get_by_role("heading", name="Nothing relevant here")).to_be_visible()
+        page.get_by_role("button", name="Search everything").press("Enter")
+        expect(nobody.row(PEANUTS)).to_be_visible()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Everything about you")
+        expect(page.get_by_label("Search")).to_have_value("peanuts")
 
 
 def test_the_first_hit_is_previewed_and_follows_the_focus(ann):

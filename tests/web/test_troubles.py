@@ -44,7 +44,7 @@ def test_a_locked_memory_asks_for_its_key_once(store, context):
         assert page.evaluate("localStorage.getItem('holdfast.key')") is None  # it goes with the tab
         page.goto(f"{url}?user_id=somebody-else")
         expect(page.get_by_role("heading", name="Could not load this")).to_be_visible()
-        expect(page.get_by_role("main")).to_contain_text("This key may not do that.")
+        expect(page.get_by_role("main")).to_contain_text("Your key does not open")
 
 
 def test_a_lost_connection_loses_no_words(store, context):

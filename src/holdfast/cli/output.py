@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from ..storage.store_types import Spent
 
-LONG = ("text", "why")
-"""Columns that contain whole sentences."""
+LONG = ("text", "project", "why")
+"""Columns that may need more than a line: sentences and paths."""
 # Minimum width at which a sentence is readable.
 LEAST = 30
 
@@ -145,7 +145,7 @@ def _rich_table(columns: Sequence[str], rows: list[list[str]]) -> None:
         return
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        grid.add_column(column, overflow="fold", ratio=1 if column == "text" else None)
+        grid.add_column(column, overflow="fold", ratio=1 if column in ("text", "project") else None)
     for row in rows:
         # As `Text`, because rich would interpret [brackets] in a string as markup.
         grid.add_row(*(Text(cell) for cell in row))

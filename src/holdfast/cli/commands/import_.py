@@ -384,7 +384,7 @@ def _tell_survey(found: Survey) -> None:
         for project in found.projects[:MOST_SHOWN]
     ]
     output.table(
-        ("text", "sessions", "agents", "last"),
+        ("project", "sessions", "agents", "last"),
         rows,
         empty="No past sessions were found on this machine.",
     )

@@ -69,7 +69,16 @@ def mcp(
     if http:
         _serve(host, port, keys, graph=graph, store=store, scope=scope)
     else:
+        _check_by_pipe(context)
         serve_by_pipe(store=store, scope=scope, graph=graph)
+
+
+def _check_by_pipe(context: typer.Context) -> None:
+    """Raise if an option makes sense only for a server that listens: it would wait in silence."""
+    for name in ("host", "port", "keys"):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise InvalidInput(f"--{name} is for a server over HTTP. Add --http.")
 
 
 def _serve(

@@ -15,7 +15,8 @@ from ..app import START, Json, MemoryMode, Scope, Store, app, open_memory
 from ..signals import aside, ended_by_signals
 from .serve import Host, KeysFile, Port, key_file, log_to_stderr
 
-PORT = 8766
+# Next to those of `serve` and `mcp --http`, so that all three can run.
+PORT = 8767
 INSTALL = "`holdfast proxy` needs {missing}. Install it with: pip install 'holdfast-memory[server]'"
 
 

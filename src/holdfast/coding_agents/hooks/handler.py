@@ -93,7 +93,13 @@ def heard(event: str) -> Call:
                 return read_call(data, event)
             except ValueError:
                 continue
-    return read_call(data, event)
+    try:
+        return read_call(data, event)
+    except ValueError as error:
+        # Its message goes into the log, and with it what to look at.
+        from ...errors import InvalidInput  # noqa: PLC0415
+
+        raise InvalidInput("standard input had no JSON object") from error
 
 
 def respond(

@@ -20,13 +20,13 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...client import Holdfast
 from ...text.terminal import counted
 from ..api_keys import KeyFile
 from ..auth import ASK_FOR_KEY
-from ..problem_json import problem
 from ..ratelimit import Buckets
 from ..response_headers import Envelope
 from .dispatch import CACHED, SERVER, WARNINGS, Methods, Rejected
@@ -34,6 +34,7 @@ from .stdio import MODERN
 from .subscriptions import Subscriptions
 
 PATH = "/mcp"
+ELSEWHERE = f"Unknown path. The address of this MCP server ends in {PATH}."
 SESSION = "mcp-session-id"
 # Clients that leave do not say so; the oldest subscriptions go first.
 MOST_SESSIONS = 1000
@@ -140,6 +141,8 @@ class Door:
                 receive,
                 send,
             )
+        elif scope["path"].rstrip("/") != PATH:
+            await _refused(404, ELSEWHERE, {}, scope, receive, send)
         else:
             state.update({"caller": key.id, "owner": key.scope} if key else {})
             await self._app(scope, receive, send)
@@ -158,12 +161,14 @@ async def _refused(
     receive: Receive,
     send: Send,
 ) -> None:
-    name = scope["state"].get("request_id", "")
-    await problem(status, message, request_id=name, headers=headers)(
-        scope,
-        receive,
-        send,
-    )
+    """Answer with a JSON-RPC error: clients show its message, of any other body only a status."""
+    error = {
+        "code": types.INVALID_REQUEST,
+        "message": message,
+        "data": {"request_id": scope["state"].get("request_id", "")},
+    }
+    body = {"jsonrpc": "2.0", "id": None, "error": error}
+    await JSONResponse(body, status, headers)(scope, receive, send)
 
 
 def _server(hf: Holdfast, methods: Methods) -> Server[Any]:

@@ -74,7 +74,6 @@ const pause = (seconds) => new Promise((done) => setTimeout(done, Math.min(secon
 
 const KINDLY = {
   401: "A key is required. Reload the page to enter one.",
-  403: "This key may not do that.",
   429: "Too many requests. Wait a moment and try again.",
 };
 

@@ -8,7 +8,7 @@ import { closeDetail, isDetailOpen, leaveDetail, openDetail } from "./detail.js"
 import { askForKey, showHelp } from "./dialogs.js";
 import { afterQuiet, byId, icon, isTyping } from "./dom.js";
 import { isSingle, singleKeys } from "./keys.js";
-import { openPalette } from "./palette.js";
+import { openPalette, visit } from "./palette.js";
 import { go, route } from "./router.js";
 import { loadingView } from "./skeleton.js";
 import { download, startStrip } from "./strip.js";
@@ -42,11 +42,13 @@ function show() {
   const asked = route();
   const name = asked.view in VIEWS ? asked.view : "home";
   if (name !== current.name) {
+    const held = main.contains(document.activeElement);
     current.view?.dispose();
     main.replaceChildren(...loadingView(VIEWS[name].title)); // nothing of the view before under a new title
     current = { name, view: VIEWS[name].mount(main) };
     document.body.classList.toggle("wide", Boolean(VIEWS[name].wide));
     document.body.dataset.view = name;
+    if (held) main.focus(); // else Tab would begin at the top of the page again
     scrollTo(0, 0);
     markCurrent(name);
   }
@@ -178,7 +180,7 @@ document.addEventListener("keydown", (event) => {
 /** What the palette offers: every view of the side bar, and what the buttons do. */
 function commands() {
   const views = [...document.querySelectorAll(".side li:not([hidden]) a[data-view]")].map((link) => ({
-    label: VIEWS[link.dataset.view].title, symbol: link.querySelector("use").getAttribute("href").split("#")[1], hint: "Go to", run: () => go({ view: link.dataset.view }) }));
+    label: VIEWS[link.dataset.view].title, symbol: link.querySelector("use").getAttribute("href").split("#")[1], hint: "Go to", run: () => visit({ view: link.dataset.view }) }));
   return [...views,
     { label: "Remember something", symbol: "plus", run: actions.remember },
     { label: "Undo the latest change", symbol: "undo", keys: ["Ctrl", "Z"], run: undoLatest },

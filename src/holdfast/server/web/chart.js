@@ -16,7 +16,7 @@ const full = utcFormat({ day: "numeric", month: "short", year: "numeric" });
 export function growthPlot(growth, today) {
   const kinds = KIND_ORDER.filter((kind) => growth.some(({ counts }) => counts[kind]));
   const totals = Object.fromEntries(kinds.map((kind) => [kind, growth.reduce((sum, { counts }) => sum + (counts[kind] ?? 0), 0)]));
-  const label = `Memories in use over time. Today: ${kinds.map((kind) => `${totals[kind].toLocaleString("en")} ${kindMany(kind)}`).join(", ")}.`;
+  const label = `Memories in use over time. Today: ${kinds.map((kind) => `${totals[kind].toLocaleString("en")} ${kindMany(kind, totals[kind])}`).join(", ")}.`;
   const readout = h("p", { class: "readout", "aria-hidden": "true" });
   const rest = () => readout.replaceChildren(...legend(kinds, totals));
   rest();

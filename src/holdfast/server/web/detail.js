@@ -9,6 +9,7 @@ import { go, href, route } from "./router.js";
 import { hasCategory, time } from "./row.js";
 import { nothing, trouble } from "./empty.js";
 import { ghostMemory, ifSlow } from "./skeleton.js";
+import { notice } from "./toast.js";
 import { actorWord, day, deciderSentence, decisionSentences, kindSymbol, kindWord, plural, sentence, short, statusWord, verbWord } from "./words.js";
 
 const narrow = matchMedia("(max-width: 1099px)");
@@ -25,7 +26,7 @@ export async function openDetail(id) {
   if (shown === id) return;
   if (!shown) opener = document.activeElement;
   // Keyboard users continue in the pane; a click leaves the focus where it is.
-  const follow = narrow.matches || Boolean(document.activeElement?.matches("main :focus-visible, aside :focus-visible"));
+  const follow = narrow.matches || Boolean(document.activeElement?.matches("main:focus-visible, main :focus-visible, aside :focus-visible"));
   shown = id;
   cover(true);
   await fill(id, { fresh: true, follow });
@@ -96,8 +97,10 @@ async function fill(id, { fresh = false, follow = false } = {}) {
   } catch (error) {
     settle();
     if (current() !== id) return;
-    if (error.status === 404) leaveDetail();
-    else pane.replaceChildren(closer(), trouble(error, () => fill(id)));
+    if (error.status === 404) {
+      leaveDetail();
+      if (fresh) notice("This memory is not here. It may have been erased.", { problem: true }); // an old link, say
+    } else pane.replaceChildren(closer(), trouble(error, () => fill(id)));
   } finally {
     pane.removeAttribute("aria-busy");
   }

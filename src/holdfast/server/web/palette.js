@@ -1,7 +1,7 @@
 // The command palette: views, actions, people and memories, one list for all.
 
 import * as api from "./api.js";
-import { afterQuiet, h, icon } from "./dom.js";
+import { afterQuiet, byId, h, icon } from "./dom.js";
 import { fold } from "./completing.js";
 import { go } from "./router.js";
 import { kindSymbol, kindWord, short, typeWords } from "./words.js";
@@ -17,6 +17,12 @@ export function openPalette(commands) {
   document.body.append(palette.dialog);
   palette.dialog.showModal();
   palette.input.focus();
+}
+
+/** Goes there with the focus: whoever chose by keyboard goes on in the view, not where they came from. */
+export function visit(target) {
+  byId("main").focus();
+  go(target);
 }
 
 class Palette {
@@ -98,6 +104,6 @@ class Palette {
   }
 }
 
-const person = ({ id, name, type }) => ({ label: name, symbol: typeWords(type).symbol, hint: typeWords(type).one, run: () => go({ view: "people", query: { name: id } }) });
+const person = ({ id, name, type }) => ({ label: name, symbol: typeWords(type).symbol, hint: typeWords(type).one, run: () => visit({ view: "people", query: { name: id } }) });
 
-const memory = (hit) => ({ label: short(hit.title || hit.content, 90), symbol: kindSymbol(hit), hint: kindWord(hit), run: () => go({ view: "everything", id: hit.id }) });
+const memory = (hit) => ({ label: short(hit.title || hit.content, 90), symbol: kindSymbol(hit), hint: kindWord(hit), run: () => visit({ view: "everything", id: hit.id }) });

@@ -83,7 +83,7 @@ function bar(part, counts, most, { current, years }, choose) {
   }));
   stack.style.blockSize = all ? `${Math.max(4, (all / most) * 100)}%` : "2px";
   const size = sizeOf(part);
-  const label = `${NAMES[size].format(dateOf(part))}: ${all ? Object.entries(counts).map(([kind, count]) => `${count.toLocaleString("en")} ${kindMany(kind)}`).join(", ") : "nothing"}`;
+  const label = `${NAMES[size].format(dateOf(part))}: ${all ? Object.entries(counts).map(([kind, count]) => `${count.toLocaleString("en")} ${kindMany(kind, count)}`).join(", ") : "nothing"}`;
   const short = SHORT[size].format(dateOf(part));
   return h("button", { type: "button", class: `period ${all ? "" : "empty"}`, disabled: all === 0, tabindex: "-1", "aria-label": label, title: label, "data-id": part,
     "aria-current": current && "date", onclick: () => choose(current ? above(part) : part) },

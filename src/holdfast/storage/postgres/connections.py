@@ -81,6 +81,8 @@ class Connections:
     """Seconds for which a call retries; None means PATIENCE."""
     most: int | None = None
     """Connections of the pool, at most; None means CONNECTIONS."""
+    name: str | None = None
+    """Name of the pool in the driver's log."""
     here: threading.local = field(default_factory=threading.local, repr=False)
     """State of the current thread. Empty in a forked child."""
     _pool: ConnectionPool[Connection] | None = None
@@ -165,6 +167,7 @@ class Connections:
                     # Otherwise the pool would wait longer and longer between attempts to reconnect.
                     reconnect_timeout=2 * STEP,
                     kwargs=self._options(),
+                    name=self.name,
                     open=True,
                 )
         return self._pool

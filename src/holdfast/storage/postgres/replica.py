@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,10 @@ from .connections import Connections
 from .driver_errors import without_password
 from .scoped_session import Connection, Sight
 
+log = logging.getLogger(__name__)
+
+# Name of the pools of replicas in the driver's log.
+POOL = "holdfast-replica"
 # Seconds for which a failed replica is not used.
 REST = 5.0
 # Seconds to wait for a connection. Short, because the primary can answer as well.
@@ -28,17 +33,28 @@ _THERE = (
 )
 
 
+class _Repeated(logging.Filter):
+    """Keep out what the driver logs at each attempt to reach a replica; `Replica` says it once."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (isinstance(record.args, tuple) and POOL in record.args)
+
+
+logging.getLogger("psycopg.pool").addFilter(_Repeated())
+
+
 class Replica:
     """A streaming replica that may serve reads."""
 
     def __init__(self, url: str, configure: Callable[[Connection], None]) -> None:
         self._connections = Connections(
-            url, without_password(url), configure=configure, patience=PATIENCE
+            url, without_password(url), configure=configure, patience=PATIENCE, name=POOL
         )
         # Guards `_needed`, which writers raise and readers reset.
         self._lock = threading.Lock()
         self._needed = 0
         self._resting_until = 0.0
+        self._is_missed = False
 
     def must_have(self, connection: Connection, primary: Connections) -> None:
         """Keep reads on the primary until the replica has replayed everything committed before this
@@ -63,7 +79,7 @@ class Replica:
         if time.monotonic() < self._resting_until:
             return None
         try:
-            return (
+            rows = (
                 self._connections.read(sight, statement, values)
                 if self._has_caught_up(sight)
                 else None
@@ -71,7 +87,16 @@ class Replica:
         except (psycopg.Error, StoreError):
             # Lost, or so far behind that it has no tables yet.
             self._resting_until = time.monotonic() + REST
+            if not self._is_missed:
+                log.warning(
+                    "The replica %s does not answer, so the primary is read. Check that the "
+                    "replica runs and follows it.",
+                    self._connections.location,
+                )
+            self._is_missed = True
             return None
+        self._is_missed = False
+        return rows
 
     def _has_caught_up(self, sight: Sight) -> bool:
         with self._lock:

@@ -89,9 +89,10 @@ def allowed(connection: Connection) -> Iterator[None]:
         yield
     except errors.InsufficientPrivilege as error:
         user = connection.info.user
+        # Not the role that sees every scope: few logins need it, and it would void the isolation.
         raise StoreError(
             f"The login {user} may not use the Holdfast tables here. Have an administrator run: "
-            f"GRANT {APP}, {WORKER} TO {user}"
+            f"GRANT {APP} TO {user}"
         ) from error
 
 
@@ -214,7 +215,7 @@ def _permitted(connection: Connection) -> Iterator[None]:
             f"({str(error).splitlines()[0]}). Nothing was "
             "changed. Run `holdfast store init` with an administrator's URL once, and let the "
             "administrator "
-            f"GRANT {APP}, {WORKER} TO {user}"
+            f"GRANT {APP} TO {user}"
         ) from error
 
 

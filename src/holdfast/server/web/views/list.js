@@ -271,6 +271,10 @@ class MemoryList {
     if (q) {
       const on = asof ? ` on ${day(asof)}` : "";
       const tip = this.near.hidden ? "Try another word, or a single name." : "Try another word, or look at what comes nearest.";
+      if (this.name !== "everything" || category || days) {
+        return nothing("search", "Nothing relevant here", `No memory in this list fits “${short(q, 60)}”.`,
+          button("Search everything", () => go({ view: "everything", query: { q, asof } })));
+      }
       return nothing("search", asof ? `Nothing relevant was known${on}` : "Nothing relevant is known", `No memory fits “${short(q, 60)}”. ${tip}`);
     }
     if (status || category || days || asof) {

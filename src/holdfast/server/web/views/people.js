@@ -203,7 +203,7 @@ function profile({ name, summary, facts }) {
   const groups = new Map();
   for (const fact of facts) groups.set(fact.category, [...(groups.get(fact.category) ?? []), fact]);
   const told = summary && h("p", { class: "profile", dir: "auto" }, summary);
-  if (facts.length === 0) return [told, h("p", { class: "quietly no-profile" }, `No fact about ${name} yet. What was said is in the timeline.`)].filter(Boolean);
+  if (facts.length === 0) return [told, h("p", { class: "quietly no-profile" }, `No fact has ${name} as its subject yet. What mentions ${name} is in the timeline.`)].filter(Boolean);
   return [told, h("section", { class: "panel" }, h("h2", {}, "Profile"), h("dl", { class: "profile-facts" }, ...[...groups].map(([category, some]) =>
     h("div", {}, h("dt", {}, category.replaceAll("_", " ")), ...some.map((fact) => h("dd", { dir: "auto", "data-id": fact.id },
       h("a", { href: href({ view: "people", id: fact.id, query: route().query }) }, fact.content))))))) ].filter(Boolean);
