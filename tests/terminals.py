@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pty
 import re
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from bisect import bisect_left
 from contextlib import suppress
 from pathlib import Path
 
@@ -32,6 +34,8 @@ class Terminal:
             preexec_fn=lambda: _at_home_in(theirs),  # noqa: PLW1509
         )
         os.close(theirs)
+        # A character may come in two reads.
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._unheard = ""  # what came behind the last words that were waited for
 
     def hear(self, words: str) -> str:
@@ -41,10 +45,11 @@ class Terminal:
             assert time.monotonic() < until, f"no {words!r} in {bare(heard)!r}"
             if select.select([self._ours], [], [], 0.5)[0]:
                 try:
-                    heard += os.read(self._ours, 65_536).decode()
+                    heard += self._decoder.decode(os.read(self._ours, 65_536))
                 except OSError:
                     raise AssertionError(f"it ended without {words!r}: {bare(heard)!r}") from None
-        end = next(n for n in range(1, len(heard) + 1) if words in bare(heard[:n]))
+        # A whole screen is long: halving finds the place in a few looks.
+        end = bisect_left(range(len(heard)), True, key=lambda n: words in bare(heard[:n]))
         heard, self._unheard = heard[:end], heard[end:]
         return heard
 
