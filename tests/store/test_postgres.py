@@ -845,6 +845,7 @@ class TestSettingUp:
             store.close()
             query(url, f"REASSIGN OWNED BY {user_of(own)} TO admin; DROP OWNED BY {user_of(own)}")
 
+    @pytest.mark.usefixtures("postgres_store_url")  # The roles have to be there.
     def test_a_schema_that_an_administrator_has_made_is_enough(
         self, login: Login, postgres_url: str
     ) -> None:
@@ -1316,31 +1317,6 @@ class TestManyAtOnce:
         )
         assert list(store.check()) == []
 
-    def test_a_write_to_a_shard_that_moves_is_tried_again(self, store: PostgresStore) -> None:
-        put(store, fact("tea"))
-        with store._primary.connect() as admin:
-            # A sequence does not roll back, so only the first attempt fails.
-            admin.execute(
-                "CREATE SEQUENCE holdfast.attempts; GRANT ALL ON holdfast.attempts TO public"
-            )
-            admin.execute(
-                """
-                CREATE FUNCTION holdfast.fail_once() RETURNS trigger LANGUAGE plpgsql AS $$
-                BEGIN
-                  IF nextval('holdfast.attempts') = 1 THEN
-                    RAISE EXCEPTION 'could not find valid entry for shard 102042'
-                    USING ERRCODE = 'XX000';
-                  END IF;
-                  RETURN NEW;
-                END $$;
-                CREATE TRIGGER fail_once BEFORE INSERT ON holdfast.memories
-                FOR EACH ROW EXECUTE FUNCTION holdfast.fail_once()
-                """
-            )
-        put(store, fact("coffee"))
-        assert sorted(listed(store)) == ["coffee", "tea"]
-        assert list(store.check()) == []
-
     def test_threads_make_the_same_scope_at_once(self, store: PostgresStore) -> None:
         for round_ in range(5):
             scope = Scope("user", f"new {round_}")
@@ -1594,6 +1570,33 @@ class TestErrors:
         store = PostgresStore(f"{postgres_store_url}?client_encoding=LATIN1")
         put(store, fact("日本 tea 👩‍👩‍👧"))
         assert listed(store) == ["日本 tea 👩‍👩‍👧"]
+        store.close()
+
+    def test_a_write_to_a_shard_that_moves_is_tried_again(self, postgres_url: str) -> None:
+        store = PostgresStore(postgres_url)
+        put(store, fact("tea"))
+        with store._primary.connect() as admin:
+            # A sequence does not roll back, so only the first attempt fails.
+            admin.execute(
+                "CREATE SEQUENCE holdfast.attempts; GRANT ALL ON holdfast.attempts TO public"
+            )
+            admin.execute(
+                """
+                CREATE FUNCTION holdfast.fail_once() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                  IF nextval('holdfast.attempts') = 1 THEN
+                    RAISE EXCEPTION 'could not find valid entry for shard 102042'
+                    USING ERRCODE = 'XX000';
+                  END IF;
+                  RETURN NEW;
+                END $$;
+                CREATE TRIGGER fail_once BEFORE INSERT ON holdfast.memories
+                FOR EACH ROW EXECUTE FUNCTION holdfast.fail_once()
+                """
+            )
+        put(store, fact("coffee"))
+        assert sorted(listed(store)) == ["coffee", "tea"]
+        assert list(store.check()) == []
         store.close()
 
     def test_no_free_connection_says_busy(

@@ -30,13 +30,12 @@ LONGEST_SENTENCE = 600
 LONGEST_TOPIC = 300
 
 # Chances from which the learned reader is believed: against signs of small talk; against the
-# grammar or without any word about memory; and where the grammar finds the same or nothing. Kinds
-# that take nothing away need less.
+# grammar or without any word about memory; and where the grammar finds the same or nothing.
 CERTAIN = 0.75
 SURE = 0.8
 LIKELY = 0.6
+# Kinds that take nothing away.
 HARMLESS = ("list", "remember")
-LIKELY_HARMLESS = 0.55
 
 # A message with less is read by the grammar alone; letters count where no spaces part the words.
 MIN_WORDS = 3
@@ -150,7 +149,7 @@ def _enough(kind: Kind, known: MemoryRequest | None, said: str) -> float:
     # A message without a word about memory is nearly always a statement or a question.
     if against or not any(grammar.reads(said) for grammar in grammars()):
         return SURE
-    return LIKELY_HARMLESS if kind in HARMLESS else LIKELY
+    return LIKELY
 
 
 def _says_little(said: str) -> bool:

@@ -1,9 +1,10 @@
 """Distribute the tables over several machines with Citus, by scope, so that an owner's rows stay
 together.
 
-Every statement names its scopes, so Citus routes it to the machine that has them. Three tables are
+Every statement names its scopes, so Citus routes it to the machine that has them. Five tables are
 not distributed: `scopes` and `meta` are small and replicated to every machine; `jobs` stays on the
-coordinator, because Citus cannot skip locked rows across machines.
+coordinator, because Citus cannot skip locked rows across machines; and so do `looks` and `watches`,
+which only workers read.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from .scoped_session import APP, WORKER
 
 REFERENCE = ("meta", "scopes")
 LOCAL = ("jobs",)
+# Tables that Citus need not know of: no foreign key joins them to the others.
+UNKNOWN_TO_CITUS = ("looks", "watches")
 # Ordered so that a table comes after those its foreign keys point to.
 DISTRIBUTED = (
     "totals",
