@@ -571,9 +571,7 @@ class TestLogins:
         self, login: Login, postgres_store_url: str
     ) -> None:
         url = login(postgres_store_url)
-        with pytest.raises(
-            StoreError, match=f"{user_of(url)}.*GRANT {APP}, {WORKER} TO {user_of(url)}"
-        ):
+        with pytest.raises(StoreError, match=f"{user_of(url)}.*GRANT {APP} TO {user_of(url)}"):
             PostgresStore(url)
 
 
@@ -815,7 +813,7 @@ class TestSettingUp:
         url = login(postgres_url, *rights)
         with pytest.raises(
             StoreError,
-            match=rf"{user_of(url)} may not make .*GRANT {APP}, {WORKER} TO {user_of(url)}",
+            match=rf"{user_of(url)} may not make .*GRANT {APP} TO {user_of(url)}",
         ):
             PostgresStore(url)
         assert nothing_was_made(postgres_url)
