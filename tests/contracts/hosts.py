@@ -247,3 +247,13 @@ def when_finished() -> dict:
 def _of_this_test(process: psutil.Process) -> bool:
     command, environ = process.info["cmdline"] or [], process.info["environ"] or {}
     return command[3:5] == ["hook", "finish"] and environ.get("HOME") == os.environ["HOME"]
+
+
+def shop_with_records(folder: Path) -> Project:
+    """A project with a decision and a principle."""
+    project = Project(folder / "shop")
+    project.add(
+        decisions="Payments go through Stripe, because refunds are simple there",
+        principles="Every public function has a docstring",
+    )
+    return project

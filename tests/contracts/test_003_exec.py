@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hosts import PATIENCE, Project, entries
+from hosts import PATIENCE, entries, shop_with_records
 
 from holdfast import config
 
@@ -23,12 +23,7 @@ print(os.environ["MEMORY_CONTEXT_FILE"])"""
 
 @pytest.fixture
 def here(tmp_path):
-    project = Project(tmp_path / "shop")
-    project.add(
-        decisions="Payments go through Stripe, because refunds are simple there",
-        principles="Every public function has a docstring",
-    )
-    return project
+    return shop_with_records(tmp_path)
 
 
 def run(

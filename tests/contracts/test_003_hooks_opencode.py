@@ -14,7 +14,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from hosts import HURRIED, Project, entries, when_finished
+from hosts import HURRIED, entries, shop_with_records, when_finished
 
 from holdfast import config
 from holdfast.coding_agents.hooks import entries as hook_entries
@@ -56,12 +56,7 @@ CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_c
 
 @pytest.fixture
 def here(tmp_path):
-    project = Project(tmp_path / "shop")
-    project.add(
-        decisions="Payments go through Stripe, because refunds are simple there",
-        principles="Every public function has a docstring",
-    )
-    return project
+    return shop_with_records(tmp_path)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .schema import Row
 from .store_types import Finding
 
-Look = Callable[[str], Iterable[Row]]
+Select = Callable[[str], Iterable[Row]]
 """Runs one SELECT over all scopes and yields its rows."""
 
 # Rows between two reports.
@@ -22,7 +22,7 @@ IN_DATABASE = 0.05
 class Check:
     """A check, and how much it has to read."""
 
-    find: Callable[[Look], Iterator[Finding]]
+    find: Callable[[Select], Iterator[Finding]]
     reads: Sequence[str]
     """Tables whose rows it reads; `table.column` for as many rows as the column adds up to."""
     cost: float = 1.0
@@ -37,21 +37,21 @@ class CheckedRows:
 
     def __init__(
         self,
-        look: Look,
+        select: Select,
         checks: Sequence[Check],
         progress: Callable[[int, int], None],
         *,
         unreadable: Sequence[type[Exception]] = (),
     ) -> None:
         """`unreadable` are the errors of a table that is damaged or missing; it counts nothing."""
-        self._look = look
+        self._select = select
         self._progress = progress
         self._done = 0
         sizes: dict[str, int] = {}
         for name in dict.fromkeys(name for check in checks for name in check.reads):
             sizes[name] = 0
             with suppress(*unreadable):
-                ((sizes[name],),) = look(_size_of(name))
+                ((sizes[name],),) = select(_size_of(name))
         # At least one each, so that the checks of an empty store are counted too.
         self._shares = {
             id(check): max(1, round(check.cost * sum(sizes[name] for name in check.reads)))
@@ -68,7 +68,7 @@ class CheckedRows:
 
         def counted(sql: str) -> Iterator[Row]:
             nonlocal read
-            for row in self._look(sql):
+            for row in self._select(sql):
                 yield row
                 read += 1
                 if read % OFTEN == 0:

@@ -10,7 +10,7 @@ from typing import Any
 from ..floats import Vector
 from ..text.terminal import counted
 from ..types import Micros, new_id
-from .check_progress import IN_DATABASE, Check, Look
+from .check_progress import IN_DATABASE, Check, Select
 from .damage import NOT_TEXT, QUARANTINED, GarbledRow
 from .filters import Dialect
 from .repair import SELECT_ALL, mend, read_as, unreadable, wrong_columns
@@ -54,39 +54,39 @@ FROM vectors v GROUP BY v.model, v.scope
 """
 
 
-def orphans(look: Look) -> Iterator[Finding]:
+def orphans(select: Select) -> Iterator[Finding]:
     """Rows that refer to missing rows."""
     for table, sql in ORPHANS.items():
-        for (what,) in look(sql):
+        for (what,) in select(sql):
             yield Finding("orphans", f"{table}: {what} points to nothing")
 
 
-def rows(look: Look) -> Iterator[Finding]:
+def rows(select: Select) -> Iterator[Finding]:
     """Unreadable rows, and memories whose text does not match its hash."""
-    for row in look(SELECT_ALL):
+    for row in select(SELECT_ALL):
         if wrong := wrong_columns(row):
             told = "; ".join(f"its {column} {fault}" for column, fault in wrong.items())
             name = f"#{row[0]}" if "id" in wrong else row[3]
             yield Finding("rows", f"memory {name}: {told}")
     for table in TABLES.values():
         if table is not MEMORIES:
-            for row, wrong in unreadable(look, table):
+            for row, wrong in unreadable(select, table):
                 # The journal is never rewritten, and without its key a row cannot be matched to the
                 # journal.
                 lasting = table is EVENTS or any(column in table.key for column in wrong)
                 named = damaged(table, read_as(table), row, None).fields["damage"]
                 yield Finding("rows", str(named), repairable=not lasting)
-    for row in look("SELECT number, kind, key FROM scopes ORDER BY number"):
+    for row in select("SELECT number, kind, key FROM scopes ORDER BY number"):
         if isinstance(row, GarbledRow):
             yield Finding("rows", f"scope number {row[0]}: its name {NOT_TEXT}", repairable=False)
-    for row in look("SELECT scope, kind, key, error, worker FROM jobs"):
+    for row in select("SELECT scope, kind, key, error, worker FROM jobs"):
         if isinstance(row, GarbledRow):
             yield Finding("rows", f"job {row[1]} {row[2]}: its text {NOT_TEXT}")
 
 
-def quarantined(look: Look) -> Iterator[Finding]:
+def quarantined(select: Select) -> Iterator[Finding]:
     """Damaged memories that are archived until a person decides."""
-    for id_, reason in look(
+    for id_, reason in select(
         f"SELECT id, status_reason FROM memories WHERE status_reason LIKE '{QUARANTINED}%' "
         "ORDER "
         "BY seq"
@@ -95,15 +95,15 @@ def quarantined(look: Look) -> Iterator[Finding]:
         yield Finding("quarantine", f"{what}; to erase it: holdfast purge {id_}", repairable=False)
 
 
-def lengths(look: Look) -> Iterator[Finding]:
+def lengths(select: Select) -> Iterator[Finding]:
     """Memories whose stored term count does not match their text."""
-    for id_, _ in wrong_lengths(look):
+    for id_, _ in wrong_lengths(select):
         yield Finding("lengths", f"{id_}: its length does not fit its text")
 
 
-def wrong_lengths(look: Look) -> Iterator[tuple[str, tuple[int, int, int]]]:
+def wrong_lengths(select: Select) -> Iterator[tuple[str, tuple[int, int, int]]]:
     """Id of each memory with a wrong term count, with the right count, its scope and its number."""
-    for scope, seq, id_, title, content, tags, length in look(
+    for scope, seq, id_, title, content, tags, length in select(
         "SELECT scope, seq, id, title, content, tags, terms FROM memories ORDER BY seq"
     ):
         terms = len(terms_of(title, content, tags))
@@ -111,17 +111,19 @@ def wrong_lengths(look: Look) -> Iterator[tuple[str, tuple[int, int, int]]]:
             yield id_, (terms, scope, seq)
 
 
-def vectors(look: Look, unpack: Unpack, dialect: Dialect) -> Iterator[Finding]:
+def vectors(select: Select, unpack: Unpack, dialect: Dialect) -> Iterator[Finding]:
     """Unusable vectors."""
-    for number, identity, dimensions in unsound_vectors(look, unpack, dialect):
+    for number, identity, dimensions in unsound_vectors(select, unpack, dialect):
         yield Finding(
             "vectors", f"vector {number} of {identity} is not a unit vector of {dimensions} numbers"
         )
 
 
-def unsound_vectors(look: Look, unpack: Unpack, dialect: Dialect) -> Iterator[tuple[int, str, int]]:
+def unsound_vectors(
+    select: Select, unpack: Unpack, dialect: Dialect
+) -> Iterator[tuple[int, str, int]]:
     """Number, model and expected length of each vector of another length or not of unit norm."""
-    for number, identity, dimensions, vector in look(
+    for number, identity, dimensions, vector in select(
         "SELECT v.number, d.identity, d.dimensions, v.vector FROM vectors v JOIN models d ON "
         f"{dialect.of_model('v')}"
     ):
@@ -144,9 +146,9 @@ def _sound(
     return len(vector) == dimensions and (length == 0.0 or abs(length - 1.0) < 1e-2)
 
 
-def watermarks(look: Look, dialect: Dialect) -> Iterator[Finding]:
+def watermarks(select: Select, dialect: Dialect) -> Iterator[Finding]:
     """Models whose watermark claims more vectors than exist."""
-    for identity, count in look(
+    for identity, count in select(
         f"SELECT d.identity, count(*) FROM embedded e JOIN models d ON {dialect.of_model('e')} "
         "JOIN memories m ON m.scope = e.scope AND m.seq <= e.seq WHERE NOT EXISTS "
         "(SELECT 1 FROM vectors v WHERE v.model = e.model AND v.scope = m.scope AND v.seq = m.seq) "
@@ -158,11 +160,11 @@ def watermarks(look: Look, dialect: Dialect) -> Iterator[Finding]:
         )
 
 
-def journal(look: Look) -> Iterator[Finding]:
+def journal(select: Select) -> Iterator[Finding]:
     """Memories that were added or deleted without a journal entry."""
-    for (id_,) in look(f"SELECT id FROM memories m WHERE {_UNEXPLAINED}"):
+    for (id_,) in select(f"SELECT id FROM memories m WHERE {_UNEXPLAINED}"):
         yield Finding("journal", f"{id_} has no entry that says who added it")
-    for (target,) in look(
+    for (target,) in select(
         "SELECT target FROM events e WHERE noun = 'memory' AND NOT EXISTS "
         "(SELECT 1 FROM memories m WHERE m.scope = e.scope AND m.id = e.target) GROUP BY scope, "
         "target "
@@ -175,10 +177,10 @@ def journal(look: Look) -> Iterator[Finding]:
         )
 
 
-def messages(look: Look) -> Iterator[Finding]:
+def messages(select: Select) -> Iterator[Finding]:
     """Sessions with missing messages, and messages without a session."""
     # Positions count from 0 without gaps, so the highest one must be the count minus 1.
-    for session, count, last in look(
+    for session, count, last in select(
         "SELECT session, count(*), max(position) FROM messages GROUP BY scope, session HAVING "
         "count(*) <= max(position)"
     ):
@@ -187,7 +189,7 @@ def messages(look: Look) -> Iterator[Finding]:
             f"{counted(last + 1 - count, 'message')} of session {session} missing",
             repairable=False,
         )
-    for (session,) in look(
+    for (session,) in select(
         "SELECT session FROM messages g WHERE NOT EXISTS "
         "(SELECT 1 FROM sessions s WHERE s.scope = g.scope AND s.id = g.session) GROUP BY scope, "
         "session"
@@ -198,7 +200,7 @@ def messages(look: Look) -> Iterator[Finding]:
 
 
 ROWS = Check(
-    lambda look: chain(rows(look), quarantined(look)),
+    lambda select: chain(rows(select), quarantined(select)),
     [*(table.name for table in TABLES.values()), "scopes", "jobs"],
 )
 ORPHANED = Check(orphans, tuple(ORPHANS), IN_DATABASE)
@@ -209,12 +211,12 @@ MESSAGES = Check(messages, ["messages"], IN_DATABASE)
 
 def sound_vectors(unpack: Unpack, dialect: Dialect) -> Check:
     """The check of each vector."""
-    return Check(lambda look: vectors(look, unpack, dialect), ["vectors"])
+    return Check(lambda select: vectors(select, unpack, dialect), ["vectors"])
 
 
 def true_watermarks(dialect: Dialect) -> Check:
     """The check of what is embedded."""
-    return Check(lambda look: watermarks(look, dialect), ["vectors"], IN_DATABASE)
+    return Check(lambda select: watermarks(select, dialect), ["vectors"], IN_DATABASE)
 
 
 def repair_rows(

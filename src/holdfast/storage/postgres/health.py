@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from ...text.terminal import counted
 from ...types import Micros
 from .. import health, migrations_runner
-from ..check_progress import IN_DATABASE, Check, CheckedRows, Look
+from ..check_progress import IN_DATABASE, Check, CheckedRows, Select
 from ..filters import POSTGRES
 from ..health import Unpack
 from ..row_codec import terms_of
@@ -33,14 +33,14 @@ _TRUE_TOTALS = (
 
 
 def check(
-    look: Look,
+    select: Select,
     unpack: Unpack,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[Finding]:
     """Yield every finding. If the schema is incomplete, only that: other checks would fail on it
     too.
     """
-    missing = list(_schema(look))
+    missing = list(_schema(select))
     yield from missing
     if missing:
         return
@@ -56,12 +56,12 @@ def check(
         health.JOURNAL,
         health.MESSAGES,
     )
-    checked = CheckedRows(look, checks, progress)
+    checked = CheckedRows(select, checks, progress)
     for check in checks:
         yield from checked.findings(check)
 
 
-def _schema(look: Look) -> Iterator[Finding]:
+def _schema(select: Select) -> Iterator[Finding]:
     """Report tables, indexes and policies that the migrations create and that are missing or not in
     force.
     """
@@ -69,7 +69,7 @@ def _schema(look: Look) -> Iterator[Finding]:
     for step in migrations_runner.migrations("postgres"):
         wanted = (wanted - _dropped(step.sql)) | _made(step.sql)
     there: dict[str, bool] = dict(
-        look(
+        select(
             "SELECT c.relname, coalesce(i.indisvalid, true) FROM pg_class c JOIN pg_namespace n "
             "ON n.oid = c.relnamespace LEFT JOIN pg_index i ON i.indexrelid = c.oid "
             "WHERE n.nspname = 'holdfast'"
@@ -80,7 +80,7 @@ def _schema(look: Look) -> Iterator[Finding]:
     for name in sorted(name for name, valid in there.items() if not valid):
         yield Finding("schema", f"{name} was not built to its end", repairable=False)
     # `meta` is readable for everybody, so it needs no forced policy.
-    for (name,) in look(
+    for (name,) in select(
         "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE "
         "n.nspname = 'holdfast' "
         "AND c.relkind IN ('r', 'p') AND NOT (c.relrowsecurity AND (c.relforcerowsecurity OR "
@@ -89,7 +89,7 @@ def _schema(look: Look) -> Iterator[Finding]:
     ):
         yield Finding("schema", f"{name} is not kept apart by row-level security", repairable=False)
     # A policy that does not test the transaction's scopes would show every owner's rows.
-    for table, policy in look(
+    for table, policy in select(
         "SELECT tablename, policyname FROM pg_policies WHERE schemaname = 'holdfast' AND "
         "tablename <> 'meta' AND "
         f"roles && ARRAY['public', '{APP}']::name[] AND permissive = 'PERMISSIVE' AND NOT "
@@ -101,7 +101,7 @@ def _schema(look: Look) -> Iterator[Finding]:
             f"the policy {policy} on {table} lets owners see each other's rows",
             repairable=False,
         )
-    for (name,) in look(
+    for (name,) in select(
         f"SELECT rolname FROM pg_roles WHERE rolname IN ('{APP}', '{WORKER}') AND (rolsuper OR "
         "rolbypassrls)"
     ):
@@ -116,14 +116,14 @@ def _dropped(sql: str) -> set[str]:
     return set(re.findall(r"^DROP INDEX IF EXISTS (\w+)", sql, re.MULTILINE))
 
 
-def _totals(look: Look) -> Iterator[Finding]:
-    for kind, key in look(
+def _totals(select: Select) -> Iterator[Finding]:
+    for kind, key in select(
         "SELECT s.kind, s.key FROM (SELECT DISTINCT scope FROM events) e "
         "LEFT JOIN totals t ON t.scope = e.scope JOIN scopes s ON s.number = e.scope "
         "WHERE t.scope IS NULL"
     ):
         yield Finding("totals", f"{kind}:{key} counts nothing at all")
-    for kind, key, active, terms, entries, *real in look(
+    for kind, key, active, terms, entries, *real in select(
         f"SELECT s.kind, s.key, t.active, t.terms, t.entries, {_TRUE_TOTALS} "
         "FROM totals t JOIN scopes s ON s.number = t.scope ORDER BY s.number"
     ):
@@ -145,9 +145,11 @@ def _totals(look: Look) -> Iterator[Finding]:
             )
 
 
-def _words(look: Look) -> Iterator[Finding]:
+def _words(select: Select) -> Iterator[Finding]:
     """Compare the postings of each memory with its text."""
-    for _, _, id_, active, title, content, tags, terms, times, shortest, longest in look(_POSTINGS):
+    for _, _, id_, active, title, content, tags, terms, times, shortest, longest in select(
+        _POSTINGS
+    ):
         wanted = terms_of(title, content, tags)
         expected = Counter(marked(term, active=active) for term in wanted)
         found = dict(zip(terms, times, strict=True)) if terms != [None] else {}
@@ -156,7 +158,7 @@ def _words(look: Look) -> Iterator[Finding]:
                 "words", f"the full-text index is not what the memories say, first at {id_}"
             )
             return
-    for (count,) in look(
+    for (count,) in select(
         "SELECT count(*) FROM memory_terms p WHERE NOT EXISTS "
         "(SELECT 1 FROM memories m WHERE m.scope = p.scope AND m.seq = p.seq)"
     ):

@@ -12,7 +12,7 @@ import apsw
 from ...text.terminal import counted
 from ...types import Micros
 from .. import health, migrations_runner
-from ..check_progress import IN_DATABASE, Check, CheckedRows, Look
+from ..check_progress import IN_DATABASE, Check, CheckedRows, Select
 from ..filters import SQLITE
 from ..row_codec import terms_of
 from ..schema import Statements
@@ -68,14 +68,14 @@ def check_sqlite(
         yield from checked.findings(check)
 
 
-def _file(look: Look) -> Iterator[Finding]:
-    for (message,) in look("PRAGMA integrity_check(20)"):
+def _file(select: Select) -> Iterator[Finding]:
+    for (message,) in select("PRAGMA integrity_check(20)"):
         if message != "ok":
             # Indexes, including the full-text index, report damage here and can be rebuilt.
             yield Finding(
                 "file", message, repairable="memory_terms" in message or " index " in message
             )
-    for table, row, parent, _ in look("PRAGMA foreign_key_check"):
+    for table, row, parent, _ in select("PRAGMA foreign_key_check"):
         yield Finding(
             "file",
             f"row {row} of {table} points to a missing row of {parent}",
@@ -117,8 +117,8 @@ def _definitions(connection: apsw.Connection) -> dict[str, str]:
     )
 
 
-def _totals(look: Look) -> Iterator[Finding]:
-    for kind, key, active, terms, real_active, real_terms in look(
+def _totals(select: Select) -> Iterator[Finding]:
+    for kind, key, active, terms, real_active, real_terms in select(
         "SELECT s.kind, s.key, s.active, s.terms, count(m.seq), coalesce(sum(m.terms), 0) FROM "
         "scopes s "
         "LEFT JOIN memories m ON m.scope = s.number AND m.status = 'active' GROUP BY s.number"
@@ -130,7 +130,7 @@ def _totals(look: Look) -> Iterator[Finding]:
             )
 
 
-def _build_words(connection: apsw.Connection, look: Look) -> Iterator[Finding]:
+def _build_words(connection: apsw.Connection, select: Select) -> Iterator[Finding]:
     """Build the full-text index again from the memories, for `_compare_words`."""
     # Temporary tables of this connection: SQLite deletes them itself, and those of an encrypted
     # file are encrypted too.
@@ -139,12 +139,12 @@ def _build_words(connection: apsw.Connection, look: Look) -> Iterator[Finding]:
         "\"ascii tokenchars '_~'\")"
     )
     connection.executemany(
-        "INSERT INTO temp.expected_terms (rowid, terms) VALUES (?, ?)", prefixed_terms(look)
+        "INSERT INTO temp.expected_terms (rowid, terms) VALUES (?, ?)", prefixed_terms(select)
     )
     yield from ()
 
 
-def _compare_words(connection: apsw.Connection, look: Look) -> Iterator[Finding]:
+def _compare_words(connection: apsw.Connection, select: Select) -> Iterator[Finding]:
     """Compare the full-text index term by term with the one that `_build_words` has built."""
     for schema, table, places in (
         ("temp", "expected_terms", "expected_places"),
@@ -154,8 +154,8 @@ def _compare_words(connection: apsw.Connection, look: Look) -> Iterator[Finding]
             f"CREATE VIRTUAL TABLE temp.{places} USING fts5vocab ({schema}, {table}, instance)"
         )
     places = "SELECT term, doc, offset FROM temp.{}"
-    wanted = look(places.format("expected_places"))
-    # Not with `look`, which would count every term twice.
+    wanted = select(places.format("expected_places"))
+    # Not with `select`, which would count every term twice.
     there = connection.cursor().execute(places.format("memory_places"))
     for expected, found in zip_longest(wanted, there):
         if expected != found:
@@ -166,25 +166,25 @@ def _compare_words(connection: apsw.Connection, look: Look) -> Iterator[Finding]
             return
 
 
-def prefixed_terms(look: Look) -> Iterator[tuple[int, str]]:
+def prefixed_terms(select: Select) -> Iterator[tuple[int, str]]:
     """Yield the expected terms of the full-text index for each memory."""
-    for seq, scope, status, title, content, tags in look(
+    for seq, scope, status, title, content, tags in select(
         "SELECT seq, scope, status, title, content, tags FROM memories ORDER BY seq"
     ):
         prefix = f"{scope}~" if status == "active" else f"{scope}_"
         yield seq, " ".join(prefix + term for term in terms_of(title, content, tags))
 
 
-def _places(look: Look) -> Iterator[Finding]:
-    for (count,) in look(
+def _places(select: Select) -> Iterator[Finding]:
+    for (count,) in select(
         "SELECT count(*) FROM vectors v JOIN memories m ON m.seq = v.seq WHERE m.scope <> v.scope"
     ):
         if count:
             yield Finding("vectors", f"{counted(count, 'vector')} in another scope than the memory")
 
 
-def _gaps(look: Look) -> Iterator[Finding]:
-    for (count,) in look(
+def _gaps(select: Select) -> Iterator[Finding]:
+    for (count,) in select(
         # Entry numbers have no gaps, so the last number minus the purged entries is the expected
         # count.
         "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) - count(*) "
