@@ -15,11 +15,17 @@ function hook(event, said) {
   return new Promise((resolve) => {
     const [command, ...words] = PROGRAM
     const args = [...words, "hook", "run", event, ...OPTIONS]
-    const child = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"], timeout: TIMEOUT, windowsHide: true })
+    const child = spawn(command, args, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
+    // Node's own timeout goes on when a program could not be started, and keeps the agent from ending.
+    const timer = setTimeout(() => child.kill(), TIMEOUT)
     let out = ""
     child.stdout.on("data", (chunk) => (out += chunk))
-    child.on("error", () => resolve(""))
+    child.on("error", () => {
+      clearTimeout(timer)
+      resolve("")
+    })
     child.on("close", () => {
+      clearTimeout(timer)
       try {
         resolve(JSON.parse(out).hookSpecificOutput?.additionalContext ?? "")
       } catch {
