@@ -42,9 +42,10 @@ LOOKED_AT = tuple(
         "twelfth",
         "thirteenth",
         "fourteenth",
+        "fifteenth",
     )
 )
-UNSEEN = ("control_phrases_fifteenth.jsonl",)
+UNSEEN = ("control_phrases_sixteenth.jsonl", "control_phrases_seventeenth.jsonl")
 FILES = tuple(DATA / name for name in (*HALVED, *LOOKED_AT, *UNSEEN))
 ENOUGH = 0.6  # of the labelled topic's words or characters
 
