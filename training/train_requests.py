@@ -8,7 +8,7 @@ Learned from are the phrases in `control_phrases/` and the lists of `bench/data`
 looked at, and as messages without a request the statements and questions that other programs here
 learn from, what users say in LongMemEval's development sessions, what people say in FriendsQA's
 scenes, and one half of what `ordinary_messages.py` collected. To measure, each list is read by a
-model that has not seen it, alone and after the grammar. Needs scikit-learn and three minutes for
+model that has not seen it, alone and after the grammar. Needs scikit-learn and five minutes for
 each model.
 """
 
@@ -24,6 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
@@ -41,8 +42,9 @@ LABELS = (request_model.NONE, *KINDS)
 LONGEST = 600
 MOST_OTHERS = 8_000
 
-# How the network learns: outputs of its hidden layer, messages of a step, the first step's length,
-# what is left out, how sure it may become, and by how much a feature's share is enlarged.
+# How many networks learn, and how: outputs of the hidden layer, messages of a step, the length of
+# the first step, what is left out, how sure it may become, and by how much shares are enlarged.
+NETWORKS = 2
 HIDDEN = 32
 BATCH = 128
 RATE = 4e-3
@@ -117,10 +119,13 @@ def of_messages(phrases: Sequence[Phrase]) -> csr_matrix:
     return csr_matrix((values, features, ends), shape=(len(rows), 1 << request_model.BITS))
 
 
-def learn_kinds(phrases: Sequence[Phrase], epochs: int) -> KindNetwork:
-    """Learn to tell the kinds apart."""
+def learn_kinds(phrases: Sequence[Phrase], epochs: int) -> Sequence[KindNetwork]:
+    """Learn to tell the kinds apart, by networks that began differently: what all of them take for
+    a request is seldom none.
+    """
     kinds = np.array([LABELS.index(one["label"]) for one in phrases])
-    return KindNetwork(len(LABELS)).learn(of_messages(phrases), kinds, epochs)
+    messages = of_messages(phrases)
+    return [KindNetwork(number).learn(messages, kinds, epochs) for number in range(NETWORKS)]
 
 
 class KindNetwork:
@@ -130,13 +135,14 @@ class KindNetwork:
     no word alone decides.
     """
 
-    def __init__(self, kinds: int) -> None:
-        self._random = np.random.default_rng(0)
-        self.vectors = self._drawn((1 << request_model.BITS, request_model.WIDTH), 0.15)
-        self.hidden = self._drawn((request_model.WIDTH, HIDDEN), (2 / request_model.WIDTH) ** 0.5)
+    def __init__(self, number: int) -> None:
+        self._random = np.random.default_rng(number)
+        width = request_model.WIDTH // NETWORKS
+        self.vectors = self._drawn((1 << request_model.BITS, width), 0.15)
+        self.hidden = self._drawn((width, HIDDEN), (2 / width) ** 0.5)
         self.hidden_bias = np.zeros(HIDDEN, np.float32)
-        self.kind = self._drawn((HIDDEN, kinds), (1 / HIDDEN) ** 0.5)
-        self.kind_bias = np.zeros(kinds, np.float32)
+        self.kind = self._drawn((HIDDEN, len(LABELS)), (1 / HIDDEN) ** 0.5)
+        self.kind_bias = np.zeros(len(LABELS), np.float32)
 
     def _drawn(self, shape: tuple[int, int], spread: float) -> np.ndarray:
         return self._random.normal(0, spread, shape).astype(np.float32)
@@ -263,15 +269,24 @@ def as_integers(weights: np.ndarray) -> tuple[bytes, float]:
 
 def learned_from(phrases: Sequence[Phrase], epochs: int) -> tuple[bytes, Mapping[str, object]]:
     """The model as `request_model.py` reads it: its weights, and what belongs to them."""
-    kinds = learn_kinds(phrases, epochs)
+    networks = learn_kinds(phrases, epochs)
     places = learn_topics(phrases)
-    vector_bytes, vector_scale = as_integers(kinds.vectors)
+    vector_bytes, vector_scale = as_integers(np.hstack([one.vectors for one in networks]))
+    # Side by side the networks are one, whose scores are the means of theirs.
+    hidden = layer(
+        block_diag(*[one.hidden for one in networks]),
+        np.hstack([one.hidden_bias for one in networks]),
+    )
+    kind = layer(
+        np.vstack([one.kind for one in networks]) / NETWORKS,
+        np.mean([one.kind_bias for one in networks], axis=0),
+    )
     place_bytes, place_scale = as_integers(np.hstack([one.coef_.T for one in places]))
     return zlib.compress(vector_bytes + place_bytes, 9), {
         "kinds": LABELS,
         "vector_scale": round(vector_scale, 8),
-        "hidden": layer(kinds.hidden, kinds.hidden_bias),
-        "kind": layer(kinds.kind, kinds.kind_bias),
+        "hidden": hidden,
+        "kind": kind,
         "place_scale": round(place_scale, 6),
         "place_bias": [round(float(one.intercept_[0]), 4) for one in places],
     }

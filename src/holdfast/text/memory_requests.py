@@ -31,9 +31,9 @@ LONGEST_TOPIC = 300
 
 # Chances from which the learned reader is believed: against signs of small talk; against the
 # grammar or without any word about memory; and where the grammar finds the same or nothing.
-CERTAIN = 0.75
-SURE = 0.8
-LIKELY = 0.6
+CERTAIN = 0.9
+SURE = 0.9
+LIKELY = 0.7
 # Kinds that take nothing away.
 HARMLESS = ("list", "remember")
 

@@ -30,12 +30,15 @@ LANGUAGES = frozenset(("en", "de", "es", "fr", "ru", "zh", "ja"))
 READ = 400
 BITS = 17
 # Numbers in a feature's vector.
-WIDTH = 24
+WIDTH = 48
 MASK = (1 << BITS) - 1
 # What the second model says of a word: it is in the topic, begins it, ends it.
 PLACES = ("inside", "start", "end")
-# How much the words inside count beside both ends, in finding a topic.
-INSIDE = 0.3
+# How much the words inside count beside both ends, in finding a topic, and what each word adds: a
+# topic to forget that says too much is shown before anything is forgotten, one that says too little
+# finds something else.
+INSIDE = 0.5
+ADDED = {"forget_topic": 1.5}
 
 _WORD = re.compile(r"[^\W_]+|[?!]")
 TOKEN = re.compile(
@@ -136,13 +139,13 @@ def topic_of(text: str, kind: str) -> str:
                 for total, bias in zip(sums, learned.place_bias, strict=True)
             ]
         )
-    start, end = best_span(scores)
+    start, end = best_span(scores, ADDED.get(kind, 0.0))
     return text[tokens[start].start() : tokens[end].end()] if tokens else ""
 
 
-def best_span(scores: Sequence[Sequence[float]]) -> tuple[int, int]:
+def best_span(scores: Sequence[Sequence[float]], added: float = 0.0) -> tuple[int, int]:
     """The first and last word of the likeliest topic, by what is said of each word."""
-    inside = [0.0, *accumulate(each[0] for each in scores)]
+    inside = [0.0, *accumulate(each[0] + added for each in scores)]
     spans = (
         (INSIDE * (inside[end + 1] - inside[start]) + scores[start][1] + scores[end][2], start, end)
         for start in range(len(scores))
