@@ -18,7 +18,6 @@ import argparse
 import json
 import random
 import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -282,7 +281,7 @@ def learned_from(phrases: Sequence[Phrase], epochs: int) -> tuple[bytes, Mapping
         np.mean([one.kind_bias for one in networks], axis=0),
     )
     place_bytes, place_scale = as_integers(np.hstack([one.coef_.T for one in places]))
-    return zlib.compress(vector_bytes + place_bytes, 9), {
+    return vector_bytes + place_bytes, {
         "kinds": LABELS,
         "vector_scale": round(vector_scale, 8),
         "hidden": hidden,

@@ -79,7 +79,7 @@ def model() -> RequestModel:
     """The model that ships."""
     folder = files(__package__)
     told = json.loads((folder / "request_model.json").read_text("utf-8"))
-    weights = memoryview(zlib.decompress((folder / "request_model.bin").read_bytes())).cast("b")
+    weights = memoryview((folder / "request_model.bin").read_bytes()).cast("b")
     size = WIDTH << BITS
     return RequestModel(
         tuple(told["kinds"]),
