@@ -28,7 +28,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
-from control_phrases import DATA, HALVED, LOOKED_AT, Phrase, half_of, judged, read
+from control_phrases import DATA, HALVED, LOOKED_AT, WITH_TOPIC, Phrase, half_of, judged, read
 from holdfast.text import request_model
 from holdfast.text.memory_requests import own_words
 from holdfast.text.request_grammar import KINDS
@@ -36,7 +36,6 @@ from holdfast.text.request_grammar import KINDS
 HERE = Path(__file__).parent
 LISTS = tuple(DATA / name for name in (*HALVED, *LOOKED_AT))
 WRITTEN = tuple(sorted((HERE / "control_phrases").glob("*.jsonl")))
-WITH_TOPIC = ("forget_topic", "remember")
 LABELS = (request_model.NONE, *KINDS)
 LONGEST = 600
 MOST_OTHERS = 8_000
