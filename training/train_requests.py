@@ -7,9 +7,9 @@ With `--write` it also writes the model.
 Learned from are the phrases in `control_phrases/` and the lists of `bench/data` that have been
 looked at, and as messages without a request the statements and questions that other programs here
 learn from, what users say in LongMemEval's development sessions, what people say in FriendsQA's
-scenes, and one half of what `ordinary_messages.py` collected. To measure, each list is read by a
-model that has not seen it, alone and after the grammar. Needs scikit-learn and five minutes for
-each model.
+scenes, one half of what `ordinary_messages.py` collected, and each topic alone. To measure, each
+list is read by a model that has not seen it, alone and after the grammar. Needs scikit-learn and
+five minutes for each model.
 """
 
 from __future__ import annotations
@@ -106,6 +106,11 @@ def without_request(texts: Iterable[str]) -> list[Phrase]:
     every = sorted({text for text in texts if text.strip() and len(text) < LONGEST})
     random.Random(0).shuffle(every)
     return [{"text": text, "label": request_model.NONE} for text in every]
+
+
+def topics_alone(phrases: Iterable[Phrase]) -> list[Phrase]:
+    """What is to be forgotten or remembered, said alone: it asks for nothing."""
+    return without_request(one["topic"] for one in phrases if one.get("topic"))
 
 
 def of_messages(phrases: Sequence[Phrase]) -> csr_matrix:
@@ -332,13 +337,16 @@ def main() -> None:
         tested = read([path])
         unseen = {phrase["text"] for phrase in tested}
         seen = [one for one in read((*WRITTEN, *LISTS)) if one["text"] not in unseen]
-        use(*learned_from([*seen, *others, *real[::2]], asked.epochs), folder)
+        every = [*seen, *topics_alone(seen), *others, *real[::2]]
+        use(*learned_from(every, asked.epochs), folder)
         false = [one["text"] for one in real[1::2] if not judged(one)[1]]
         print(f"{path.name}: {figures(tested)}; real messages {len(false)} of {len(real[1::2])}")
         for text in false[:5]:
             print("   ", text[:150].replace("\n", " "))
     if asked.write:
-        use(*learned_from([*read((*WRITTEN, *LISTS)), *others, *real], asked.epochs), folder)
+        seen = read((*WRITTEN, *LISTS))
+        every = [*seen, *topics_alone(seen), *others, *real]
+        use(*learned_from(every, asked.epochs), folder)
 
 
 if __name__ == "__main__":

@@ -116,3 +116,13 @@ def test_a_topic_rather_has_a_word_more_than_less():
     scores = [[-3.0, -3.0, -3.0], [3.0, 3.0, 1.0], [-0.5, -3.0, 0.5]]
     assert request_model.best_span(scores) == (1, 1)
     assert request_model.best_span(scores, 1.5) == (1, 2)
+
+
+@pytest.mark.parametrize("kind", ["remember", "forget_topic"])
+def test_a_statement_alone_asks_for_nothing(monkeypatch, kind):
+    chances = dict.fromkeys((request_model.NONE, *KINDS), 0.0) | {kind: 1.0}
+    monkeypatch.setattr(request_model, "kinds_of", lambda text: chances)
+    monkeypatch.setattr(request_model, "topic_of", lambda text, kind: text.removeprefix("Note: "))
+    # A text of its own for each case: readings are remembered by their text.
+    assert read_request(f"Blue herons eat small fish ({kind}).") is None
+    assert read_request(f"Note: Blue herons eat small frogs ({kind}).").kind == kind

@@ -210,12 +210,13 @@ def own_words(text: str) -> tuple[str, list[str]]:
 
 def _learned(kind: Kind, said: str, quotes: Sequence[str]) -> MemoryRequest | None:
     """Return the request of a kind with the topic that the learned reader finds; None without the
-    topic it needs.
+    topic it needs, and where a statement is all that is said.
     """
     topic = ""
     if kind in WITH_TOPIC:
-        topic = _put_back(request_model.topic_of(said, kind).strip(_ENDS), said, said, quotes)
-        if not topic:
+        found = request_model.topic_of(said, kind)
+        topic = _put_back(found.strip(_ENDS), said, said, quotes)
+        if not topic or not said.replace(found, "", 1).strip(_ENDS):
             return None
     sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
     asking = max(sentences, key=lambda one: request_model.kinds_of(one)[kind])
