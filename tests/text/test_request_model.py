@@ -67,8 +67,8 @@ def test_talk_of_memory_that_asks_it_for_nothing_has_no_effect(text):
 @pytest.mark.parametrize(
     ("text", "chance", "read"),
     [
-        ("blue herons by the old river", 0.8, False),
-        ("blue herons by the wide river", 0.95, True),
+        ("blue herons by the old river", 0.95, False),
+        ("blue herons by the wide river", 0.99, True),
         ("blue herons in your memory of the river", 0.8, True),
         ("blue herons in your memory of the lake", 0.65, False),
     ],

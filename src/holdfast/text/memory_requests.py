@@ -29,8 +29,9 @@ LONGEST_SENTENCE = 600
 # Characters of something to remember; a topic to forget is much shorter.
 LONGEST_TOPIC = 300
 
-# Chances from which the learned reader is believed: against signs of small talk; against the
-# grammar or without any word about memory; and where the grammar finds the same or nothing.
+# Chances from which the learned reader is believed: without any word about memory; against signs of
+# small talk; against the grammar; and where the grammar finds the same or nothing.
+CLEAR = 0.98
 CERTAIN = 0.9
 SURE = 0.9
 LIKELY = 0.7
@@ -145,11 +146,10 @@ def _weighed(known: MemoryRequest | None, said: str, quotes: Sequence[str]) -> M
 
 def _enough(kind: Kind, known: MemoryRequest | None, said: str) -> float:
     """Return the chance from which a kind is believed, given what is known by the grammar."""
-    against = known and known.kind != kind
     # A message without a word about memory is nearly always a statement or a question.
-    if against or not any(grammar.reads(said) for grammar in grammars()):
-        return SURE
-    return LIKELY
+    if not any(grammar.reads(said) for grammar in grammars()):
+        return CLEAR
+    return SURE if known and known.kind != kind else LIKELY
 
 
 def _says_little(said: str) -> bool:
