@@ -69,8 +69,8 @@ def test_talk_of_memory_that_asks_it_for_nothing_has_no_effect(text):
     [
         ("blue herons by the old river", 0.95, False),
         ("blue herons by the wide river", 0.99, True),
-        ("blue herons in your memory of the river", 0.8, True),
-        ("blue herons in your memory of the lake", 0.65, False),
+        ("blue herons in your memory of the river", 0.85, True),
+        ("blue herons in your memory of the lake", 0.75, False),
     ],
 )
 def test_a_message_without_a_word_about_memory_is_read_with_more_certainty(

@@ -34,7 +34,7 @@ LONGEST_TOPIC = 300
 CLEAR = 0.98
 CERTAIN = 0.9
 SURE = 0.9
-LIKELY = 0.7
+LIKELY = 0.8
 # Kinds that take nothing away.
 HARMLESS = ("list", "remember")
 
