@@ -218,6 +218,11 @@ class BaseClient:
             replication.sync.sync_ignoring_errors(self.store, self.settings.sync_with, scopes, run)
 
 
+# Python's own errors name a function by this. People call `Holdfast`, and never see its base.
+for _called in (BaseClient.__init__, BaseClient.open.__func__, BaseClient.scoped, BaseClient.close):  # type: ignore[attr-defined]
+    _called.__qualname__ = f"Holdfast.{_called.__name__}"
+
+
 class Namespace:
     """Base of namespaces: the verbs of one noun, reached through an attribute of `Holdfast`."""
 

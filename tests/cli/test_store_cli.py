@@ -340,6 +340,27 @@ def test_copy_of_what_is_not_there_makes_nothing(cli, tmp_path, postgres_url):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_copy_that_is_refused_leaves_no_file_behind(cli, filled, tmp_path, postgres_store_url):
+    target = tmp_path / "b.db"
+    empty = cli("store", "copy", filled, target, "--scope", "user:nobody")
+    assert (empty.code, "Nothing was copied" in empty.err) == (1, True)
+    login = f"reader_{uuid4().hex[:8]}"
+    execute(postgres_store_url, f"CREATE ROLE {login} LOGIN", f"GRANT holdfast_app TO {login}")
+    try:
+        refused = cli("store", "copy", as_login(postgres_store_url, login), target)
+    finally:
+        execute(postgres_store_url, f"DROP ROLE {login}")
+    assert (refused.code, "holdfast_worker" in refused.err) == (1, True)
+    assert not list(tmp_path.glob("b.db*"))
+
+
+def test_doctor_says_of_a_server_what_it_checked_there(cli, filled, postgres_store_url):
+    assert "in order: file, schema, words" in cli("doctor", "--store", filled).out
+    checked = cli("doctor", "--store", postgres_store_url)
+    assert checked.code == 0
+    assert "in order: schema, row-level security, words" in checked.out
+
+
 def test_copy_into_other_data_is_refused(cli, filled, tmp_path):
     other = SQLiteStore(tmp_path / "b.db")
     put(other, fact("theirs already"))
