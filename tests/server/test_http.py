@@ -531,9 +531,15 @@ def test_a_body_that_does_not_arrive_is_not_waited_for():
         told.append(message)
 
     class NoKeys:
-        needed = True
+        needed = False
 
-    scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "query_string": b""}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/",
+        "headers": [(b"host", b"localhost")],
+        "query_string": b"",
+    }
     asyncio.run(Gate(None, NoKeys(), 10, patience=0.01)(scope, never, send))
     assert told[0]["status"] == 408
 
