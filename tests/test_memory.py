@@ -236,6 +236,19 @@ def test_remember_many_is_all_or_nothing(hf):
 # Capture
 
 
+def test_sessions_are_listed_by_when_they_were_held_not_by_when_they_were_stored(hf, clock):
+    def capture(session, at):
+        hf.capture(session, "user", "hello", event_time=at)
+        clock.now += 1
+
+    for session, day in (("may", 7), ("march", 3), ("june", 8)):
+        capture(session, datetime(2024, day, 1, tzinfo=UTC))
+    hf.sessions.append("agent", [{"text": "hello"}])
+    assert [one.id for one in hf.sessions.list()] == ["agent", "june", "may", "march"]
+    capture("march", datetime(2024, 12, 1, tzinfo=UTC))
+    assert [one.id for one in hf.sessions.list()] == ["agent", "march", "june", "may"]
+
+
 def test_captured_turns_have_positions_in_their_session(hf):
     places = [
         hf.capture(session, "user", text).position

@@ -360,7 +360,9 @@ def test_two_chats_of_claude_with_equal_messages_at_one_time_are_two(shelf, tmp_
     chats = [
         {"uuid": name, "created_at": TIMES[0], "chat_messages": messages} for name in ("c1", "c2")
     ]
-    shop.take(lines(tmp_path / "conversations.json", *chats))
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps(chats), "utf-8")
+    shop.take(file)
     assert shop.said() == {("user", "try again"): 2}
     assert sorted(one.id for one in shop.hf.sessions.list()) == ["c1", "c2"]
 

@@ -79,6 +79,7 @@ def open_memory(
     """
     # Imported here, so that help and completion start without the database.
     from ..client import Holdfast
+    from ..storage.connect import is_server
     from ..storage.damage import Damages
 
     # A command lists damaged rows when it ends, instead of logging each of them.
@@ -86,8 +87,9 @@ def open_memory(
     settings = config.load()
     places = here()
     # Only outside a project: inside, a deleted store is rebuilt from the records.
-    is_read = retention_mode.chosen(settings.memory_mode, mode) != "incognito"
-    if store and is_read and not make and all(place.name != "project" for place in places):
+    is_kept = retention_mode.chosen(settings.memory_mode, mode) != "incognito"
+    must_exist = is_kept and not make and all(place.name != "project" for place in places)
+    if store and must_exist:
         _check_there(store)
     scopes = _scopes_of(scope, settings.scope, places, project=project)
     hf = Holdfast.open(
@@ -98,6 +100,9 @@ def open_memory(
         background=background,
         mode=mode,
         places=[place for place in places if str(place.scope) in scopes],
+        # A file is made at once, so that memory is useful from the start. The tables on a server
+        # are the work of an administrator.
+        create=not (must_exist and is_server(store or settings.store)),
     )
     try:
         if index and places and hf.projects.needs_index:

@@ -90,9 +90,7 @@ def create_app(
     # At the root, because a client of mem0's hosted API knows a host and no path.
     app.include_router(mem0_hosted.router, responses=_problems(PROBLEM | JSON_PROBLEM))
     app.include_router(mem0_hosted.missing)
-    app.add_api_route(
-        MCP_PATH, _no_mcp, methods=["GET", "POST", "DELETE"], include_in_schema=False
-    )
+    app.add_api_route(MCP_PATH, _no_mcp, methods=["GET", "POST", "DELETE"], include_in_schema=False)
     app.add_middleware(
         Gate,
         keys=keys,

@@ -134,9 +134,7 @@ def list_sessions(
             (one.id, one.agent, when(one.started_at), when(_last_said(hf, one)), _stands(hf, one))
             for one in found
         ]
-        output.table(
-            ("id", "agent", "began", "last said", "text"), rows, empty="No conversations."
-        )
+        output.table(("id", "agent", "began", "last said", "text"), rows, empty="No conversations.")
 
 
 @session_app.command("show")
