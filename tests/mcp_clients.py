@@ -136,8 +136,7 @@ def served(
         listening("127.0.0.1", 0, keys) as listener,
     ):
         app = create_app(hf, Methods(lambda: hf, tools_for(graph=graph)), keys, host="127.0.0.1")
-        ending = {"grace": 0, "overdue": app.end}
-        serve = partial(answer, app, listener, stop, lifespan="on", **ending)
+        serve = partial(answer, app, listener, stop, grace=0, overdue=app.end, lifespan="on")
         thread = threading.Thread(target=serve)
         thread.start()
         try:
