@@ -118,6 +118,7 @@ COMMANDS = [
     Mistake("project innit", 2, ("No such command 'innit'", "Did you mean 'init'")),
     Mistake("remember tea --catgory drinks", 2, ("No such option: --catgory", "--category", "-h")),
     Mistake("recall tea --limit many", 2, ("'--limit'", "valid integer")),
+    Mistake("chat", 2, ("Missing argument 'ROLE'", "holdfast agent init --name assistant")),
     Mistake("show", 2, ("Missing argument", "Try 'holdfast show -h'")),
     Mistake("remember tea cake", 2, ("unexpected extra argument", "cake")),
     Mistake("remember tea --kind thought", 2, ("thought", "fact")),
