@@ -16,6 +16,7 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import apsw
 import pytest
