@@ -79,18 +79,15 @@ def open_memory(
     """
     # Imported here, so that help and completion start without the database.
     from ..client import Holdfast
-    from ..storage.connect import is_server
     from ..storage.damage import Damages
 
     # A command lists damaged rows when it ends, instead of logging each of them.
     Damages.logged = False
     settings = config.load()
     places = here()
-    # Only outside a project: inside, a deleted store is rebuilt from the records.
     is_kept = retention_mode.chosen(settings.memory_mode, mode) != "incognito"
+    # Only outside a project: inside, a deleted store is rebuilt from the records.
     must_exist = is_kept and not make and all(place.name != "project" for place in places)
-    if store and must_exist:
-        _check_there(store)
     scopes = _scopes_of(scope, settings.scope, places, project=project)
     hf = Holdfast.open(
         store,
@@ -100,9 +97,7 @@ def open_memory(
         background=background,
         mode=mode,
         places=[place for place in places if str(place.scope) in scopes],
-        # A file is made at once, so that memory is useful from the start. The tables on a server
-        # are the work of an administrator.
-        create=not (must_exist and is_server(store or settings.store)),
+        create=not must_exist or _may_be_new(store, settings),
     )
     try:
         if index and places and hf.projects.needs_index:
@@ -160,6 +155,20 @@ def _warnings(hf: Holdfast) -> list[str]:
     except HoldfastError:
         # Problems of the whole store have been reported already.
         return []
+
+
+def _may_be_new(store: str | None, settings: config.Settings) -> bool:
+    """Whether a command that only reads may make the store. Raises NotFound for a path without one
+    after --store.
+
+    A file of one's own is made at once, so that memory is useful from the start; the tables on a
+    server are the work of an administrator.
+    """
+    from ..storage.connect import is_server
+
+    if store:
+        _check_there(store)
+    return not is_server(store or settings.store)
 
 
 def _check_there(store: str) -> None:

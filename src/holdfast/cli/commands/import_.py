@@ -98,11 +98,7 @@ def import_(
         if isinstance(importer, MemoryFile):
             _import_memories(hf, importer, file or "-", into=into, as_json=as_json)
         elif importer is None or importer is BUNDLE:
-            if scope and not into:
-                raise InvalidInput(
-                    "A bundle says itself whose memories it holds. Nothing was imported. For "
-                    f"another scope say: --into {scope}"
-                )
+            _check_into(scope, into)
             # A file that no importer recognises is treated as a bundle, and refused as such.
             _import_bundle(hf, file or "-", into=into, as_json=as_json)
         else:
@@ -204,6 +200,15 @@ def _import_memories(
 
 
 # A bundle
+
+
+def _check_into(scope: str | None, into: str | None) -> None:
+    """Raise InvalidInput for --scope, which would be passed over."""
+    if scope and not into:
+        raise InvalidInput(
+            "A bundle says itself whose memories it holds. Nothing was imported. For another "
+            f"scope say: --into {scope}"
+        )
 
 
 def _import_bundle(
