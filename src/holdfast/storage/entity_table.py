@@ -280,6 +280,29 @@ class SQLEntityTable(SQLEntityReads):
         # `found` is ordered by age and min() is stable: own name first, then the oldest.
         return min(found, key=lambda entity: fold(entity.name) != folded_name, default=None)
 
+    def with_names(self, scope: Scope, folded_names: Sequence[str]) -> Entities:
+        found: dict[str, Entity] = {}
+        for start in range(0, len(folded_names), PAGE):
+            among, values = self._rows.dialect.among("a.folded", folded_names[start : start + PAGE])
+            page = self._found(
+                scope,
+                f"e.id IN (SELECT a.entity FROM entity_names a WHERE a.scope = ? AND {among})",
+                (self._rows.known(scope), *values),
+            )
+            found |= {entity.id: entity for entity in page}
+        return list(found.values())
+
+    def existing(self, scope: Scope, ids: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        for start in range(0, len(ids), PAGE):
+            among, values = self._rows.dialect.among("id", ids[start : start + PAGE])
+            rows = self._rows.execute(
+                f"SELECT id FROM entities WHERE scope = ? AND {among}",
+                (self._rows.known(scope), *values),
+            )
+            found.update(id_ for (id_,) in rows)
+        return found
+
     def _found(
         self,
         scope: Scope,
@@ -334,6 +357,24 @@ class SQLEntityTable(SQLEntityReads):
                     entity.scope,
                     {"folded": folded, "entity": entity.id, "name": name},
                 )
+
+    def add_many(self, scope: Scope, entities: Sequence[Entity]) -> None:
+        if not entities:
+            return
+        self._rows.insert_all(
+            ENTITIES,
+            scope,
+            [{column: getattr(one, column) for column in ENTITIES.columns} for one in entities],
+        )
+        self._rows.insert_all(
+            ENTITY_NAMES,
+            scope,
+            [
+                {"folded": folded, "entity": one.id, "name": name}
+                for one in entities
+                for folded, name in entity_names(one).items()
+            ],
+        )
 
     def mention_many(self, scope: Scope, mentions: Sequence[tuple[str, str]]) -> None:
         known = self.mentions_of(scope, [memory for _, memory in mentions])

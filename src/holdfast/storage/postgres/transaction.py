@@ -17,7 +17,18 @@ from ..journal import Indexed, JournalledRows
 from ..schema import Statements
 from ..store_types import Author
 from .connections import Trace
-from .scoped_session import PostgresStatements, Sight
+from .scoped_session import SEPARATOR, PostgresStatements, Sight
+
+# The words of a memory travel as one text, and are taken apart on the server: they are too many to
+# travel as rows. In the order of their index, so that neighbours in it are written together.
+INDEX = (
+    "INSERT INTO memory_terms (scope, seq, times, length, term) "
+    "SELECT m.scope, m.seq, t.times, m.length, t.term "
+    "FROM {rows} AS m (scope, seq, length, times, terms) CROSS JOIN LATERAL "
+    "unnest(string_to_array(m.times, ' ')::integer[], string_to_array(m.terms, E'\\x1f')) "
+    'AS t (times, term) ORDER BY m.scope, t.term COLLATE "C", m.seq'
+)
+INDEXED_TYPES = ("bigint", "bigint", "integer", "text", "text")
 
 
 class PostgresRows(JournalledRows):
@@ -43,15 +54,23 @@ class PostgresRows(JournalledRows):
         return sorted(row[0] for row in rows)
 
     def index(self, memories: Sequence[Indexed]) -> None:
-        rows = [
-            (number, seq, times, len(terms), marked(term, active=active))
-            for seq, number, terms, active in memories
-            for term, times in Counter(terms).items()
-        ]
-        self.execute.many(
-            "INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)",
-            rows,
-        )
+        if self._statements.one_by_one:
+            self.execute.many(
+                "INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)",
+                [
+                    (number, seq, times, len(terms), marked(term, active=active))
+                    for seq, number, terms, active in memories
+                    for term, times in Counter(terms).items()
+                ],
+            )
+            return
+        rows = []
+        for seq, number, terms, active in memories:
+            if terms:
+                counts = Counter(terms)
+                words = SEPARATOR.join(marked(term, active=active) for term in counts)
+                rows.append((number, seq, len(terms), " ".join(map(str, counts.values())), words))
+        self._statements.together(INDEX, INDEXED_TYPES, rows)
 
     def unindex(self, memory: Indexed) -> None:
         seq, number, terms, active = memory
