@@ -68,8 +68,10 @@ class PostgresRows(JournalledRows):
         for seq, number, terms, active in memories:
             if terms:
                 counts = Counter(terms)
-                words = SEPARATOR.join(marked(term, active=active) for term in counts)
-                rows.append((number, seq, len(terms), " ".join(map(str, counts.values())), words))
+                mark = marked("", active=active)
+                words = mark + f"{SEPARATOR}{mark}".join(counts)
+                times = " ".join(map(str, counts.values()))
+                rows.append((number, seq, len(terms), times, words))
         self._statements.together(INDEX, INDEXED_TYPES, rows)
 
     def unindex(self, memory: Indexed) -> None:
