@@ -92,6 +92,73 @@ def store(postgres_store_url: str) -> Iterator[PostgresStore]:
     opened.close()
 
 
+def test_a_larger_batch_takes_no_more_statements(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[object] = []
+    execute = psycopg.Connection.execute
+
+    def counting(self: Any, statement: Any, *args: Any, **options: Any) -> Any:
+        ran.append(statement)
+        return execute(self, statement, *args, **options)
+
+    def batch(owner: str, sessions: int) -> int:
+        mine = hf.scoped(owner)
+        mine.capture("first", "user", "hello")
+        ran.clear()
+        mine.capture_many(
+            [
+                {
+                    "session": f"s{number}",
+                    "role": "user",
+                    "author": f"Speaker {number}",
+                    "text": f"@friend{number}{turn} and #topic{number}{turn} met.",
+                }
+                for number in range(sessions)
+                for turn in range(3)
+            ]
+        )
+        assert len(mine.entities.list()) == sessions * (1 + 2 * 3)
+        return len(ran)
+
+    with Holdfast(store, [ANN], settings=WORDS_ONLY, background=False) as hf:
+        monkeypatch.setattr(psycopg.Connection, "execute", counting)
+        # Twice, because the first time has types to look up.
+        batch("user:warm", 2)
+        assert batch("user:large", 40) == batch("user:small", 4)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("a", "b"),
+        ('"', "\\", '\\"', "\\\\"),
+        ("NULL", None, "null", ""),
+        ("{}", "a,b", " a ", "'", "%s", "\n\t\r", "🎈"),
+        (None,),
+    ],
+)
+def test_texts_of_an_array_arrive_as_they_were_sent(
+    postgres_store_url: str, values: tuple[str | None, ...]
+) -> None:
+    sent = scoped_session._array("text", values)
+    ((arrived,),) = query(postgres_store_url, "SELECT %s::text[]", sent)
+    assert arrived == list(values)
+
+
+def test_other_values_of_an_array_arrive_as_they_were_sent(postgres_store_url: str) -> None:
+    def arrived(kind: str, *values: Any) -> Any:
+        sent = scoped_session._array(kind, values)
+        return query(postgres_store_url, f"SELECT %s::{kind}[]", sent)[0][0]
+
+    assert arrived("bigint", 1, None, -(2**63)) == [1, None, -(2**63)]
+    assert arrived("double precision", 0.1, 1e300, 3, None) == [0.1, 1e300, 3.0, None]
+    assert arrived("bytea", b"\x00\xff\\", b"", None) == [b"\x00\xff\\", b"", None]
+    # One value, not two.
+    with pytest.raises(errors.InvalidTextRepresentation):
+        arrived("bigint", "1,2")
+
+
 @contextmanager
 def database(server: PostgresServer) -> Iterator[str]:
     """The URL of a new, empty database."""

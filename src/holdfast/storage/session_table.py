@@ -169,7 +169,8 @@ class SQLSessionTable(SQLSessionReads):
                 session = session_from(tuple(row), self._rows.scope_of)
                 self._seen[scope, session.id] = session
                 found[session.id] = session, 0 if position is None else int(position) + 1
-            found |= self._new_places(number, [id_ for id_ in page if id_ not in found])
+            if new := [id_ for id_ in page if id_ not in found]:
+                found |= self._new_places(number, new)
         return found
 
     def _new_places(self, number: int, ids: Sequence[str]) -> dict[str, tuple[Session | None, int]]:
