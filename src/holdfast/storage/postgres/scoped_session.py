@@ -134,6 +134,10 @@ class PostgresStatements:
             if rows:
                 self._connection.cursor().executemany(translated(sql), rows)
             return
+        if len(rows) == 1:
+            # Nothing to gain from arrays, which the server would have to take apart.
+            self._connection.execute(translated(sql), rows[0])
+            return
         columns = insert["columns"].split(", ")
         types = self._types(insert["table"], columns)
         self.together(
@@ -190,9 +194,15 @@ class PostgresStatements:
             _TYPES[table] = dict(rows.fetchall())
         return [_TYPES[table][column] for column in columns]
 
-    def widen(self, *, number: int | None = None, name: str | None = None) -> None:
+    def widen(
+        self,
+        *,
+        number: int | None = None,
+        name: str | None = None,
+        then: str = "",
+    ) -> Rows:
         """Add a scope to what this transaction may see: by name to look it up, by number to use
-        it.
+        it. Return the rows of the statement that follows, if any.
         """
         sight = self._sight
         if name is not None:
@@ -200,7 +210,14 @@ class PostgresStatements:
         if number is not None:
             sight = replace(sight, numbers=(*(sight.numbers or ()), number))
         self._sight = sight
-        self._connection.execute(seen(sight))
+        if not then or sight.citus:
+            # Citus sends its workers the whole text that has a SET LOCAL.
+            self._connection.execute(seen(sight))
+            return self(then) if then else []
+        cursor = self._connection.execute(seen(sight) + f"; {then}".encode())
+        while cursor.nextset():
+            pass
+        return cursor.fetchall()
 
 
 class UnknownType(Loader):

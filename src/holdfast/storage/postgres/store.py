@@ -256,16 +256,20 @@ class PostgresStore(SQLStore):
 
     def _write(self, author: Author, work: Callable[[PostgresRows], T]) -> T:
         sight = self._sight(())
-        numbers = dict(self._numbers)
 
-        def attempt(connection: Connection) -> tuple[T, Trace | None]:
-            rows = PostgresRows(author, self._statements(connection, sight), numbers)
+        def attempt(connection: Connection) -> tuple[tuple[T, PostgresRows], Trace | None]:
+            rows = PostgresRows(author, self._statements(connection, sight), self._numbers)
             result = work(rows)
             rows.close()
             self.damages.learn(rows.damages, afresh=author.verb in AFRESH)
-            return result, rows.trace(sight)
+            return (result, rows), rows.trace(sight)
 
-        return self._commit(sight, attempt)
+        result, rows = self._commit(sight, attempt)
+        # Only now: a scope that was made in a transaction that failed does not exist.
+        for scope, number in rows.scopes_met():
+            if scope not in self._numbers:
+                self._learn(number, *scope)
+        return result
 
     def _commit(self, sight: Sight, work: Callable[[Connection], tuple[T, Trace | None]]) -> T:
         if getattr(self._here, "writing", False):

@@ -28,6 +28,7 @@ INDEX = (
     "unnest(string_to_array(m.times, ' ')::integer[], string_to_array(m.terms, E'\\x1f')) "
     'AS t (times, term) ORDER BY m.scope, t.term COLLATE "C", m.seq'
 )
+LOCK = "SELECT scope FROM totals WHERE scope = ? FOR NO KEY UPDATE"
 INDEXED_TYPES = ("bigint", "bigint", "integer", "text", "text")
 
 
@@ -177,9 +178,10 @@ class PostgresRows(JournalledRows):
         Therefore numbers within a scope ascend in commit order, and a reader that follows the
         journal misses nothing.
         """
-        self._statements.widen(number=number)
+        lock = LOCK.replace("?", str(int(number)))
+        found = self._statements.widen(number=number, then=lock)
         self._numbers[scope], self._names[number] = number, scope
-        if not take_turns(self.execute, (number,)):
+        if not found:
             self.execute("INSERT INTO totals (scope) VALUES (?) ON CONFLICT DO NOTHING", (number,))
             take_turns(self.execute, (number,))
 
@@ -188,8 +190,7 @@ def take_turns(execute: Statements, numbers: Sequence[int]) -> int:
     """Lock these scopes against other writers until the transaction ends; return how many exist."""
     # Locked in ascending order, so that two transactions cannot deadlock; one by one, because Citus
     # locks rows on one machine only in a statement.
-    lock = "SELECT scope FROM totals WHERE scope = ? FOR NO KEY UPDATE"
-    return sum(len(execute(lock, (number,))) for number in sorted(numbers))
+    return sum(len(execute(LOCK, (number,))) for number in sorted(numbers))
 
 
 def marked(term: str, *, active: bool) -> str:
