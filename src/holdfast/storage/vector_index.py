@@ -284,11 +284,21 @@ class SQLVectors(ABC):
                     f"DELETE FROM vectors WHERE model = ? AND scope = ? AND seq IN ({marks(page)})",
                     (model, scope, *page),
                 )
-            execute.many(
-                "INSERT INTO vectors (model, scope, seq, vector) VALUES (?, ?, ?, ?)",
-                [(model, scope, seq, self.pack(vectors[seq])) for seq in found],
-            )
+            self.insert_rows(execute, model, scope, {seq: vectors[seq] for seq in found})
             _advance(execute, model, scope)
+
+    def insert_rows(
+        self,
+        execute: Statements,
+        model: int,
+        scope: int,
+        vectors: Mapping[int, Vector],
+    ) -> None:
+        """Insert vectors of one scope, which has none of these."""
+        execute.many(
+            "INSERT INTO vectors (model, scope, seq, vector) VALUES (?, ?, ?, ?)",
+            [(model, scope, seq, self.pack(vector)) for seq, vector in vectors.items()],
+        )
 
     def _model_number(
         self,
@@ -375,10 +385,12 @@ class SQLVectors(ABC):
         rows = self.store.read(
             (number,),
             f"SELECT {SELECT_MEMORY} FROM memories m "
-            f"WHERE m.scope = ? AND m.seq > ?{beyond} AND {part} AND NOT EXISTS "
-            "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq) "
+            # Not EXISTS, which Postgres makes a join: it expects no vectors in a scope that it has
+            # no statistics of, and compares each memory with all of them.
+            f"WHERE m.scope = ? AND m.seq > ?{beyond} AND {part} AND (SELECT v.seq FROM vectors v "
+            "WHERE v.model = ? AND v.scope = ? AND v.seq = m.seq LIMIT 1) IS NULL "
             f"ORDER BY m.seq DESC LIMIT {int(limit)}",
-            (number, start, *values, model_number),
+            (number, start, *values, model_number, number),
         )
         return self.store.memories(rows)
 
