@@ -128,6 +128,28 @@ def test_a_larger_batch_takes_no_more_statements(
         assert batch("user:large", 40) == batch("user:small", 4)
 
 
+def test_a_memory_without_a_vector_is_found_by_the_key_of_the_vectors(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the scope alone, each memory would be compared with every vector of it."""
+    first, *rest = put(store, *(fact(f"number {number}") for number in range(20)))
+    store.vectors.add([ANN], MODEL, {one.seq: unit(one.seq) for one in rest})
+    asked: list[tuple[Any, ...]] = []
+    read = store.read
+
+    def reading(reach: Any, statement: str, values: Any = ()) -> Rows:
+        asked.append((reach, statement, values))
+        return read(reach, statement, values)
+
+    monkeypatch.setattr(store, "read", reading)
+    assert store.vectors.missing(MODEL, 5, [ANN]) == [first]
+    looks = [one for one in asked if "FROM vectors v" in one[1]]
+    assert looks
+    for reach, statement, values in looks:
+        plan = [line for (line,) in read(reach, f"EXPLAIN {statement}", values)]
+        assert [line for line in plan if "Index Cond" in line and "seq = m.seq" in line]
+
+
 @pytest.mark.parametrize(
     "values",
     [

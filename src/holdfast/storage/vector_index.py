@@ -23,6 +23,12 @@ SAID = ("turn", "document")
 PARTS = (f"m.kind NOT IN {SAID}", f"m.kind IN {SAID}")
 # Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
+# Of a memory `m`. Not EXISTS, which Postgres makes a join: it expects no vectors in a scope that it
+# has no statistics of, and compares each memory with all of them.
+NO_VECTOR = (
+    "(SELECT v.seq FROM vectors v WHERE v.model = ? AND v.scope = ? AND v.seq = m.seq LIMIT 1) "
+    "IS NULL"
+)
 Mark = tuple[int, int]
 """Number of a model in a scope, and the `seq` up to which everything there is embedded."""
 
@@ -385,10 +391,7 @@ class SQLVectors(ABC):
         rows = self.store.read(
             (number,),
             f"SELECT {SELECT_MEMORY} FROM memories m "
-            # Not EXISTS, which Postgres makes a join: it expects no vectors in a scope that it has
-            # no statistics of, and compares each memory with all of them.
-            f"WHERE m.scope = ? AND m.seq > ?{beyond} AND {part} AND (SELECT v.seq FROM vectors v "
-            "WHERE v.model = ? AND v.scope = ? AND v.seq = m.seq LIMIT 1) IS NULL "
+            f"WHERE m.scope = ? AND m.seq > ?{beyond} AND {part} AND {NO_VECTOR} "
             f"ORDER BY m.seq DESC LIMIT {int(limit)}",
             (number, start, *values, model_number, number),
         )
@@ -414,11 +417,9 @@ class SQLVectors(ABC):
         return bool(
             self.store.read_cached(
                 (number,),
-                "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
-                "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = "
-                "m.seq) "
+                f"SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND {NO_VECTOR} "
                 "ORDER BY m.seq LIMIT 1",
-                (number, start, model_number),
+                (number, start, model_number, number),
             )
         )
 
@@ -467,10 +468,8 @@ class SQLVectors(ABC):
                     (scope,),
                     "SELECT EXISTS (SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = ?), "
                     "NOT EXISTS "
-                    "(SELECT 1 FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
-                    "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = "
-                    "m.seq))",
-                    (model, scope, scope, mark, model),
+                    f"(SELECT 1 FROM memories m WHERE m.scope = ? AND m.seq > ? AND {NO_VECTOR})",
+                    (model, scope, scope, mark, model, scope),
                 )
                 if any_:
                     complete[identity] = bool(all_) and complete.get(identity, True)
