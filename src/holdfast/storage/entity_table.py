@@ -260,7 +260,7 @@ class SQLEntityTable(SQLEntityReads):
         self._rows = rows
 
     def get(self, scope: Scope, id: str) -> Entity | None:
-        found = self._found(scope, "e.id = ?", (id,))
+        found = self._with_ids(scope, [id])
         return found[0] if found else None
 
     def named(
@@ -269,28 +269,20 @@ class SQLEntityTable(SQLEntityReads):
         folded_name: str,
         type: str,
     ) -> Entity | None:
-        found = self._found(
-            scope,
-            (
-                "e.type = ? AND e.id IN (SELECT a.entity FROM entity_names a WHERE a.scope = ? AND "
-                "a.folded = ?)"
-            ),
-            (type, self._rows.known(scope), folded_name),
-        )
-        # `found` is ordered by age and min() is stable: own name first, then the oldest.
+        found = [one for one in self.with_names(scope, [folded_name]) if one.type == type]
+        # They are ordered by age and min() is stable: own name first, then the oldest.
         return min(found, key=lambda entity: fold(entity.name) != folded_name, default=None)
 
     def with_names(self, scope: Scope, folded_names: Sequence[str]) -> Entities:
-        found: dict[str, Entity] = {}
+        ids: dict[str, None] = {}
         for start in range(0, len(folded_names), PAGE):
-            among, values = self._rows.dialect.among("a.folded", folded_names[start : start + PAGE])
-            page = self._found(
-                scope,
-                f"e.id IN (SELECT a.entity FROM entity_names a WHERE a.scope = ? AND {among})",
+            among, values = self._rows.dialect.among("folded", folded_names[start : start + PAGE])
+            rows = self._rows.execute(
+                f"SELECT entity FROM entity_names WHERE scope = ? AND {among}",
                 (self._rows.known(scope), *values),
             )
-            found |= {entity.id: entity for entity in page}
-        return list(found.values())
+            ids |= dict.fromkeys(entity for (entity,) in rows)
+        return self._with_ids(scope, list(ids))
 
     def existing(self, scope: Scope, ids: Sequence[str]) -> set[str]:
         found: set[str] = set()
@@ -303,32 +295,20 @@ class SQLEntityTable(SQLEntityReads):
             found.update(id_ for (id_,) in rows)
         return found
 
-    def _found(
-        self,
-        scope: Scope,
-        condition: str,
-        values: Sequence[Any],
-    ) -> Entities:
-        """Entities of a scope that match a condition, with their names, oldest first."""
-        of_entity = self._rows.dialect.rare.format(condition="n.entity = e.id")
-        rows = self._rows.execute(
-            f"SELECT e.scope, {_COLUMNS}, n.folded, n.name FROM entities e "
-            f"LEFT JOIN entity_names n ON n.scope = e.scope AND {of_entity} "
-            f"WHERE e.scope = ? AND {condition}",
-            (self._rows.known(scope), *values),
-        )
-        names: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        entities: dict[str, Row] = {}
-        for row in rows:
-            *_, folded, name = row
-            if name is not None:
-                names[row[1]].append((folded, name))
-            entities.setdefault(row[1], _bare(row, len(ENTITIES.columns) + 1))
+    def _with_ids(self, scope: Scope, ids: Sequence[str]) -> Entities:
+        """Entities with these ids, with their names, oldest first."""
+        rows: Rows = []
+        for start in range(0, len(ids), PAGE):
+            among, values = self._rows.dialect.among("e.id", ids[start : start + PAGE])
+            rows += self._rows.execute(
+                f"SELECT e.scope, {_COLUMNS} FROM entities e WHERE e.scope = ? AND {among}",
+                (self._rows.known(scope), *values),
+            )
+        # Not by a join: Postgres, which has no statistics of a scope, expects few names in it, and
+        # would compare each entity with all of them.
+        names = self._names_of(rows)
         found = self._rows.damages.sound(
-            list(entities.values()),
-            lambda row: entity_from(
-                row, [name for _, name in sorted(names[row[1]])], self._rows.scope_of
-            ),
+            rows, lambda row: entity_from(row, names[row[0], row[1]], self._rows.scope_of)
         )
         return sorted(found, key=lambda entity: (entity.created_at, entity.id))
 
