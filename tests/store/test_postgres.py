@@ -142,12 +142,32 @@ def test_a_memory_without_a_vector_is_found_by_the_key_of_the_vectors(
         return read(reach, statement, values)
 
     monkeypatch.setattr(store, "read", reading)
-    assert store.vectors.missing(MODEL, 5, [ANN]) == [first]
+    assert store.vectors.missing(MODEL, 1, [ANN]) == [first]
     looks = [one for one in asked if "FROM vectors v" in one[1]]
     assert looks
     for reach, statement, values in looks:
         plan = [line for (line,) in read(reach, f"EXPLAIN {statement}", values)]
         assert [line for line in plan if "Index Cond" in line and "seq = m.seq" in line]
+
+
+def test_memories_without_a_vector_are_read_in_order_and_not_sorted(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To sort them, every step of an embedding would read all that are left."""
+    stored = put(store, *(fact(f"number {number}") for number in range(20)))
+    plans: list[str] = []
+    read = store.read_in_order
+
+    def reading(reach: Any, statement: str, values: Any = ()) -> Rows:
+        plans.extend(line for (line,) in read(reach, f"EXPLAIN {statement}", values))
+        return read(reach, statement, values)
+
+    monkeypatch.setattr(store, "read_in_order", reading)
+    waiting = store.vectors.missing(MODEL, 5, [ANN])
+    assert waiting == stored[:-6:-1]
+    assert store.vectors.missing(MODEL, 5, [ANN], after=waiting[-1]) == stored[-6:-11:-1]
+    assert any("Index Scan Backward" in line for line in plans)
+    assert not any("Sort" in line for line in plans)
 
 
 @pytest.mark.parametrize(

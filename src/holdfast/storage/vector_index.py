@@ -388,7 +388,9 @@ class SQLVectors(ABC):
         """
         model_number, start = mark
         beyond, values = ("", []) if below is None else (" AND m.seq < ?", [below])
-        rows = self.store.read(
+        # A recall asks whether there is one at all, behind the watermark, where few are.
+        read = self.store.read if limit == 1 else self.store.read_in_order
+        rows = read(
             (number,),
             f"SELECT {SELECT_MEMORY} FROM memories m "
             f"WHERE m.scope = ? AND m.seq > ?{beyond} AND {part} AND {NO_VECTOR} "

@@ -45,6 +45,7 @@ from .vector_table import PostgresVectors, passing
 
 # Places where statements parse JSON: alias, table and column.
 READS_JSON = (("m", MEMORIES, "metadata"), ("m", MEMORIES, "tags"), ("e", EVENTS, "before"))
+UNSORTED = b"SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off"
 # BM25 parameters, the same as in SQLite's FTS5.
 K1 = 1.2
 B = 0.75
@@ -309,9 +310,30 @@ class PostgresStore(SQLStore):
     ) -> Rows:
         """Run one SELECT that searches the approximate index of a scope."""
 
+        return self._read_with(hnsw.SEARCHING, (number,), sql, values)
+
+    def read_in_order(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
+        # The planner has no statistics of a scope and expects few rows: it would read and sort all
+        # of them to return the first.
+        return self._read_with(UNSORTED, reach, sql, values)
+
+    def _read_with(
+        self,
+        settings: bytes,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any],
+    ) -> Rows:
+        """Run one SELECT with settings of its own."""
+
         def attempt() -> Rows:
-            with self._primary.transaction(self._sight((number,)), begin=READING) as connection:
-                connection.execute(hnsw.SEARCHING)
+            with self._primary.transaction(self._sight(reach), begin=READING) as connection:
+                connection.execute(settings)
                 return rows_of(connection, sql, values)
 
         with explained(self.location):
