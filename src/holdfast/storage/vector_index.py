@@ -26,8 +26,7 @@ PAGE = 500
 # Of a memory `m`. Not EXISTS, which Postgres makes a join: it expects no vectors in a scope that it
 # has no statistics of, and compares each memory with all of them.
 NO_VECTOR = (
-    "(SELECT v.seq FROM vectors v WHERE v.model = ? AND v.scope = ? AND v.seq = m.seq LIMIT 1) "
-    "IS NULL"
+    "(SELECT v.seq FROM vectors v WHERE v.model = ? AND v.scope = ? AND v.seq = m.seq) IS NULL"
 )
 Mark = tuple[int, int]
 """Number of a model in a scope, and the `seq` up to which everything there is embedded."""
