@@ -196,9 +196,13 @@ def test_other_values_of_an_array_arrive_as_they_were_sent(postgres_store_url: s
     assert arrived("bigint", 1, None, -(2**63)) == [1, None, -(2**63)]
     assert arrived("double precision", 0.1, 1e300, 3, None) == [0.1, 1e300, 3.0, None]
     assert arrived("bytea", b"\x00\xff\\", b"", None) == [b"\x00\xff\\", b"", None]
-    # One value, not two.
-    with pytest.raises(errors.InvalidTextRepresentation):
-        arrived("bigint", "1,2")
+    # One value, not two; and nothing is rounded.
+    for value in ("1,2", 1.5, True):
+        with pytest.raises(errors.InvalidTextRepresentation):
+            arrived("bigint", value)
+    for kind, value in (("text", {"a": 1}), ("double precision", float("nan"))):
+        with pytest.raises(psycopg.DataError):
+            arrived(kind, value)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import psycopg
@@ -133,10 +134,6 @@ class PostgresStatements:
         if insert is None or self.one_by_one or "vector" in insert["columns"]:
             if rows:
                 self._connection.cursor().executemany(translated(sql), rows)
-            return
-        if len(rows) == 1:
-            # Nothing to gain from arrays, which the server would have to take apart.
-            self._connection.execute(translated(sql), rows[0])
             return
         columns = insert["columns"].split(", ")
         types = self._types(insert["table"], columns)
@@ -283,7 +280,7 @@ def _array(type: str, column: Sequence[Any]) -> str:
         # Usually nothing needs an escape: these are the quotes between the values.
         if "\\" not in inner and inner.count('"') == 2 * (len(column) - 1):
             return f'{{"{inner}"}}'
-    elif type != "text" and kinds <= _NUMBERS:
+    elif type != "text" and kinds <= _NUMBERS and all(map(isfinite, column)):
         return f"{{{','.join(map(str, column))}}}"
     return f"{{{','.join(map(_element, column))}}}"
 
@@ -294,5 +291,7 @@ def _element(value: Any) -> str:
         return "NULL"
     if isinstance(value, (bytes, bytearray, memoryview)):
         return f'"\\\\x{bytes(value).hex()}"'
+    if not isinstance(value, (str, int)) and not (isinstance(value, float) and isfinite(value)):
+        raise psycopg.DataError(f"{value!r} fits no column")
     text = str(value).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
