@@ -280,7 +280,7 @@ def _array(type: str, column: Sequence[Any]) -> str:
         # Usually nothing needs an escape: these are the quotes between the values.
         if "\\" not in inner and inner.count('"') == 2 * (len(column) - 1):
             return f'{{"{inner}"}}'
-    elif type != "text" and kinds <= _NUMBERS and all(map(isfinite, column)):
+    elif type != "text" and (kinds == {int} or (kinds <= _NUMBERS and all(map(isfinite, column)))):
         return f"{{{','.join(map(str, column))}}}"
     return f"{{{','.join(map(_element, column))}}}"
 
