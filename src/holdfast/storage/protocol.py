@@ -297,8 +297,8 @@ class SessionReads(Protocol):
         open_only: bool = False,
         active_since: Micros | None = None,
     ) -> Sessions:
-        """Sessions, most recently active first; with `active_since`, those active at that time
-        or later.
+        """Sessions, latest conversation first: by the time of the last turn, or of the last
+        activity if there is none. With `active_since`, those active at that time or later.
         """
 
     def messages(

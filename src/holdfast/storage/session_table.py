@@ -16,6 +16,13 @@ from .table_access import Access, StoreAccess
 # Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
 
+# When the last turn of session `s` was said: long before it was stored, if somebody took in a
+# conversation from the past.
+LAST_SAID = (
+    "(SELECT m.event_time FROM memories m WHERE m.scope = s.scope AND m.session = s.id "
+    "AND m.position IS NOT NULL ORDER BY m.position DESC LIMIT 1)"
+)
+
 
 class SQLSessionReads:
     """Sessions as stores and transactions read them; see `SessionReads` in protocol.py."""
@@ -35,8 +42,9 @@ class SQLSessionReads:
         since = "" if active_since is None else " AND last_activity >= ?"
         rows = self._access.read(
             numbers,
-            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions "
-            f"WHERE scope IN ({marks(numbers)}){ended}{since} ORDER BY last_activity DESC, id DESC",
+            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions s "
+            f"WHERE scope IN ({marks(numbers)}){ended}{since} "
+            f"ORDER BY coalesce({LAST_SAID}, last_activity) DESC, last_activity DESC, id DESC",
             (*numbers, *(() if active_since is None else (active_since,))),
         )
         return self._sessions_of(rows)

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from ...errors import StoreError
+from ...errors import NotFound, StoreError
 from ...types import Micros, Names, Scope, system_clock
 from ..damage import AFRESH
 from ..filters import POSTGRES, Clause, invalid_now, marks
@@ -69,8 +69,10 @@ class PostgresStore(SQLStore):
         *,
         replica: str = "",
         clock: Callable[[], Micros] = system_clock,
+        create: bool = True,
     ) -> None:
-        """Open the database at `url`; creates the tables if there are none.
+        """Open the database at `url`; if there are no tables, creates them or, without `create`,
+        raises NotFound.
 
         `replica` is the URL of a streaming replica. It serves reads once it has replayed what this
         process wrote. Raises StoreError if the tables need a migration.
@@ -83,6 +85,13 @@ class PostgresStore(SQLStore):
         with explained(self.location):
             # `connect` fails immediately if the server does not exist.
             self._state = self._primary.again(self._look)
+        if not self._state.version and not create:
+            self._primary.close()
+            raise NotFound(
+                f"{self.location} has no tables of Holdfast, and none were made. Check the "
+                "database's name, or make them with: holdfast store init, with the URL of an "
+                "administrator"
+            )
         if not self._state.version:
             self._state = schema.initialise(self._primary)
         elif pending("postgres", self._state.version, self.location):
