@@ -45,6 +45,7 @@ from .vector_table import PostgresVectors, passing
 
 # Places where statements parse JSON: alias, table and column.
 READS_JSON = (("m", MEMORIES, "metadata"), ("m", MEMORIES, "tags"), ("e", EVENTS, "before"))
+UNSORTED = b"SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off"
 # BM25 parameters, the same as in SQLite's FTS5.
 K1 = 1.2
 B = 0.75
@@ -265,16 +266,20 @@ class PostgresStore(SQLStore):
 
     def _write(self, author: Author, work: Callable[[PostgresRows], T]) -> T:
         sight = self._sight(())
-        numbers = dict(self._numbers)
 
-        def attempt(connection: Connection) -> tuple[T, Trace | None]:
-            rows = PostgresRows(author, self._statements(connection, sight), numbers)
+        def attempt(connection: Connection) -> tuple[tuple[T, PostgresRows], Trace | None]:
+            rows = PostgresRows(author, self._statements(connection, sight), self._numbers)
             result = work(rows)
             rows.close()
             self.damages.learn(rows.damages, afresh=author.verb in AFRESH)
-            return result, rows.trace(sight)
+            return (result, rows), rows.trace(sight)
 
-        return self._commit(sight, attempt)
+        result, rows = self._commit(sight, attempt)
+        # Only now: a scope that was made in a transaction that failed does not exist.
+        for scope, number in rows.scopes_met():
+            if scope not in self._numbers:
+                self._learn(number, *scope)
+        return result
 
     def _commit(self, sight: Sight, work: Callable[[Connection], tuple[T, Trace | None]]) -> T:
         if getattr(self._here, "writing", False):
@@ -314,9 +319,30 @@ class PostgresStore(SQLStore):
     ) -> Rows:
         """Run one SELECT that searches the approximate index of a scope."""
 
+        return self._read_with(hnsw.SEARCHING, (number,), sql, values)
+
+    def read_in_order(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
+        # The planner has no statistics of a scope and expects few rows: it would read and sort all
+        # of them to return the first.
+        return self._read_with(UNSORTED, reach, sql, values)
+
+    def _read_with(
+        self,
+        settings: bytes,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any],
+    ) -> Rows:
+        """Run one SELECT with settings of its own."""
+
         def attempt() -> Rows:
-            with self._primary.transaction(self._sight((number,)), begin=READING) as connection:
-                connection.execute(hnsw.SEARCHING)
+            with self._primary.transaction(self._sight(reach), begin=READING) as connection:
+                connection.execute(settings)
                 return rows_of(connection, sql, values)
 
         with explained(self.location):
