@@ -12,6 +12,8 @@ The section `commands` of a language file holds
 - `unnamed`, `passing`: what cannot be the topic of "forget about …" (pronouns, small talk), and
   what makes an utterance one about the present ("forget about the report for today");
 - `dismiss`: "forget it", which is not a command;
+- `idiom`: "forget it, let's talk about tea", "what do you remember about Anna?": they sound like a
+  request to the memory, and the agent answers them;
 - `say`: short answers to questions of the memory;
 - `utterances`: the commands, each a pattern for the whole utterance. `about` and `said` are the
   topic, `number` is a list position, `facts`, `sessions` and `rules` name the list.
@@ -102,6 +104,7 @@ class _Language:
     unnamed: re.Pattern[str]
     passing: re.Pattern[str]
     dismiss: re.Pattern[str]
+    idiom: re.Pattern[str]
     say: Mapping[Answer, re.Pattern[str]]
     commands: Mapping[Name, tuple[re.Pattern[str], ...]]
 
@@ -144,6 +147,12 @@ def dismissive(text: str) -> bool:
     """Whether an utterance is "forget it" or similar, which means the topic and not the memory."""
     said = _plain(text).strip(_END)
     return any(language.dismiss.fullmatch(said) for language in _languages())
+
+
+def idiomatic(text: str) -> bool:
+    """Whether an utterance sounds like a request to the memory and is none, by its idiom."""
+    said = _plain(text).strip(_END)
+    return any(language.idiom.fullmatch(said) for language in _languages())
 
 
 def only_courtesies(text: str) -> bool:
@@ -239,6 +248,7 @@ def _load(data: LanguageData, cues: Mapping[str, Any]) -> _Language:
         unnamed=_compiled(cues["unnamed"]),
         passing=_compiled(cues["passing"]),
         dismiss=_compiled(cues["dismiss"]),
+        idiom=_compiled(cues["idiom"]),
         say={name: _compiled(cues["say"][name]) for name in get_args(Answer)},
         commands={name: tuple(map(_compiled, commands[name])) for name in NAMES},
     )
