@@ -28,6 +28,7 @@ sys.path.insert(0, str(BENCH))
 import holdfast.extraction.judge as judges  # noqa: E402
 from extraction import share_of  # noqa: E402
 from fact_labels import Labelled, read  # noqa: E402
+from holdfast.extraction.antecedents import said_before  # noqa: E402
 from holdfast.extraction.clauses import Clause, clauses_of  # noqa: E402
 from holdfast.extraction.patterns import language  # noqa: E402
 from holdfast.extraction.speech import own_words  # noqa: E402
@@ -51,6 +52,10 @@ class Example:
     conversation: str
     clause: Clause
     facts: list[dict[str, Any]]
+    around: str
+    """What its turn says around the clause."""
+    before: str
+    """The end of what was said before the turn."""
 
     @property
     def worth(self) -> bool:
@@ -68,12 +73,16 @@ class Example:
 def examples(labelled: list[Labelled]) -> Iterator[Example]:
     """Every clause of the labelled turns."""
     for each in labelled:
+        turns = each.talk.memories()
+        places = {name: place for place, name in enumerate(each.talk.turns)}
         for turn, facts in each.facts.items():
             said = each.talk.turns[turn]
             words = own_words(said.text, role=said.role)
+            before = judges.end_of(said_before(turns, places[turn]))
             for clause in clauses_of(language(each.language), words):
                 held = [fact for fact in facts if share_of(fact["quote"], clause.text) >= 0.5]
-                yield Example(each.source, each.talk.name, clause, held)
+                around = judges.around(words, clause.text)
+                yield Example(each.source, each.talk.name, clause, held, around, before)
 
 
 def fitted(rows: Array, wanted: Array, penalty: float = PENALTY) -> Array:
@@ -141,10 +150,16 @@ def main() -> None:
     parser.add_argument("--friends", type=Path)
     parser.add_argument("--cache", type=Path, help="where vectors are kept between runs")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument(
+        "--write-clauses", type=Path, help="only write the clauses for `train_reranker.py`"
+    )
     options = parser.parse_args()
     found = list(
         examples([each for each in read(options.data, options.friends) if not each.held_out])
     )
+    if options.write_clauses:
+        write_clauses(found, options.write_clauses)
+        return
     rows = features(found, options.cache)
     wanted = np.array([each.worth for each in found], dtype=np.float32)
     folds = np.array([each.fold for each in found])
@@ -184,6 +199,26 @@ def features(found: list[Example], cache: Path | None) -> NDArray[np.float32]:
     if path is not None:
         np.save(path, rows)
     return rows
+
+
+def write_clauses(found: list[Example], path: Path) -> None:
+    """Writes what the reranker learns to judge clauses from.
+
+    Nothing of LoCoMo is learned: on its questions recall is measured, with the same model.
+    """
+    with path.open("w", encoding="utf-8") as file:
+        for each in found:
+            row = {
+                "clause": each.clause.text,
+                "around": each.around,
+                "before": each.before,
+                "worth": each.worth,
+                "alone": None,
+                "fold": each.fold,
+                "source": each.source,
+                "learn": not each.conversation.startswith("conv-"),
+            }
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def write(weights: dict[str, Array], thresholds: dict[str, float], count: int) -> None:

@@ -42,6 +42,10 @@ KINDS = {
 }
 """Kinds of statements as they are labelled, and the category of each."""
 HASHED = 2048
+AROUND = 200
+"""Characters of a turn before and after a clause that are read with it."""
+BEFORE = 150
+"""Characters of the turn before that are read with a clause."""
 # So that a weight of a vector, of a word and of a feature are of one size.
 _VECTOR_SCALE = 4.0
 _WORD_SCALE = 0.5
@@ -112,6 +116,17 @@ def rows_of(clauses: Sequence[Clause], tiers: Tiers) -> NDArray[np.float32] | No
         return None
     tiers.works(IDENTITY)
     return rows
+
+
+def around(words: str, clause: str) -> str:
+    """What a turn says around one of its clauses, with the clause."""
+    start = max(words.find(clause), 0)
+    return words[max(start - AROUND, 0) : start + len(clause) + AROUND].strip()
+
+
+def end_of(words: str) -> str:
+    """The end of what was said before a turn: a question stands there."""
+    return words[-BEFORE:].strip()
 
 
 def judge_of(tiers: Tiers) -> Judge | None:
