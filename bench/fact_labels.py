@@ -89,7 +89,12 @@ class Labelled:
 def read(folder: Path, friends: Path | None = None) -> list[Labelled]:
     """All labelled conversations whose talk is in `folder` (or shipped), in a fixed order."""
     talks = conversations(folder, friends)
-    files = {"assistant": "facts", "people": "facts_people", "languages": "facts_languages"}
+    files = {
+        "assistant": "facts",
+        "people": "facts_people",
+        "scenes": "facts_people",
+        "languages": "facts_languages",
+    }
     return [
         found
         for source, file in files.items()
@@ -101,7 +106,8 @@ def conversations(folder: Path, friends: Path | None = None) -> dict[str, dict[s
     """The conversations of every source by name, as far as their talk is there."""
     return {
         "assistant": _longmemeval(folder / "longmemeval" / "longmemeval_dev150.json"),
-        "people": {**_locomo(folder / "locomo" / "locomo10.json"), **_friends(friends)},
+        "people": _locomo(folder / "locomo" / "locomo10.json"),
+        "scenes": _friends(friends),
         "languages": _own(),
     }
 

@@ -2,17 +2,14 @@
 
     python training/train_reranker.py pools.json.xz --encoder PACK --out DIR
     python training/train_reranker.py pools.json.xz --encoder PACK --read-changes FILE
-    python training/train_reranker.py pools.json.xz --encoder PACK --clauses FILE --read-clauses FILE
 
 Teachers of twelve layers begin as the tuned encoder (from `train_encoder.py`) and learn to tell
 the answer among fifteen passages that meaning and words together rank high, as recall does. The
 student has every second layer of one and learns from the labels and from what the teachers say
 together. It reads the question, the passage with its speaker, and the beginning of the turn before.
 
-The same model has two other outputs. One says what a later statement of a person does to an
-earlier one (`change_pairs*.jsonl`). The other says whether a clause of a turn is worth keeping, and
-whether it can be understood alone (`train_judge.py --write-clauses`, without LoCoMo, on which recall
-is measured). Learning all three costs no bytes.
+The same model has a second output, which says what a later statement of a person does to an
+earlier one (`change_pairs*.jsonl`). Learning both costs no bytes.
 """
 
 from __future__ import annotations
@@ -47,30 +44,17 @@ CLS, SEP = 101, 102
 # Tokens of an earlier and a later statement that are read.
 EARLIER = 64
 LATER = 96
-# Tokens of a clause, of what its turn says around it, and of the end of the turn before.
-CLAUSE = 64
-AROUND = 96
-SAID_BEFORE = 40
 PAIRS_PER_BATCH = 64
-# There are about as many clauses as questions.
-CLAUSES_PER_BATCH = 128
-CLAUSE_RATE = 6e-5
-CLAUSE_STEPS = 250
 CHANGE_RATE = 1e-4
 CHANGE_STEPS = 700
-# There are few statements and many questions: one batch of the first for so many of the second, and
-# in the next step one of clauses.
+# There are few statements and many questions: one batch of the first for so many of the second.
 CHANGE_EVERY = 3
-# What a model is while it trains changes from batch to batch; the mean over about this many is better.
-MEAN_OVER = 200
 FOLDS = 3
 HERE = Path(__file__).parent
 CHANGES = (HERE / "change_pairs_written.jsonl", HERE / "change_pairs_plain.jsonl")
 TEST_CHANGES = (HERE / "change_pairs.jsonl", HERE / "change_pairs_own.jsonl")
 # What a later statement does to an earlier one, in the order of the second output.
 LABELS = ("replaces", "adds", "unrelated", "fulfils", "repeats", "refines")
-# What a clause is judged by, in the order of the third output.
-JUDGED = ("worth", "alone")
 
 
 class Reranker(torch.nn.Module):
@@ -81,7 +65,6 @@ class Reranker(torch.nn.Module):
         self.bert = bert
         self.score = torch.nn.Linear(bert.config.hidden_size, 1)
         self.change = torch.nn.Linear(bert.config.hidden_size, len(LABELS))
-        self.keep = torch.nn.Linear(bert.config.hidden_size, len(JUDGED))
 
     def forward(self, input_ids, attention_mask, token_type_ids):
         states = self.bert(
@@ -89,14 +72,17 @@ class Reranker(torch.nn.Module):
             attention_mask=attention_mask,
             token_type_ids=token_type_ids,
         ).last_hidden_state
-        first = states[:, 0]
-        return self.score(first)[:, 0], self.change(first), self.keep(first)
+        return self.score(states[:, 0])[:, 0], self.change(states[:, 0])
 
     def of_pairs(self, pairs, chunks: int = 2):
         """Scores of (question, passage, before) token ids."""
-        return self.read(pairs, 0, chunks)
+        return self._read(pairs, 0, chunks)
 
-    def read(self, pairs, output: int, chunks: int = 1):
+    def of_statements(self, pairs, chunks: int = 2):
+        """One number for each label of (earlier, later, nothing) token ids."""
+        return self._read(pairs, 1, chunks)
+
+    def _read(self, pairs, output: int, chunks: int):
         """One output for each pair; those of similar length run together."""
         order = sorted(range(len(pairs)), key=lambda number: sum(map(len, pairs[number])))
         size = -(-len(order) // chunks)
@@ -189,84 +175,46 @@ def lists(pools, chance: random.Random):
         yield batch
 
 
-class Labelled:
-    """Labelled texts that are read by one of the other outputs, as token ids."""
-
-    output: int
-    rate: float
-    steps: int
-    batch: int
-
-    def __init__(self, pairs, weights, folds) -> None:
-        self.pairs = pairs
-        self.weights = np.array(weights)
-        self.folds = np.array(folds)
-
-    def of_labels(self, found, numbers):
-        """How far the output is from the labels of these rows."""
-        raise NotImplementedError
-
-    def of_teacher(self, found, wanted):
-        """How far the output is from what a teacher says."""
-        raise NotImplementedError
-
-    def loss(self, model: Reranker, teacher: Reranker | None, seen: np.ndarray):
-        """How far a model is from the labels and from its teacher, on a batch of those seen; rows
-        of more weight come more often.
-        """
-        chances = self.weights * seen
-        numbers = np.random.choice(len(seen), self.batch, p=chances / chances.sum())
-        pairs = [self.pairs[number] for number in numbers]
-        found = model.read(pairs, self.output)
-        loss = self.of_labels(found, torch.from_numpy(numbers).to(DEVICE))
-        if teacher is None:
-            return loss
-        with torch.no_grad():
-            wanted = teacher.read(pairs, self.output)
-        return 0.5 * (loss + self.of_teacher(found, wanted))
-
-    @torch.no_grad()
-    def read(self, model: Reranker):
-        """What a model reads in each row."""
-        model.eval()
-        parts = [
-            model.read(self.pairs[start : start + 128], self.output)
-            for start in range(0, len(self.pairs), 128)
-        ]
-        return torch.cat(parts)
-
-
-class Statements(Labelled):
-    """Labelled pairs of an earlier and a later statement."""
-
-    output = 1
-    rate = CHANGE_RATE
-    steps = CHANGE_STEPS
-    batch = PAIRS_PER_BATCH
+class Statements:
+    """Labelled pairs of an earlier and a later statement, as token ids."""
 
     def __init__(self, encoder: Encoder, paths: Sequence[Path]) -> None:
         rows = [json.loads(line) for path in paths for line in path.open(encoding="utf-8")]
         earlier = token_ids(encoder, [row["a"] for row in rows], EARLIER)
         later = token_ids(encoder, [row["b"] for row in rows], LATER)
-        super().__init__(
-            [(one, other, []) for one, other in zip(earlier, later, strict=True)],
-            [row.get("weight", 1.0) for row in rows],
-            # Pairs with the same earlier statement stay together.
-            [zlib.crc32(row["a"].encode()) % FOLDS for row in rows],
-        )
+        self.pairs = [(one, other, []) for one, other in zip(earlier, later, strict=True)]
         self.labels = torch.tensor([LABELS.index(row["label"]) for row in rows], device=DEVICE)
+        self.weights = np.array([row.get("weight", 1.0) for row in rows])
+        # Pairs with the same earlier statement stay together.
+        self.folds = np.array([zlib.crc32(row["a"].encode()) % FOLDS for row in rows])
 
-    def of_labels(self, found, numbers):
-        return functional.cross_entropy(found, self.labels[numbers])
-
-    def of_teacher(self, found, wanted):
-        return functional.kl_div(
+    def loss(self, model: Reranker, teacher: Reranker | None, seen: np.ndarray):
+        """How far a model is from the labels and from its teacher, on a batch of those seen; pairs
+        of more weight come more often.
+        """
+        chances = self.weights * seen
+        numbers = np.random.choice(len(seen), PAIRS_PER_BATCH, p=chances / chances.sum())
+        pairs = [self.pairs[number] for number in numbers]
+        found = model.of_statements(pairs, chunks=1)
+        loss = functional.cross_entropy(found, self.labels[torch.from_numpy(numbers).to(DEVICE)])
+        if teacher is None:
+            return loss
+        with torch.no_grad():
+            wanted = teacher.of_statements(pairs, chunks=1)
+        close = functional.kl_div(
             found.log_softmax(1), wanted.log_softmax(1), log_target=True, reduction="batchmean"
         )
+        return 0.5 * (loss + close)
 
+    @torch.no_grad()
     def read(self, model: Reranker):
         """The logarithm of the probability of each label for each pair."""
-        return super().read(model).log_softmax(1).cpu().numpy()
+        model.eval()
+        parts = [
+            model.of_statements(self.pairs[start : start + 128], chunks=1).log_softmax(1)
+            for start in range(0, len(self.pairs), 128)
+        ]
+        return torch.cat(parts).cpu().numpy()
 
     def figures(self, model: Reranker) -> dict[str, float]:
         """Accuracy, and of `replaces` the precision and recall at several probabilities."""
@@ -282,58 +230,21 @@ class Statements(Labelled):
         return {name: round(float(value), 3) for name, value in found.items()}
 
 
-class Clauses(Labelled):
-    """Clauses of turns with the words around them, labelled by what `JUDGED` names."""
-
-    output = 2
-    rate = CLAUSE_RATE
-    steps = CLAUSE_STEPS
-    batch = CLAUSES_PER_BATCH
-
-    def __init__(self, encoder: Encoder, path: Path) -> None:
-        rows = [json.loads(line) for line in path.open(encoding="utf-8")]
-        clause = token_ids(encoder, [row["clause"] for row in rows], CLAUSE)
-        around = token_ids(encoder, [row["around"] for row in rows], AROUND)
-        before = token_ids(encoder, [row["before"] for row in rows], SAID_BEFORE)
-        super().__init__(
-            list(zip(clause, around, before, strict=True)),
-            [float(row["learn"]) for row in rows],
-            [row["fold"] % FOLDS for row in rows],
-        )
-        labels = [[row[name] for name in JUDGED] for row in rows]
-        known = [[one is not None for one in row] for row in labels]
-        self.known = torch.tensor(known, device=DEVICE).float()
-        self.labels = torch.tensor([[float(bool(one)) for one in row] for row in labels]).to(DEVICE)
-
-    def of_labels(self, found, numbers):
-        lost = functional.binary_cross_entropy_with_logits(
-            found, self.labels[numbers], reduction="none"
-        )
-        return (lost * self.known[numbers]).sum() / len(numbers)
-
-    def of_teacher(self, found, wanted):
-        return functional.binary_cross_entropy_with_logits(found, wanted.sigmoid())
-
-    def read(self, model: Reranker):
-        """The logit of each judgement for each clause."""
-        return super().read(model).cpu().numpy()
-
-
-def train_on_labels(
+def train_on_statements(
     model: Reranker,
-    labelled: Labelled,
+    statements: Statements,
     seen: np.ndarray,
     *,
     steps: int,
     teacher: Reranker | None = None,
 ) -> Reranker:
-    """Train a model on labelled texts alone."""
+    """Train a model on pairs of statements alone."""
     progress = Progress(steps, None)
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.01)
     while progress.share() < 1:
         model.train()
-        set_rate(optimizer, (labelled.rate,), progress.rate())
-        loss = labelled.loss(model, teacher, seen)
+        set_rate(optimizer, (CHANGE_RATE,), progress.rate())
+        loss = statements.loss(model, teacher, seen)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -342,19 +253,16 @@ def train_on_labels(
     return model.eval()
 
 
-def read_unseen(encoder: Encoder, labelled: Labelled, layers: int) -> np.ndarray:
-    """What students that did not see a row read in it, for `train_changes.py` and `train_judge.py`.
-    """
-    found = None
+def read_unseen(encoder: Encoder, statements: Statements, layers: int) -> np.ndarray:
+    """What students that did not see a pair read in it, for `train_changes.py`."""
+    found = np.zeros((len(statements.pairs), len(LABELS)))
     for fold in range(FOLDS):
-        seen = labelled.folds != fold
+        seen = statements.folds != fold
         whole = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
-        teacher = train_on_labels(whole, labelled, seen, steps=labelled.steps)
+        teacher = train_on_statements(whole, statements, seen, steps=CHANGE_STEPS)
         student = student_of(Reranker(copy.deepcopy(encoder.bert)).to(DEVICE), layers)
-        train_on_labels(student, labelled, seen, steps=2 * labelled.steps, teacher=teacher)
-        read = labelled.read(student)
-        found = np.zeros_like(read) if found is None else found
-        found[~seen] = read[~seen]
+        train_on_statements(student, statements, seen, steps=2 * CHANGE_STEPS, teacher=teacher)
+        found[~seen] = statements.read(student)[~seen]
         log(f"fold {fold + 1} of {FOLDS}")
     return found
 
@@ -367,26 +275,21 @@ def train(
     rate: float,
     teachers: Sequence[Reranker] = (),
     seed: int = 0,
-    also: Sequence[tuple[Labelled, Reranker]] = (),
+    statements: Statements | None = None,
+    change_teacher: Reranker | None = None,
     seconds: float | None = None,
-) -> Reranker:
-    """Train a model on lists of passages, and in turns on labelled texts, each with its teacher;
-    return the mean of what it was in the last steps.
-    """
+) -> None:
     chance = random.Random(seed)
     steps = epochs * (sum(len(pool["qs"]) for pool in pools) // QUESTIONS_PER_BATCH)
     progress = Progress(steps, seconds)
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.01)
     target = torch.zeros(QUESTIONS_PER_BATCH, dtype=torch.long, device=DEVICE)
-    mean = torch.optim.swa_utils.AveragedModel(
-        model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(1 - 1 / MEAN_OVER)
-    )
     for epoch in range(epochs):
         total = 0.0
         for batch in lists(pools, chance):
             if progress.share() >= 1:
                 log(f"out of time after {progress.step} of {steps} steps")
-                return mean.module.eval()
+                return
             model.train()
             set_rate(optimizer, (rate,), progress.rate())
             scores = model.of_pairs(batch).view(QUESTIONS_PER_BATCH, -1)
@@ -396,19 +299,16 @@ def train(
                     scores.log_softmax(1), said_together(teachers, batch), reduction="batchmean"
                 )
                 loss = 0.3 * loss + close
-            turn = progress.step % CHANGE_EVERY
-            if turn < len(also):
-                labelled, teacher = also[turn]
-                loss = loss + labelled.loss(model, teacher, np.ones(len(labelled.pairs)))
+            if statements is not None and progress.step % CHANGE_EVERY == 0:
+                every = np.ones(len(statements.pairs))
+                loss = loss + statements.loss(model, change_teacher, every)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-            mean.update_parameters(model)
             progress.step += 1
             total += loss.detach()
         log(f"epoch {epoch + 1} of {epochs}, mean loss {total * epochs / steps:.3f}")
-    return mean.module.eval()
 
 
 @torch.no_grad()
@@ -460,22 +360,21 @@ def student_of(teacher: Reranker, layers: int) -> Reranker:
 
 
 def export(model: Reranker, path: Path) -> None:
-    """Write int8 ONNX with the outputs `score`, `change` and `keep`."""
+    """Write int8 ONNX with the outputs `score` and `change`."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     whole = copy.deepcopy(model).cpu().float().eval()
     whole.bert.config._attn_implementation = "eager"
     inputs = ["input_ids", "attention_mask", "token_type_ids"]
-    outputs = ["score", "change", "keep"]
     floats = path.with_suffix(".float.onnx")
     torch.onnx.export(
         whole,
         (torch.ones(2, 8, dtype=torch.long),) * 3,
         floats,
         input_names=inputs,
-        output_names=outputs,
+        output_names=["score", "change"],
         dynamic_axes={name: {0: "pairs", 1: "tokens"} for name in inputs}
-        | {name: {0: "pairs"} for name in outputs},
+        | {"score": {0: "pairs"}, "change": {0: "pairs"}},
         opset_version=17,
         dynamo=False,
     )
@@ -500,8 +399,6 @@ def asked() -> argparse.Namespace:
     options.add_argument("--changes", type=Path, nargs="+", default=CHANGES)
     options.add_argument("--test-changes", type=Path, nargs="+", default=TEST_CHANGES)
     options.add_argument("--read-changes", type=Path, help="only write what unseen pairs read as")
-    options.add_argument("--clauses", type=Path, help="from `train_judge.py --write-clauses`")
-    options.add_argument("--read-clauses", type=Path, help="only write what unseen clauses read as")
     options.add_argument("--without-half", type=int, choices=(0, 1), help="test on it")
     return options.parse_args()
 
@@ -513,19 +410,16 @@ def main() -> None:
     pools = read_pools(chosen.pools)
     encoder = read_encoder(chosen.encoder)
     statements = Statements(encoder, chosen.changes)
-    clauses = Clauses(encoder, chosen.clauses) if chosen.clauses else None
     if chosen.read_changes:
         np.save(chosen.read_changes, read_unseen(encoder, statements, chosen.layers))
-    if chosen.read_clauses:
-        np.save(chosen.read_clauses, read_unseen(encoder, clauses, chosen.layers))
-    if chosen.read_changes or chosen.read_clauses:
         return
     prepare(encoder, pools)
     training, held_out = split(pools, everything=chosen.all, without_half=chosen.without_half)
     teachers = []
     for seed in range(chosen.teachers):
-        teacher = train(
-            Reranker(copy.deepcopy(encoder.bert)).to(DEVICE),
+        teacher = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
+        train(
+            teacher,
             training,
             epochs=chosen.epochs[0],
             rate=chosen.rate[0],
@@ -533,21 +427,24 @@ def main() -> None:
             seconds=chosen.seconds[0],
         )
         log("teacher, first 20", json.dumps(recall(teacher, held_out, 20)))
-        teachers.append(teacher)
+        teachers.append(teacher.eval())
+    change_teacher = train_on_statements(
+        Reranker(copy.deepcopy(encoder.bert)).to(DEVICE),
+        statements,
+        np.ones(len(statements.pairs)),
+        steps=CHANGE_STEPS,
+    )
     tested = Statements(encoder, chosen.test_changes)
-    also = []
-    for labelled in [statements, *([clauses] if clauses else [])]:
-        whole = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
-        every = np.ones(len(labelled.pairs))
-        also.append((labelled, train_on_labels(whole, labelled, every, steps=labelled.steps)))
-    log("change teacher", json.dumps(tested.figures(also[0][1])))
-    student = train(
-        student_of(teachers[0], chosen.layers),
+    log("change teacher", json.dumps(tested.figures(change_teacher)))
+    student = student_of(teachers[0], chosen.layers)
+    train(
+        student,
         training,
         epochs=chosen.epochs[1],
         rate=chosen.rate[1],
         teachers=teachers,
-        also=also,
+        statements=statements,
+        change_teacher=change_teacher,
         seconds=chosen.seconds[1],
     )
     if chosen.out:

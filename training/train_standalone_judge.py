@@ -30,9 +30,9 @@ from train_judge import FOLDS, fitted, unseen  # noqa: E402
 
 from extraction import share_of  # noqa: E402
 from fact_labels import Labelled, alone_labels, read  # noqa: E402
-from holdfast.extraction import judge, standalone_judge  # noqa: E402
-from holdfast.extraction.antecedents import said_before  # noqa: E402
+from holdfast.extraction import standalone_judge  # noqa: E402
 from holdfast.extraction.clauses import clauses_of  # noqa: E402
+from holdfast.extraction.judge import IDENTITY  # noqa: E402
 from holdfast.extraction.patterns import language  # noqa: E402
 from holdfast.extraction.speech import own_words  # noqa: E402
 from holdfast.models.embeddings.onnx import OnnxEmbedder  # noqa: E402
@@ -62,8 +62,6 @@ class Example:
     alone: bool
     labelled: bool = False
     held_out: bool = False
-    around: str = ""
-    before: str = ""
 
     @property
     def fold(self) -> int:
@@ -73,16 +71,8 @@ class Example:
 def by_hand(labelled: Sequence[Labelled]) -> Iterator[Example]:
     """The statements that were labelled one by one."""
     for each in labelled:
-        for turn, quote, alone in alone_labels(each):
-            yield Example(
-                quote,
-                each.language,
-                each.talk.name,
-                alone,
-                True,
-                each.held_out,
-                *context(each, turn, quote),
-            )
+        for _, quote, alone in alone_labels(each):
+            yield Example(quote, each.language, each.talk.name, alone, True, each.held_out)
 
 
 def written() -> Iterator[Example]:
@@ -106,23 +96,7 @@ def derived(labelled: Sequence[Labelled], known: set[str]) -> Iterator[Example]:
                     continue
                 if max(shares) >= ALONE or max(shares) <= NOT_ALONE:
                     alone = max(shares) >= ALONE
-                    yield Example(
-                        clause.text,
-                        each.language,
-                        each.talk.name,
-                        alone,
-                        False,
-                        False,
-                        *context(each, turn, clause.text),
-                    )
-
-
-def context(each: Labelled, turn: str, quote: str) -> tuple[str, str]:
-    """What a turn says around some of its words, and the end of what was said before it."""
-    place = list(each.talk.turns).index(turn)
-    said = each.talk.turns[turn]
-    words = own_words(said.text, role=said.role)
-    return judge.around(words, quote), judge.end_of(said_before(each.talk.memories(), place))
+                    yield Example(clause.text, each.language, each.talk.name, alone)
 
 
 def _share(text: str, clause: str, speaker: str) -> float:
@@ -166,16 +140,10 @@ def main() -> None:
     parser.add_argument("--friends", type=Path)
     parser.add_argument("--vectors", type=Path, default=Path("standalone-vectors.db"))
     parser.add_argument("--write", action="store_true")
-    parser.add_argument(
-        "--add-clauses", type=Path, help="only add the statements to those for `train_reranker.py`"
-    )
     options = parser.parse_args()
     labelled = read(options.data, options.friends)
     hand = list(by_hand(labelled))
     examples = [*hand, *written(), *derived(labelled, {one.text for one in hand})]
-    if options.add_clauses:
-        add_clauses(examples, options.add_clauses)
-        return
     rows = rows_of(examples, Vectors(options.vectors, OnnxEmbedder()))
     alone = np.array([one.alone for one in examples])
     wanted = alone.astype(np.float32)
@@ -200,30 +168,11 @@ def main() -> None:
         write(weights, thresholds, examples)
 
 
-def add_clauses(examples: Sequence[Example], path: Path) -> None:
-    """Adds the first half to the file of `train_judge.py --write-clauses`."""
-    with path.open("a", encoding="utf-8") as file:
-        for one in examples:
-            if one.held_out:
-                continue
-            row = {
-                "clause": one.text,
-                "around": one.around or one.text,
-                "before": one.before,
-                "worth": None,
-                "alone": one.alone,
-                "fold": one.fold,
-                "source": one.language,
-                "learn": not one.session.startswith("conv-"),
-            }
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
 def write(weights: Array, thresholds: dict[str, float], examples: Sequence[Example]) -> None:
     """Writes the file that ships."""
     told = {
         "provenance": {
-            "encoder": judge.IDENTITY,
+            "encoder": IDENTITY,
             "program": "training/train_standalone_judge.py",
             "labels": "alone.jsonl, alone_written.jsonl and facts*.jsonl, first half",
             "examples": sum(not one.held_out for one in examples),

@@ -42,10 +42,6 @@ KINDS = {
 }
 """Kinds of statements as they are labelled, and the category of each."""
 HASHED = 2048
-AROUND = 200
-"""Characters of a turn before and after a clause that are read with it."""
-BEFORE = 150
-"""Characters of the turn before that are read with a clause."""
 # So that a weight of a vector, of a word and of a feature are of one size.
 _VECTOR_SCALE = 4.0
 _WORD_SCALE = 0.5
@@ -80,7 +76,9 @@ class Judge:
         """`tiers` has the encoder."""
         self._tiers = tiers
 
-    def judge(self, clauses: Sequence[Clause], language: Language) -> list[Judgement] | None:
+    def judge(
+        self, clauses: Sequence[Clause], language: Language, *, among_people: bool
+    ) -> list[Judgement] | None:
         """A judgement for each clause; None if the encoder is not available now."""
         import numpy as np  # noqa: PLC0415 - only where a judge is
 
@@ -88,7 +86,7 @@ class Judge:
         if rows is None:
             return None
         names, weights = _weights()
-        scores = rows @ weights.T
+        scores = with_place(rows, place_of(language.code, among_people=among_people)) @ weights.T
         keep = 1 / (1 + np.exp(-scores[:, names.index(KEEP)]))
         kinds = [name for name in names if name != KEEP]
         told = scores[:, [names.index(name) for name in kinds]]
@@ -118,15 +116,21 @@ def rows_of(clauses: Sequence[Clause], tiers: Tiers) -> NDArray[np.float32] | No
     return rows
 
 
-def around(words: str, clause: str) -> str:
-    """What a turn says around one of its clauses, with the clause."""
-    start = max(words.find(clause), 0)
-    return words[max(start - AROUND, 0) : start + len(clause) + AROUND].strip()
+def place_of(language: str, *, among_people: bool) -> str:
+    """Where something is said, as `threshold` names it."""
+    if language != "en":
+        return "languages"
+    return "people" if among_people else "assistant"
 
 
-def end_of(words: str) -> str:
-    """The end of what was said before a turn: a question stands there."""
-    return words[-BEFORE:].strip()
+def with_place(rows: NDArray[np.float32], place: str) -> NDArray[np.float32]:
+    """The features of clauses and where they were said: people tell each other more that nobody
+    needs to remember.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    said = np.array([place == "people", place == "languages"], dtype=np.float32)
+    return np.concatenate([rows, np.broadcast_to(said, (len(rows), PLACES))], axis=1)
 
 
 def judge_of(tiers: Tiers) -> Judge | None:
@@ -185,6 +189,8 @@ def _plain(clause: Clause) -> list[float]:
 
 PLAIN = 12
 """How many plain features there are."""
+PLACES = 2
+"""How many features say where a clause was said."""
 
 
 @cache
