@@ -293,7 +293,8 @@ def _without_rivals(known: Sequence[_Known]) -> list[_Known]:
 
 def _is_command(note: Note) -> bool:
     """Whether a note only says which command serves a purpose."""
-    return note.category == "procedures" and note.quote in _COMMAND.findall(note.text)
+    named = _COMMAND.findall(note.text)
+    return note.category == "procedures" and any(one.endswith(note.quote) for one in named)
 
 
 # Document

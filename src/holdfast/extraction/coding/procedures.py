@@ -1,6 +1,7 @@
 """Procedures: stated steps towards a goal, and commands that test, build and run a project.
 
-A person's steps are accepted if they say what to run. An agent's steps are accepted if all of their
+A person's steps are accepted if they say what to run. A command that passed is no note if anybody
+would guess it, or would find it in the repository. An agent's steps are accepted if all of their
 commands were run in this order and passed: its lists are mostly plans and summaries.
 """
 
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from .coding_session import Said, Session
 from .cue_words import Words
 from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, title_of, within
-from .shell_commands import bare, is_narrow, purpose
+from .shell_commands import bare, is_narrow, is_routine, purpose
 
 # Times that a command has to pass in a session.
 OFTEN = 2
@@ -158,20 +159,27 @@ def _clean(step: str) -> str:
 
 
 def _recurring(session: Session) -> Iterator[Note]:
-    """One note per purpose that a command served more than once, with the most frequent command."""
+    """One note per purpose that a command served more than once, with the most frequent command:
+    only if it has something that nobody would guess, such as a variable or a flag.
+    """
     passed = [run for run in session.runs if run.command and run.failed is False]
-    counts = Counter(run.command for run in passed if not is_narrow(run.command))
+    counts = Counter(run.called for run in passed if not is_narrow(run.command))
     found: set[str] = set()
     for command, count in counts.most_common():
-        what_for = purpose(command)
-        if count < OFTEN or what_for is None or what_for in found:
+        what_for = purpose(bare(command))
+        if count < OFTEN or what_for is None or what_for in found or is_routine(command):
             continue
         found.add(what_for)
         told = session.words.told
         goal = session.words.purposes[what_for]
         text = told["recurs"].format(purpose=goal, command=f"`{command}`")
-        turns = tuple(run.turn.id for run in passed if run.command == command)
+        turns = tuple(run.turn.id for run in passed if run.called == command)
         confidence = min(0.9, 0.6 + 0.1 * count)
         yield Note(
-            "procedures", title_of(told["goal"].format(goal=goal)), text, command, turns, confidence
+            "procedures",
+            title_of(told["goal"].format(goal=goal)),
+            text,
+            bare(command),
+            turns,
+            confidence,
         )
