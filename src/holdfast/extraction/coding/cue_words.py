@@ -18,8 +18,9 @@ The section holds
 - `place`: `everywhere` makes a preference one for every project, `manner` an instruction one about
   how to talk;
 - `guard`: what makes a statement no standing one: a `doubt`, the `moment`, a word that `points` to
-  something not named, the `report` of what happened, a wish for a `feature`; `lead` is what is
-  said before it;
+  something not named, the `report` of what happened, a wish for a `feature`, what the `product`
+  looks like; `lead` is what is said before it;
+- `lasting`: how people say that something holds beyond the moment;
 - `hint`: what the judge of notes looks at beside the vector of a sentence;
 - `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what
   commands are for.
@@ -39,7 +40,7 @@ from ..patterns import Language, Statement, compiled, expanded, language, langua
 
 _SAME = {"instruction": "principles", "decision": "decisions"}
 """What conversations know that projects want to know, too: the rest is about people."""
-_TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place", "guard", "hint")
+_TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place", "guard", "lasting", "hint")
 
 
 @dataclass(frozen=True, slots=True)

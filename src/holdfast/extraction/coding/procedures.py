@@ -71,6 +71,9 @@ def _lists(words: Words, said: Said) -> Iterator[_Steps]:
         heading = words.begins("procedure.heading", line.strip())
         if heading is None or words.says("procedure.plan", heading[0]):
             continue
+        if said.by_user and line.strip() not in said.own:
+            # Part of a document that somebody pasted.
+            continue
         behind = [step["step"] for step in _INLINE_STEP.finditer(line.strip()[heading.end() :])]
         below = [] if behind else list(_below(lines[number + 1 :]))
         steps = behind or [step for step, _ in below]

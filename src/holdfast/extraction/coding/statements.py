@@ -35,9 +35,14 @@ _NAMED = re.compile(r"[A-Z0-9`_]")
 _FEWEST_WORDS = 4
 _MOST_WORDS = 50
 # Somebody else's words that were left out, bold type, a line of a log, a heading.
-_NOT_SPOKEN = re.compile(r"\ufffc|\*\*|^[^\w`'\"@./]|\d ?m?s\)?$|:$")
-_GUARDS = ("doubt", "moment", "points", "report", "feature")
-_PATTERN_GUARDS = ("points", "report", "feature")
+_NOT_SPOKEN = re.compile(
+    r"\ufffc|\*\*|^[^\w`'\"@./]|\d ?m?s\)?$|:$|\.\w{1,5}(?:\?\S*)?:\d|\b\w+(?:Error|Exception)\b"
+)
+_GUARDS = ("doubt", "moment", "points", "report", "feature", "product")
+_PATTERN_GUARDS = ("points", "report", "feature", "product")
+
+LASTING = ("standing", "taste", "consent", "ban", "contrast", "custom")
+"""The ways of saying that something lasts, in the language files."""
 
 Place = tuple[str, int]
 """A turn's id, and the number of a sentence in it."""
@@ -64,6 +69,14 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
             sentence = one.sentences[place[1]]
             if may_stand(sentence):
                 yield _judged_note(one, sentence, verdict)
+
+
+def is_clear(text: str, keep: float) -> bool:
+    """Whether a sentence counts when one session says it: it is very likely, or likely and says
+    itself that it lasts.
+    """
+    lasts = any(words_of(text)[0].says(f"lasting.{name}", text) for name in LASTING)
+    return keep >= threshold("lasting" if lasts else "alone")
 
 
 def _verdicts(said: Sequence[Said], judge: NoteJudge | None) -> dict[Place, Verdict]:
@@ -130,7 +143,7 @@ def _judged_note(said: Said, statement: Sentence, verdict: Verdict) -> Note:
         round(verdict.keep, 2),
         "assistant" if everywhere and verdict.topic == "preference" else "project",
         verdict.topic,
-        tentative=verdict.keep < threshold("alone"),
+        tentative=not is_clear(statement.text, verdict.keep),
     )
 
 
