@@ -26,7 +26,7 @@ _CALL = later(r"(?P<tool>[\w./:-]{1,60}): (?P<argument>.*)")
 _OUTCOME = later(r"(?P<word>ok|failed)(?:, exit (?P<status>-?\d+))?$")
 # Tools are named differently by each agent; these parts of names are common to them.
 _SHELL = later(r"bash|shell|terminal|exec|command|powershell|\bsh\b|\brun\b", re.IGNORECASE)
-_EDIT = later(r"edit|write|patch|replace|create|insert|notebook", re.IGNORECASE)
+_EDIT = later(r"edit|write|patch|replace|create|insert|notebook|update", re.IGNORECASE)
 # What a command prints when it went wrong, though a pipe behind it may have ended well.
 _WENT_WRONG = later(
     r"^(?:E  |Traceback \(most recent|error(?:\[\w+\])?: |npm ERR!|npm error|FAILED |fatal: "

@@ -45,6 +45,8 @@ _SOURCE = re.compile(
     r"|s?css|sql|dart|scala|lua|md)\b",
     re.IGNORECASE,
 )
+# An error at a line of a file: of the program, too.
+_IN_LINE = re.compile(rf"{_SOURCE.pattern}(?::\d|\(\d|\", line \d)", re.IGNORECASE)
 # Turns from a failure to its end, where one thing was wrong and one thing helped.
 _AT_ONCE = 12
 # Something is not installed: no account of it counts, only what was run.
@@ -136,7 +138,7 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
         _telling(explanations.cause(talk)),
         fix,
         helped,
-        any(_SOURCE.search(run.edited) for run in runs),
+        bool(_IN_LINE.search(failure.error)) or any(_SOURCE.search(run.edited) for run in runs),
     )
 
 

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import zip_longest
 
 from ..patterns import compiled, expanded
 
@@ -74,8 +75,16 @@ def is_routine(command: str) -> bool:
     (True, True, False)
     """
     tool = _words()["routine"].match(command)
-    rest = command[tool.end() :].split() if tool else ()
-    return tool is not None and all(map(_words()["filler"].fullmatch, rest))
+    rest = command[tool.end() :].split() if tool else []
+    return tool is not None and all(
+        _words()["filler"].fullmatch(word) or _is_switch(word, following)
+        for word, following in zip_longest(rest, rest[1:], fillvalue="")
+    )
+
+
+def _is_switch(word: str, following: str) -> bool:
+    """Whether a flag has no value."""
+    return bool(_FLAG.match(word)) and "=" not in word and (not following or following[0] == "-")
 
 
 def covers(

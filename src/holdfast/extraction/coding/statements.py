@@ -60,7 +60,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
         one = by_id[found.source]
         place = _place(one, found.quote)
         note = _note(found, one.turn)
-        if note is not None and _is_likely(one, place, verdicts):
+        if note is not None and _is_likely(one, found.quote, place, verdicts):
             patterned.add(place)
             yield note
     for place, verdict in verdicts.items():
@@ -75,8 +75,12 @@ def is_clear(text: str, keep: float) -> bool:
     """Whether a sentence counts when one session says it: it is very likely, or likely and says
     itself that it lasts.
     """
-    lasts = any(words_of(text)[0].says(f"lasting.{name}", text) for name in LASTING)
-    return keep >= threshold("lasting" if lasts else "alone")
+    return keep >= threshold("lasting" if lasts(text) else "alone")
+
+
+def lasts(text: str) -> bool:
+    """Whether a text says itself that it holds beyond the moment."""
+    return any(words.says(f"lasting.{name}", text) for words in words_of(text) for name in LASTING)
 
 
 def _verdicts(said: Sequence[Said], judge: NoteJudge | None) -> dict[Place, Verdict]:
@@ -94,7 +98,12 @@ def _place(said: Said, quote: str) -> Place:
     return said.turn.id, number
 
 
-def _is_likely(said: Said, place: Place, verdicts: Mapping[Place, Verdict]) -> bool:
+def _is_likely(
+    said: Said,
+    quote: str,
+    place: Place,
+    verdicts: Mapping[Place, Verdict],
+) -> bool:
     """Whether nothing speaks against a statement that a pattern fits."""
     if not said.words or said.words[0].code != "en" or place[1] < 0:
         # The labelled sentences are English: elsewhere the judge may add, but not take away.
@@ -102,7 +111,12 @@ def _is_likely(said: Said, place: Place, verdicts: Mapping[Place, Verdict]) -> b
     verdict = verdicts.get(place)
     likely = verdict is None or verdict.keep >= threshold("pattern")
     # The pattern has looked for doubts and for the moment itself.
-    return likely and may_stand(said.sentences[place[1]], _PATTERN_GUARDS)
+    return (
+        likely
+        and len(quote.split()) >= _FEWEST_WORDS
+        and may_stand(said.sentences[place[1]], _PATTERN_GUARDS)
+        and may_stand(Sentence(straight(quote)), _PATTERN_GUARDS)
+    )
 
 
 def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
@@ -154,7 +168,12 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
     if words is None or not _is_for_a_project(found, turn):
         return None
     said = straight(found.quote)
+    if found.confidence == 1.0 and words.begins("hint.order", said) and not lasts(said):
+        # "don't forget to update the list" is an order, and nothing to remember.
+        return None
     if found.category == "decisions":
+        if words.begins("guard.later", _around(found.quote, turn)):
+            return None
         opening = words.begins("decided.opening", said)
         what = said[opening.end() :] if opening else said
         told = decision(
