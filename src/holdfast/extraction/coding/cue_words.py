@@ -11,8 +11,9 @@ The section holds
   `step` of the work;
 - `incident`: how a `cause` and a `fix` are told, how a `repair` is announced, and that something is
   `unresolved`;
-- `procedure`: how steps are introduced (`heading`), or not (`plan`), asked for (`how`), and told in
-  one sentence (`inline`);
+- `procedure`: how steps are introduced (`heading`, or `named` where a name stands for what they
+  do), or not (`plan`), asked for (`how`), told in one sentence (`inline`), and parted in it
+  (`then`);
 - `undo`: `bare` takes back what was said last, `named` what it names, `back` goes back to what was
   there before;
 - `place`: `everywhere` makes a preference one for every project, `manner` an instruction one about

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .coding_session import Said, Session
 from .cue_words import Words
-from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, title_of, within
+from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, capital, title_of, within
 from .shell_commands import bare, is_narrow, is_routine, purpose
 
 # Times that a command has to pass in a session.
@@ -32,6 +32,8 @@ _RUNS = re.compile(
     r"(?:run|execute|then|first)?\s*(?:make|npm|pnpm|yarn|uv|pip|cargo|go|docker|git|python3?|\./\S+)\s\S"
 )
 _FEWEST_STEPS = 2
+# Characters of a step that stands in a line with others.
+_LONGEST_STEP = 100
 _MOST_STEPS = 8
 
 
@@ -40,6 +42,8 @@ class _Steps:
     goal: str
     steps: tuple[str, ...]
     quote: str
+    is_name: bool = False
+    """Whether the goal is a name such as "the release", and not what to do."""
 
 
 def procedures(session: Session) -> Iterator[Note]:
@@ -68,19 +72,36 @@ def _told(session: Session, said: Said) -> Iterator[Note]:
 def _lists(words: Words, said: Said) -> Iterator[_Steps]:
     lines = said.text.split("\n")
     for number, line in enumerate(lines):
-        heading = words.begins("procedure.heading", line.strip())
+        named = words.begins("procedure.named", line.strip())
+        heading = named or words.begins("procedure.heading", line.strip())
         if heading is None or words.says("procedure.plan", heading[0]):
             continue
         if said.by_user and line.strip() not in said.own:
             # Part of a document that somebody pasted.
             continue
-        behind = [step["step"] for step in _INLINE_STEP.finditer(line.strip()[heading.end() :])]
+        behind = _behind(words, said, line.strip()[heading.end() :])
         below = [] if behind else list(_below(lines[number + 1 :]))
         steps = behind or [step for step, _ in below]
         if _FEWEST_STEPS <= len(steps) <= _MOST_STEPS:
             end = number + 1 + (below[-1][1] if below else 0)
             quote = "\n".join(lines[number:end]).strip()[:LONGEST_QUOTE]
-            yield _Steps(heading["goal"], tuple(map(_clean, steps)), quote)
+            yield _Steps(heading["goal"], tuple(map(_clean, steps)), quote, bool(named))
+
+
+def _behind(
+    words: Words,
+    said: Said,
+    rest: str,
+) -> list[str]:
+    """The steps in the line of their heading: numbered, or one after the other where a person names
+    a command.
+    """
+    numbered = [step["step"] for step in _INLINE_STEP.finditer(rest)]
+    if numbered or not said.by_user or not words.says("procedure.then", rest):
+        return numbered
+    steps = [step for step in words.cues["procedure.then"].split(rest.strip(" .")) if step.strip()]
+    runs = any(_RUNS.match(step.replace("`", "").strip()) for step in steps)
+    return steps if runs and all(len(step) <= _LONGEST_STEP for step in steps) else []
 
 
 def _below(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -133,7 +154,8 @@ def _note(
     said: Said,
     steps: _Steps,
 ) -> Note:
-    heading = words.told["goal"].format(goal=steps.goal.strip(" `*"))
+    goal = steps.goal.strip(" `*")
+    heading = capital(goal) if steps.is_name else words.told["goal"].format(goal=goal)
     if len(steps.steps) == 1:
         text = f"{heading}: {steps.steps[0]}"
     else:

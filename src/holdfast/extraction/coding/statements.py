@@ -60,7 +60,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
         one = by_id[found.source]
         place = _place(one, found.quote)
         note = _note(found, one.turn)
-        if note is not None and _is_likely(one, found.quote, place, verdicts):
+        if note is not None and _is_likely(one, found, place, verdicts):
             patterned.add(place)
             yield note
     for place, verdict in verdicts.items():
@@ -100,7 +100,7 @@ def _place(said: Said, quote: str) -> Place:
 
 def _is_likely(
     said: Said,
-    quote: str,
+    found: Candidate,
     place: Place,
     verdicts: Mapping[Place, Verdict],
 ) -> bool:
@@ -110,12 +110,14 @@ def _is_likely(
         return True
     verdict = verdicts.get(place)
     likely = verdict is None or verdict.keep >= threshold("pattern")
-    # The pattern has looked for doubts and for the moment itself.
+    # The pattern has looked for doubts and for the moment itself. Who decides between two things
+    # means more than how the product looks.
+    guards = _PATTERN_GUARDS if found.category != "decisions" else _PATTERN_GUARDS[:-1]
     return (
         likely
-        and len(quote.split()) >= _FEWEST_WORDS
-        and may_stand(said.sentences[place[1]], _PATTERN_GUARDS)
-        and may_stand(Sentence(straight(quote)), _PATTERN_GUARDS)
+        and len(found.quote.split()) >= _FEWEST_WORDS
+        and may_stand(said.sentences[place[1]], guards)
+        and may_stand(Sentence(straight(found.quote)), guards)
     )
 
 
