@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ...text.pasted_text import TALK, why_pasted
 from .coding_session import Said, Session
-from .cue_words import Words
+from .cue_words import Words, words_of
 from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, capital, title_of, within
 from .shell_commands import bare, is_narrow, is_routine, purpose
 
@@ -32,6 +33,8 @@ _RUNS = re.compile(
     r"(?:run|execute|then|first)?\s*(?:make|npm|pnpm|yarn|uv|pip|cargo|go|docker|git|python3?|\./\S+)\s\S"
 )
 _FEWEST_STEPS = 2
+# Characters that tell which language a message is in.
+_MOST_TEXT = 2_000
 # Characters of a step that stands in a line with others.
 _LONGEST_STEP = 100
 _MOST_STEPS = 8
@@ -60,7 +63,7 @@ def procedures(session: Session) -> Iterator[Note]:
 
 
 def _told(session: Session, said: Said) -> Iterator[Note]:
-    for words in said.words:
+    for words in said.words or words_of(said.text[:_MOST_TEXT]):
         found = [*_lists(words, said), *_inline(words, said)]
         for steps in found:
             if _borne_out(session, said, steps):
@@ -76,10 +79,10 @@ def _lists(words: Words, said: Said) -> Iterator[_Steps]:
         heading = named or words.begins("procedure.heading", line.strip())
         if heading is None or words.says("procedure.plan", heading[0]):
             continue
-        if said.by_user and line.strip() not in said.own:
-            # Part of a document that somebody pasted.
+        if said.by_user and why_pasted(said.text, line.strip()) not in ("", TALK):
+            # Part of a document that somebody pasted; a name before a colon is a heading here.
             continue
-        behind = _behind(words, said, line.strip()[heading.end() :])
+        behind = _behind(words, line.strip()[heading.end() :])
         below = [] if behind else list(_below(lines[number + 1 :]))
         steps = behind or [step for step, _ in below]
         if _FEWEST_STEPS <= len(steps) <= _MOST_STEPS:
@@ -88,16 +91,12 @@ def _lists(words: Words, said: Said) -> Iterator[_Steps]:
             yield _Steps(heading["goal"], tuple(map(_clean, steps)), quote, bool(named))
 
 
-def _behind(
-    words: Words,
-    said: Said,
-    rest: str,
-) -> list[str]:
-    """The steps in the line of their heading: numbered, or one after the other where a person names
+def _behind(words: Words, rest: str) -> list[str]:
+    """The steps in the line of their heading: numbered, or one after the other where one of them is
     a command.
     """
     numbered = [step["step"] for step in _INLINE_STEP.finditer(rest)]
-    if numbered or not said.by_user or not words.says("procedure.then", rest):
+    if numbered or not words.says("procedure.then", rest):
         return numbered
     steps = [step for step in words.cues["procedure.then"].split(rest.strip(" .")) if step.strip()]
     runs = any(_RUNS.match(step.replace("`", "").strip()) for step in steps)

@@ -38,8 +38,9 @@ _MOST_WORDS = 50
 _NOT_SPOKEN = re.compile(
     r"\ufffc|\*\*|^[^\w`'\"@./]|\d ?m?s\)?$|:$|\.\w{1,5}(?:\?\S*)?:\d|\b\w+(?:Error|Exception)\b"
 )
-_GUARDS = ("doubt", "moment", "points", "report", "feature", "product")
-_PATTERN_GUARDS = ("points", "report", "feature", "product")
+_GUARDS = ("doubt", "moment", "points", "unnamed", "report", "feature", "product")
+_PATTERN_GUARDS = ("points", "unnamed", "report", "feature", "product")
+_DECISION_GUARDS = ("points", "report", "feature")
 
 LASTING = ("standing", "taste", "consent", "ban", "contrast", "custom")
 """The ways of saying that something lasts, in the language files."""
@@ -110,15 +111,14 @@ def _is_likely(
         return True
     verdict = verdicts.get(place)
     likely = verdict is None or verdict.keep >= threshold("pattern")
-    # The pattern has looked for doubts and for the moment itself. Who decides between two things
-    # means more than how the product looks.
-    guards = _PATTERN_GUARDS if found.category != "decisions" else _PATTERN_GUARDS[:-1]
-    return (
-        likely
-        and len(found.quote.split()) >= _FEWEST_WORDS
-        and may_stand(said.sentences[place[1]], guards)
-        and may_stand(Sentence(straight(found.quote)), guards)
-    )
+    # The pattern has looked for doubts and for the moment itself.
+    if not likely or len(found.quote.split()) < _FEWEST_WORDS:
+        return False
+    quote = straight(found.quote)
+    # Who decides between two things means more than how the product looks.
+    guards = _DECISION_GUARDS if found.category == "decisions" else _PATTERN_GUARDS
+    whole = said.sentences[place[1]]
+    return may_stand(whole, guards) and may_stand(Sentence(quote), guards)
 
 
 def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
