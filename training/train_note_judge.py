@@ -43,7 +43,14 @@ OWN = "own"
 # Fewer labels than the judge of conversations has, and more features.
 fitted = partial(train_judge.fitted, penalty=10.0)
 # Likelihoods: chosen on the scores by project below.
-THRESHOLDS = {"alone": 0.85, "lasting": 0.4, "pattern": 0.3, "again": 0.5}
+THRESHOLDS = {
+    "alone": 0.85,
+    "lasting": 0.4,
+    "pattern": 0.3,
+    "choice": 0.1,
+    "approved": 0.3,
+    "again": 0.5,
+}
 
 
 @dataclass(frozen=True, slots=True)

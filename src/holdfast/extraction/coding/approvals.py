@@ -67,7 +67,7 @@ def _lasts(chosen: _Proposal, judge: NoteJudge | None) -> bool:
     if judge is None or chosen.words.code != "en":
         return True
     verdicts = judge.judge([Sentence(f"let's go with {chosen.what}")])
-    return verdicts is None or verdicts[0].keep >= threshold("lasting")
+    return verdicts is None or verdicts[0].keep >= threshold("approved")
 
 
 def _before(said: Sequence[Said]) -> list[Said]:

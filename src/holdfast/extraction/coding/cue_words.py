@@ -19,8 +19,9 @@ The section holds
 - `place`: `everywhere` makes a preference one for every project, `manner` an instruction one about
   how to talk;
 - `guard`: what makes a statement no standing one: a `doubt`, the `moment`, a word that `points` to
-  something not named (`unnamed`, within it), the `report` of what happened, a wish for a `feature`, what the `product`
-  looks like; `later` begins what is decided for another day; `lead` is what is said before it;
+  something not named (`unnamed`, within it), the `report` of what happened, a wish for a
+  `feature`, what the `product` looks like; `later` begins what is decided for another day, `next`
+  what is only the next step; `lead` is what is said before it;
 - `lasting`: how people say that something holds beyond the moment;
 - `hint`: what the judge of notes looks at beside the vector of a sentence;
 - `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what

@@ -49,9 +49,9 @@ _SOURCE = re.compile(
 _IN_LINE = re.compile(rf"{_SOURCE.pattern}(?::\d|\(\d|\", line \d)", re.IGNORECASE)
 # Turns from a failure to its end, where one thing was wrong and one thing helped.
 _AT_ONCE = 12
-# Something is not installed: no account of it counts, only what was run.
+# Something is not installed: only an account that names it counts.
 _MISSING = re.compile(
-    r"command not found|No module named|ModuleNotFoundError|not recognized as an internal",
+    r"command not found:?\s*(?P<name>[\w.-]*)|No module named ['\"]?(?P<module>\w+)",
     re.IGNORECASE,
 )
 # Runs within which another way to call the same thing is tried.
@@ -111,9 +111,15 @@ class _Resolved:
             return False
         if is_assertion(self.failure.error):
             return self.cause is not None
-        if _MISSING.search(self.failure.error):
-            return bool(self.helped)
+        if missing := _MISSING.search(self.failure.error):
+            return bool(self.helped) or self._names(missing["name"] or missing["module"] or "")
         return bool(self.cause or self.fix or self.helped)
+
+
+    def _names(self, what: str) -> bool:
+        """Whether the fix speaks of this."""
+        told = self.fix.what if self.fix else ""
+        return what.lower() in {word.strip("`'\",.;:()").lower() for word in told.split()}
 
 
 def _telling(told: Explanation | None) -> Explanation | None:

@@ -110,7 +110,8 @@ def _is_likely(
         # The labelled sentences are English: elsewhere the judge may add, but not take away.
         return True
     verdict = verdicts.get(place)
-    likely = verdict is None or verdict.keep >= threshold("pattern")
+    wanted = threshold("choice" if found.category in ("decisions", "preferences") else "pattern")
+    likely = verdict is None or verdict.keep >= wanted
     # The pattern has looked for doubts and for the moment itself.
     if not likely or len(found.quote.split()) < _FEWEST_WORDS:
         return False
@@ -178,6 +179,8 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
             return None
         opening = words.begins("decided.opening", said)
         what = said[opening.end() :] if opening else said
+        if words.begins("guard.next", what):
+            return None
         told = decision(
             words,
             what,
