@@ -402,9 +402,7 @@ def test_a_command_that_anybody_would_guess_is_no_note(command):
     assert notes(*[ran(command, "9 passed")] * 3) == []
 
 
-@pytest.mark.parametrize(
-    "command", ["cargo test --features pg", "make test DB=pg"]
-)
+@pytest.mark.parametrize("command", ["cargo test --features pg", "make test DB=pg"])
 def test_a_flag_with_a_value_is_worth_a_note(command):
     assert [note.quote for note in notes(*[ran(command, "9 passed")] * 2)] == [command]
 
@@ -444,7 +442,9 @@ def test_steps_may_stand_in_one_line_or_under_a_name(said, text):
 
 def test_steps_of_a_pasted_document_are_none_of_the_users():
     document = "\n\n".join(f"Paragraph {number} of a long guide. " * 12 for number in range(9))
-    pasted = f"{document}\n\nHere's how to run it:\n\n```\n$ python app.py\n$ make up\n```\n\n{document}"
+    pasted = (
+        f"{document}\n\nHere's how to run it:\n\n```\n$ python app.py\n$ make up\n```\n\n{document}"
+    )
     assert notes(user(f"add a command line\n\n{pasted}")) == []
 
 

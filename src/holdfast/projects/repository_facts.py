@@ -137,9 +137,7 @@ class RepositoryFacts:
 
 
 def _targets(folder: Path) -> list[str]:
-    return [
-        target for name in _MAKEFILES for target in _TARGET.findall(_text(folder / name))
-    ]
+    return [target for name in _MAKEFILES for target in _TARGET.findall(_text(folder / name))]
 
 
 def _scripts(package: Path) -> list[str]:

@@ -18,9 +18,7 @@ from .note_judge import NoteJudge, threshold
 from .statements import decision
 
 # What an option is dressed with: bold type, "(recommended)".
-_MARKS = re.compile(
-    r"\*\*|__|\s*\((?:recommended|my pick|preferred|default)\)", re.IGNORECASE
-)
+_MARKS = re.compile(r"\*\*|__|\s*\((?:recommended|my pick|preferred|default)\)", re.IGNORECASE)
 # Letters that only names of tools, files and types have.
 _NAME = re.compile(r"[A-Z0-9`_./]")
 # Characters of an answer that only names what it picks.

@@ -42,7 +42,17 @@ from ..patterns import Language, Statement, compiled, expanded, language, langua
 
 _SAME = {"instruction": "principles", "decision": "decisions"}
 """What conversations know that projects want to know, too: the rest is about people."""
-_TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place", "guard", "lasting", "hint")
+_TABLES = (
+    "decided",
+    "proposal",
+    "incident",
+    "procedure",
+    "undo",
+    "place",
+    "guard",
+    "lasting",
+    "hint",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,6 @@ class _Resolved:
             return bool(self.helped) or self._names(missing["name"] or missing["module"] or "")
         return bool(self.cause or self.fix or self.helped)
 
-
     def _names(self, what: str) -> bool:
         """Whether the fix speaks of this."""
         told = self.fix.what if self.fix else ""

@@ -21,7 +21,9 @@ _BEFORE = re.compile(
 )
 _SET = re.compile(rf"{_SETTING}")
 # Variables that only say how much is shown, or that nobody watches.
-_SHOWN = re.compile(r"(?:export\s+)?(?:CI|\w*COLOR\w*|TERM|DEBUG|VERBOSE|\w*LOG\w*|\w*BACKTRACE|PAGER)=")
+_SHOWN = re.compile(
+    r"(?:export\s+)?(?:CI|\w*COLOR\w*|TERM|DEBUG|VERBOSE|\w*LOG\w*|\w*BACKTRACE|PAGER)="
+)
 # Redirections, and pipes that only shorten the output.
 _BEHIND = re.compile(
     r"\s*(?:\d?>&\d|[12&]?>>?\s*\S+|\|&?\s*(?:tail|head|grep|less|tee|cat|sed|awk|wc|sort|jq|cut)\b[^|;&]*"

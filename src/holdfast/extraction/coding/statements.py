@@ -165,34 +165,15 @@ def _judged_note(said: Said, statement: Sentence, verdict: Verdict) -> Note:
 
 
 def _note(found: Candidate, turn: Memory) -> Note | None:
-    if len(found.quote) > LONGEST_QUOTE:
-        return None
     words = next((each for each in words_of(found.quote)), None)
-    if words is None or not _is_for_a_project(found, turn):
-        return None
     said = straight(found.quote)
+    if words is None or len(said) > LONGEST_QUOTE or not _is_for_a_project(found, turn):
+        return None
     if found.confidence == 1.0 and words.begins("hint.order", said) and not lasts(said):
         # "don't forget to update the list" is an order, and nothing to remember.
         return None
     if found.category == "decisions":
-        if words.begins("guard.later", _around(found.quote, turn)):
-            return None
-        opening = words.begins("decided.opening", said)
-        what = said[opening.end() :] if opening else said
-        if words.begins("guard.next", what):
-            return None
-        told = decision(
-            words,
-            what,
-            found.quote,
-            (turn.id,),
-            found.confidence,
-        )
-        return (
-            with_reason(words, told, _next_sentence(found.quote, turn))
-            if _says_what(what)
-            else None
-        )
+        return _decision_note(words, said, found, turn)
     if found.category == "preferences" or words.says("place.manner", said):
         return _preference(words, said, found, turn)
     if words.says("incident.cause", said):
@@ -207,6 +188,25 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
         (turn.id,),
         found.confidence,
     )
+
+
+def _decision_note(
+    words: Words,
+    said: str,
+    found: Candidate,
+    turn: Memory,
+) -> Note | None:
+    """The note of a decision that names what was decided, and not for another day."""
+    opening = words.begins("decided.opening", said)
+    what = said[opening.end() :] if opening else said
+    if (
+        not _says_what(what)
+        or words.begins("guard.next", what)
+        or words.begins("guard.later", _around(found.quote, turn))
+    ):
+        return None
+    told = decision(words, what, found.quote, (turn.id,), found.confidence)
+    return with_reason(words, told, _next_sentence(found.quote, turn))
 
 
 def _is_for_a_project(found: Candidate, turn: Memory) -> bool:
