@@ -396,15 +396,19 @@ def test_a_command_that_passes_again_and_again_is_noted_for_what_nobody_would_gu
         "python -m pytest tests/ -v --tb=short",
         "CI=1 npx tsc --noEmit",
         "pytest --spec",
+        "go test ./internal/config/...",
     ],
 )
 def test_a_command_that_anybody_would_guess_is_no_note(command):
     assert notes(*[ran(command, "9 passed")] * 3) == []
 
 
-@pytest.mark.parametrize("command", ["cargo test --features pg", "make test DB=pg"])
-def test_a_flag_with_a_value_is_worth_a_note(command):
-    assert [note.quote for note in notes(*[ran(command, "9 passed")] * 2)] == [command]
+def test_flags_are_worth_a_note_where_the_plain_command_failed():
+    flagged = ran("cargo test --features pg", "9 passed")
+    assert notes(flagged, flagged) == []
+    plain = ran("cargo test", "error: could not compile", failed=True)
+    (note,) = notes(plain, flagged, flagged)
+    assert note.text == "To run the tests: `cargo test --features pg`."
 
 
 def test_a_bug_that_was_mended_in_the_program_is_no_pitfall():

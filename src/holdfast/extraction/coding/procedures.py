@@ -16,7 +16,7 @@ from ...text.pasted_text import TALK, why_pasted
 from .coding_session import Said, Session
 from .cue_words import Words, words_of
 from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, capital, title_of, within
-from .shell_commands import bare, is_narrow, is_routine, purpose
+from .shell_commands import bare, is_narrow, is_routine, purpose, settings
 
 # Times that a command has to pass in a session.
 OFTEN = 2
@@ -184,14 +184,16 @@ def _clean(step: str) -> str:
 
 def _recurring(session: Session) -> Iterator[Note]:
     """One note per purpose that a command served more than once, with the most frequent command:
-    only if it has something that nobody would guess, such as a variable or a flag.
+    only if it has something that nobody would guess, a variable, or flags without which it failed.
     """
     passed = [run for run in session.runs if run.command and run.failed is False]
     counts = Counter(run.called for run in passed if not is_narrow(run.command))
     found: set[str] = set()
     for command, count in counts.most_common():
         what_for = purpose(bare(command))
-        if count < OFTEN or what_for is None or what_for in found or is_routine(command):
+        if count < OFTEN or what_for is None or what_for in found:
+            continue
+        if not settings(command) and not _fails_plainly(session, command):
             continue
         found.add(what_for)
         told = session.words.told
@@ -207,3 +209,12 @@ def _recurring(session: Session) -> Iterator[Note]:
             turns,
             confidence,
         )
+
+
+def _fails_plainly(session: Session, command: str) -> bool:
+    """Whether a plainer call of the same tool failed before this command passed."""
+    first = next(run.place for run in session.runs if run.called == command and not run.failed)
+    return not is_routine(command) and any(
+        run.failed and run.place < first and run.command and command.startswith(f"{run.command} ")
+        for run in session.runs
+    )
