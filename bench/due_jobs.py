@@ -28,8 +28,8 @@ from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import open_store
 from holdfast.types import Scope
-from scale_phases import end_and_plan, remove
-from scale_store import Meter, Store, database
+from scale_phases import end_and_plan
+from scale_store import Meter, Store, database, remove
 
 Figures = dict[str, Any]
 OWNERS = "100,1000,5000,10000"

@@ -2,6 +2,10 @@
 server processes behind one address.
 
     python bench/server_load.py [--seconds 600] [--clients 200] [--owners 100] [--workers 2]
+                                [--processes 1]
+
+`--processes` says how many server processes share the address in the first three parts; in the last
+there are `--workers`.
 
 It starts a Postgres server of its own and `holdfast serve` on it, and everything stays on loopback.
 Every client sends its next request as soon as it has the answer to the last one: turns of a
@@ -299,10 +303,15 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--owners", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--only", choices=tuple(PHASES))
     parser.add_argument("--log", type=Path, help="Keep the log of the servers here.")
     options = parser.parse_args()
-    report: dict[str, object] = {"clients": options.clients, "owners": options.owners}
+    report: dict[str, object] = {
+        "clients": options.clients,
+        "owners": options.owners,
+        "processes": options.processes,
+    }
     with place(options.owners, options.log) as there:
         for name, phase in PHASES.items():
             if options.only in (None, name):
@@ -312,15 +321,15 @@ def main() -> None:
 
 
 def steady(there: Place, options: argparse.Namespace, report: dict[str, object]) -> None:
-    """One process, all clients, for as long as was asked."""
-    server = Server(there)
+    """All clients, for as long as was asked."""
+    server = Server(there, workers=options.processes)
     # Models are loaded and caches filled before anything is measured.
     load(server, there, seconds=10, clients=options.clients, serial=0)
     run = load(server, there, seconds=options.seconds, clients=options.clients, serial=1)
     found = figures(run, options.seconds)
     code = server.stop()
     lost = lost_writes(there, run.seen)
-    report["one_process"] = found | {"lost_writes": len(lost), "exit_code": code}
+    report["steady"] = found | {"lost_writes": len(lost), "exit_code": code}
     owners = found["requests_per_owner"]
     slowest = max(
         one["p99_times_p50"] for one in found["routes"].values() if one["count"] >= ENOUGH
@@ -339,7 +348,7 @@ def steady(there: Place, options: argparse.Namespace, report: dict[str, object])
 
 def greedy(there: Place, options: argparse.Namespace, report: dict[str, object]) -> None:
     """One owner with as many clients as all others together."""
-    server = Server(there)
+    server = Server(there, workers=options.processes)
     first, *others = there.by_owner.items()
     run = load(
         server,
@@ -349,27 +358,31 @@ def greedy(there: Place, options: argparse.Namespace, report: dict[str, object])
         serial=4,
         owners=[one for other in others for one in (first, other)],
     )
-    server.stop()
+    code = server.stop()
+    lost = lost_writes(there, run.seen)
     counts = run.seen["by_owner"]
-    usual = median([counts.get(name, 0) for name, _ in others])
+    each = sorted(counts.get(name, 0) for name, _ in others)
+    usual = median(each)
     report["greedy"] = {
         "clients_of_one": len(others),
         "requests_of_one": counts[first[0]],
-        "requests_of_another": usual,
+        "requests_of_another": {"least": each[0], "median": usual, "most": each[-1]},
         "errors": len(run.seen["errors"]),
+        "lost_writes": len(lost),
+        "exit_code": code,
     }
     report["met_turns"] = counts[first[0]] <= FAIR * usual and not run.seen["errors"]
 
 
 def restart(there: Place, options: argparse.Namespace, report: dict[str, object]) -> None:
-    """One process, ended under load; another one takes its port."""
-    server = Server(there)
+    """A server that is ended under load; another one takes its port."""
+    server = Server(there, workers=options.processes)
     codes: list[int] = []
     after: list[Server] = []
 
     def change() -> None:
         codes.append(server.stop())
-        after.append(Server(there, port=server.port))
+        after.append(Server(there, port=server.port, workers=options.processes))
 
     run = load(
         server,

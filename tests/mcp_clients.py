@@ -136,7 +136,8 @@ def served(
         listening("127.0.0.1", 0, keys) as listener,
     ):
         app = create_app(hf, Methods(lambda: hf, tools_for(graph=graph)), keys, host="127.0.0.1")
-        thread = threading.Thread(target=partial(answer, app, listener, stop, lifespan="on"))
+        serve = partial(answer, app, listener, stop, grace=0, overdue=app.end, lifespan="on")
+        thread = threading.Thread(target=serve)
         thread.start()
         try:
             yield url_of(listener).rstrip("/") + PATH

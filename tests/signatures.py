@@ -30,6 +30,8 @@ def blocking(hf: Holdfast) -> None:
 
 async def awaited(hf: AsyncHoldfast) -> None:
     assert_type(await AsyncHoldfast.open("m.db", scope="user:ann"), AsyncHoldfast)
+    async with AsyncHoldfast.open("m.db", scope="user:ann") as entered:
+        assert_type(entered, AsyncHoldfast)
     assert_type(await hf.recall("which tea?", limit=3), list[Hit])
     assert_type(await hf.remember("Likes tea", category="taste", tags=["drinks"]), Memory)
     assert_type(await hf.explain("fact_1"), Stored)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import AsyncHoldfast, Holdfast, NotFound, Settings
-from holdfast.errors import NeedsPerson, StoreClosed
+from holdfast.errors import InvalidInput, NeedsPerson, StoreClosed
 
 OFFLINE = Settings(embedding_models="none")
 
@@ -68,7 +68,8 @@ def test_every_verb_is_awaitable_but_the_view(both):
         for name, method in verbs(cls).items():
             if not inspect.iscoroutinefunction(method):
                 blocking.add(f"{space}.{name}")
-    assert blocking == {".scoped", "admin.export"}
+    # `open` returns what is awaited or entered.
+    assert blocking == {".open", ".scoped", "admin.export"}
     assert inspect.isasyncgenfunction(both["admin"][1].export)
 
 
@@ -188,6 +189,36 @@ async def leave_an_export_early(path):
 
 def test_an_export_may_be_left_early(tmp_path):
     assert '"bundle":"holdfast"' in asyncio.run(leave_an_export_early(tmp_path / "m.db"))
+
+
+async def enter_without_await(path):
+    async with AsyncHoldfast.open(path, scope="user:ann", settings=OFFLINE) as hf:
+        await hf.remember("Prefers green tea")
+        assert isinstance(hf, AsyncHoldfast)
+    return hf
+
+
+def test_a_memory_is_entered_without_await_and_closed_at_the_end(tmp_path):
+    hf = asyncio.run(enter_without_await(tmp_path / "m.db"))
+    with pytest.raises(StoreClosed):
+        asyncio.run(hf.list())
+    with Holdfast.open(tmp_path / "m.db", scope="user:ann", settings=OFFLINE) as again:
+        assert [one.content for one in again.list()] == ["Prefers green tea"]
+
+
+def test_opening_is_a_coroutine_that_asyncio_runs(tmp_path):
+    hf = asyncio.run(AsyncHoldfast.open(tmp_path / "m.db", scope="user:ann", settings=OFFLINE))
+    asyncio.run(hf.close())
+
+
+async def enter_what_cannot_be_opened(folder):
+    async with AsyncHoldfast.open(folder, scope="user:ann", settings=OFFLINE):
+        raise AssertionError("A folder was opened as a store.")
+
+
+def test_an_error_of_opening_is_raised_by_async_with(tmp_path):
+    with pytest.raises(InvalidInput, match="is a folder"):
+        asyncio.run(enter_what_cannot_be_opened(tmp_path))
 
 
 async def use_after_close(path):

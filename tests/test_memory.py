@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from holdfast import Conflict, Holdfast, InvalidInput, NotFound, Refused, Settings
-from holdfast.errors import Nothing, ScopeError, StoreClosed, TooLarge
+from holdfast.errors import Nothing, ScopeError, StoreClosed, StoreError, TooLarge
 from holdfast.types import Triple, from_datetime
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -24,6 +25,29 @@ def found(hf, question, **options):
 
 def bytes_on_disk(folder):
     return b"".join(file.read_bytes() for file in folder.glob("memory.db*"))
+
+
+# Open
+
+
+def test_a_forgotten_argument_is_told_of_what_was_called():
+    with pytest.raises(TypeError, match=r"^Holdfast\.open\(\) missing .* 'scope'"):
+        Holdfast.open(":memory:")
+    with pytest.raises(TypeError, match=r"^Holdfast\.__init__\(\) missing .* 'scopes'"):
+        Holdfast("memory.db")
+
+
+def test_only_the_folder_of_the_per_user_file_is_made(tmp_path, monkeypatch):
+    file = tmp_path / "typo" / "memory.db"
+    with pytest.raises(StoreError, match=re.escape(f"there is no folder {tmp_path / 'typo'}.")):
+        Holdfast.open(file, scope="user:ann")
+    assert not file.parent.exists()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    monkeypatch.delenv("HOLDFAST_STORE", raising=False)
+    settings = Settings(embedding_models="none")
+    Holdfast.open(scope="user:ann", settings=settings, background=False).close()
+    assert (tmp_path / "share" / "holdfast" / "memory.db").exists()
+    assert (tmp_path / "share" / "holdfast").stat().st_mode & 0o777 == 0o700
 
 
 # Remember
@@ -210,6 +234,19 @@ def test_remember_many_is_all_or_nothing(hf):
 
 
 # Capture
+
+
+def test_sessions_are_listed_by_when_they_were_held_not_by_when_they_were_stored(hf, clock):
+    def capture(session, at):
+        hf.capture(session, "user", "hello", event_time=at)
+        clock.now += 1
+
+    for session, day in (("may", 7), ("march", 3), ("june", 8)):
+        capture(session, datetime(2024, day, 1, tzinfo=UTC))
+    hf.sessions.append("agent", [{"text": "hello"}])
+    assert [one.id for one in hf.sessions.list()] == ["agent", "june", "may", "march"]
+    capture("march", datetime(2024, 12, 1, tzinfo=UTC))
+    assert [one.id for one in hf.sessions.list()] == ["agent", "march", "june", "may"]
 
 
 def test_captured_turns_have_positions_in_their_session(hf):

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 BENCH = ROOT / "bench"
 sys.path.append(str(BENCH))  # behind everything else: nothing of ours may hide another's module
 
+import due_jobs  # noqa: E402
 import scale  # noqa: E402
 import scale_growth  # noqa: E402
 import scale_model  # noqa: E402
@@ -215,3 +216,13 @@ def test_the_texts_of_an_owner_can_be_cut_anywhere(locomo: Path) -> None:
     source = Conversations(locomo)
     whole = list(texts(source, 1, 60))
     assert list(islice(texts(source, 1, 45), 45)) == whole[:45]
+
+
+def test_due_jobs_are_measured_in_a_store_that_is_taken_away() -> None:
+    with due_jobs.places("sqlite") as place:
+        at, meter = place(due_jobs.CLAIMS)
+        figures = due_jobs.measure(at, meter, due_jobs.CLAIMS)
+        assert at.exists()
+    assert not at.exists()
+    assert set(figures) == {"first", "idle", "changed", "ten", "claim"}
+    assert figures["idle"]["statements"] < figures["ten"]["statements"]

@@ -7,7 +7,7 @@ and type checkers see the signature of the original.
 from __future__ import annotations
 
 from asyncio import to_thread, wrap_future
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from itertools import islice
@@ -45,14 +45,45 @@ def _awaitable(verb: Verb[P, R]) -> Verb[P, Coroutine[Any, Any, R]]:
     return call
 
 
-def _opening(verb: Callable[P, Holdfast]) -> Verb[P, Coroutine[Any, Any, AsyncHoldfast]]:
-    """Return `Holdfast.open` as a coroutine function that wraps the result in `AsyncHoldfast`."""
+class Opening(Coroutine[Any, Any, "AsyncHoldfast"]):
+    """A memory that is being opened: `await` returns it; `async with` also closes it at the end."""
+
+    # A whole coroutine and not just awaitable, because `asyncio.run` and `create_task` insist.
+
+    def __init__(self, opened: Coroutine[Any, Any, AsyncHoldfast]) -> None:
+        self._opened = opened
+
+    def __await__(self) -> Generator[Any, Any, AsyncHoldfast]:
+        return self._opened.__await__()
+
+    def send(self, value: Any) -> Any:
+        return self._opened.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._opened.throw(*error)
+
+    def close(self) -> None:
+        self._opened.close()
+
+    async def __aenter__(self) -> AsyncHoldfast:
+        self._memory = await self._opened
+        return self._memory
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._memory.close()
+
+
+def _opening(verb: Callable[P, Holdfast]) -> Verb[P, Opening]:
+    """Return `Holdfast.open` as a function whose result is awaited or entered."""
+
+    async def opened(cls: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncHoldfast:
+        memory: AsyncHoldfast = cls(await to_thread(verb, *args, **kwargs))
+        return memory
 
     # The plain function, whose signature begins with the class as that of `call` does.
     @wraps(getattr(verb, "__func__", verb))
-    async def call(cls: Any, /, *args: P.args, **kwargs: P.kwargs) -> AsyncHoldfast:
-        opened: AsyncHoldfast = cls(await to_thread(verb, *args, **kwargs))
-        return opened
+    def call(cls: Any, /, *args: P.args, **kwargs: P.kwargs) -> Opening:
+        return Opening(opened(cls, *args, **kwargs))
 
     return call
 
@@ -165,7 +196,7 @@ class AsyncAdmin(_AsyncNamespace):
 class AsyncHoldfast:
     """An open memory for asynchronous programs. Each verb behaves as in `Holdfast`.
 
-    `async with await AsyncHoldfast.open(…) as hf` closes it at the end. A cancelled call continues
+    `async with AsyncHoldfast.open(…) as hf` closes it at the end. A cancelled call continues
     in its thread, so its transaction still commits or rolls back as a whole.
     """
 

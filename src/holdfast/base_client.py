@@ -120,6 +120,7 @@ class BaseClient:
         background: bool = True,
         mode: str | None = None,
         places: Sequence[RecordRoot] = (),
+        create: bool = True,
     ) -> Self:
         """Open the memory at `path`: a file, ':memory:', a postgresql:// URL, or None for the
         per-user file.
@@ -128,7 +129,8 @@ class BaseClient:
         and writes go to the first. `background` starts a thread that embeds new memories with the
         better model. `mode` may be stricter than the setting memory_mode; 'incognito' (or 'guest')
         reads and writes nothing on disk. `places` are folders with records: their files are synced
-        into the store before the first read or write.
+        into the store before the first read or write. Without `create`, a store that does not exist
+        is not made: NotFound is raised.
 
         Raises InvalidInput for an empty path, invalid settings or a mode that keeps more than
         configured; ScopeError without a valid scope; StoreError if the store cannot be opened.
@@ -149,7 +151,11 @@ class BaseClient:
         else:
             place = path or settings.store or config.default_store()
             store = open_store(
-                place, replica=settings.replica, key_file=settings.key_file, clock=clock
+                place,
+                replica=settings.replica,
+                key_file=settings.key_file,
+                clock=clock,
+                create=create,
             )
         background = background and lasting != "incognito"
         return cls(
@@ -216,6 +222,11 @@ class BaseClient:
         if self.mode == "synced" and self.settings.sync_with and scopes:
             run = replication.sync.Run(self.actor, self.clock, key_file=self.settings.key_file)
             replication.sync.sync_ignoring_errors(self.store, self.settings.sync_with, scopes, run)
+
+
+# Python's own errors name a function by this. People call `Holdfast`, and never see its base.
+for _called in (BaseClient.__init__, BaseClient.open.__func__, BaseClient.scoped, BaseClient.close):  # type: ignore[attr-defined]
+    _called.__qualname__ = f"Holdfast.{_called.__name__}"
 
 
 class Namespace:

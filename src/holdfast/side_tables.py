@@ -8,7 +8,6 @@ never recalled or exported with them. The first write creates the file; reading 
 from __future__ import annotations
 
 import builtins
-import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -21,7 +20,7 @@ from .errors import StoreClosed, StoreError
 from .scopes import hash_session_id
 from .storage.connect import check_place, is_server, shown
 from .storage.schema import Rows
-from .storage.sqlite.connection import connect, form_of, translated
+from .storage.sqlite.connection import connect, form_of, make_private_file, translated
 from .storage.sqlite.encryption import check_driver, read_key
 from .storage.sqlite.rekey import change_key
 from .storage.sqlite.store import IN_MEMORY
@@ -111,14 +110,9 @@ class Table:
             if self._key:
                 # Before the file is made: without it nothing may be written.
                 check_driver()
-            if self._file is not None and not self._file.exists():
-                self._file.parent.mkdir(
-                    parents=True,
-                    mode=0o700,
-                    exist_ok=True,
-                )
+            if self._file is not None:
                 # Create the file with its final permissions before SQLite opens it.
-                os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
+                make_private_file(self._file)
             if self._file is not None and self._key and form_of(self._file) == "plain":
                 # Written before the store beside it was encrypted.
                 change_key(self._file, "", self._key)

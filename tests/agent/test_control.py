@@ -101,6 +101,25 @@ def name_of(text):
     return found and found.name
 
 
+@pytest.mark.parametrize(
+    "quotation",
+    [
+        '"Forget about the old flat."',
+        "“What do you know about me?”",
+        "'forget everything'",
+        "„Vergiss alles über mich“",
+        "«Oublie tout»",
+        '"forget everything you know about me" is a line from a film',
+    ],
+)
+def test_what_somebody_quotes_is_no_command(quotation):
+    assert command(quotation) is None and understood(quotation) is None
+
+
+def test_a_topic_may_stand_in_quotation_marks():
+    assert command('Forget about "Project X"').about == "Project X"
+
+
 def test_the_labelled_list_is_large_and_speaks_seven_languages():
     assert len(LABELLED) >= 150
     assert {language for language, _, _ in LABELLED} == {"en", "de", "es", "fr", "ru", "zh", "ja"}

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from holdfast.client import Holdfast
+from holdfast.errors import NotFound
 from holdfast.storage import SQLiteStore, migrations_runner
 from holdfast.storage.migrations_runner import Migration, migrations
 from holdfast.storage.postgres import PostgresStore
@@ -338,6 +339,48 @@ def test_copy_of_what_is_not_there_makes_nothing(cli, tmp_path, postgres_url):
         done = cli("store", "copy", source, tmp_path / "b.db")
         assert (done.code, done.out, "holdfast store init" in done.err) == (1, "", True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_copy_that_is_refused_leaves_no_file_behind(cli, filled, tmp_path, postgres_store_url):
+    target = tmp_path / "b.db"
+    empty = cli("store", "copy", filled, target, "--scope", "user:nobody")
+    assert (empty.code, "Nothing was copied" in empty.err) == (1, True)
+    login = f"reader_{uuid4().hex[:8]}"
+    execute(postgres_store_url, f"CREATE ROLE {login} LOGIN", f"GRANT holdfast_app TO {login}")
+    try:
+        refused = cli("store", "copy", as_login(postgres_store_url, login), target)
+    finally:
+        execute(postgres_store_url, f"DROP ROLE {login}")
+    assert (refused.code, "holdfast_worker" in refused.err) == (1, True)
+    assert not list(tmp_path.glob("b.db*"))
+
+
+@pytest.mark.parametrize("does", ["recall tea", "list", "stats", "doctor", "export", "forget 1"])
+def test_what_has_no_use_for_empty_tables_makes_none(cli, postgres_url, monkeypatch, does):
+    monkeypatch.setenv("HOLDFAST_STORE", postgres_url)
+    done = cli(*does.split())
+    assert (done.code, "none were made" in done.err, "holdfast store init" in done.err) == (
+        1,
+        True,
+        True,
+    ), done
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("SELECT to_regnamespace('holdfast')").fetchone() == (None,)
+
+
+def test_a_memory_that_must_exist_is_not_made(tmp_path, postgres_url):
+    for place in (tmp_path / "memory.db", postgres_url):
+        with pytest.raises(NotFound, match="made"):
+            Holdfast.open(place, scope="user:ann", create=False)
+        Holdfast.open(place, scope="user:ann", background=False).close()
+        Holdfast.open(place, scope="user:ann", background=False, create=False).close()
+
+
+def test_doctor_says_of_a_server_what_it_checked_there(cli, filled, postgres_store_url):
+    assert "in order: file, schema, words" in cli("doctor", "--store", filled).out
+    checked = cli("doctor", "--store", postgres_store_url)
+    assert checked.code == 0
+    assert "in order: schema, row-level security, words" in checked.out
 
 
 def test_copy_into_other_data_is_refused(cli, filled, tmp_path):

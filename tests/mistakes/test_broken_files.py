@@ -127,6 +127,13 @@ IMPORTS = [
         {"x.jsonl": "{}\n"},
     ),
     Mistake("import x.jsonl", 2, ("not a Holdfast bundle",), {"x.jsonl": ""}),
+    Mistake("import notes", 2, ("not a Holdfast bundle", "FORMAT FILE"), {"notes": "Buy milk\n"}),
+    Mistake(
+        "import chats.json",
+        0,
+        ("could not be understood", "holdfast import FORMAT FILE"),
+        {"chats.json": '[{"id": "c1", "role": {}, "content": {}}]'},
+    ),
     Mistake(
         "import x.jsonl",
         2,
@@ -154,6 +161,19 @@ IMPORTS = [
     Mistake("import mem0", 2, ("Name the file too",)),
     Mistake("import a b c", 2, ("Name one file",)),
 ]
+
+
+def test_a_file_that_was_not_understood_is_not_called_known(cli, folder):
+    (folder / "chats.json").write_text('[{"id": "c1", "role": {}, "content": {}}]')
+    assert "no session was found" in cli("import", "chats.json").out
+
+
+def test_a_bundle_for_another_scope_is_not_taken_in_by_its_own(cli, folder, kept):
+    cli("export", "-o", "all.jsonl")
+    wrong = cli("import", "all.jsonl", "--scope", "user:bob")
+    assert (wrong.code, "--into user:bob" in wrong.err) == (2, True), wrong
+    assert cli("import", "all.jsonl", "--into", "user:bob").code == 0
+    assert "Green tea" in cli("list", "--scope", "user:bob").out
 
 
 @pytest.mark.parametrize("mistake", YAML, ids=lambda one: f"{one.does}: {one.says[0]}")

@@ -26,6 +26,20 @@ PATHS = [
         ("a file where a folder is to be", "another path with --store"),
         files={"notes.txt": "x"},
     ),
+    Mistake(
+        "remember tea --store nowhere/memory.db",
+        1,
+        ("Cannot create", "there is no folder", "nowhere", "Make it, or choose another path"),
+    ),
+    Mistake(
+        "recall tea",
+        1,
+        ("there is no folder", "nowhere/deep. Make it"),
+        env={"HOLDFAST_STORE": "nowhere/deep/memory.db"},
+    ),
+    Mistake("store init nowhere/memory.db", 1, ("there is no folder", "nowhere")),
+    Mistake("store copy memory.db nowhere/copy.db", 1, ("there is no folder", "nowhere")),
+    Mistake("serve --store nowhere/memory.db", 1, ("there is no folder", "nowhere")),
     Mistake("recall tea --store mysql://ann:secret@host/db", 2, ("is no store", "postgresql://")),
     Mistake(
         "import nowhere.jsonl",
@@ -104,6 +118,7 @@ COMMANDS = [
     Mistake("project innit", 2, ("No such command 'innit'", "Did you mean 'init'")),
     Mistake("remember tea --catgory drinks", 2, ("No such option: --catgory", "--category", "-h")),
     Mistake("recall tea --limit many", 2, ("'--limit'", "valid integer")),
+    Mistake("chat", 2, ("Missing argument 'ROLE'", "holdfast agent init --name assistant")),
     Mistake("show", 2, ("Missing argument", "Try 'holdfast show -h'")),
     Mistake("remember tea cake", 2, ("unexpected extra argument", "cake")),
     Mistake("remember tea --kind thought", 2, ("thought", "fact")),
@@ -151,9 +166,10 @@ EMPTY = [
 
 
 @pytest.mark.parametrize("mistake", PATHS, ids=names(PATHS))
-def test_a_wrong_path(told, mistake):
+def test_a_wrong_path(told, folder, mistake):
     said = told(mistake)
     assert "secret" not in said
+    assert not (folder / "nowhere").exists()
 
 
 @pytest.mark.parametrize(

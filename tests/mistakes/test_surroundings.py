@@ -16,6 +16,7 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import apsw
 import pytest
@@ -212,6 +213,19 @@ def test_what_is_piped_in_but_is_no_text_is_refused():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a Unix shell")
+def test_who_agreed_and_reads_only_the_beginning_gets_it_done(folder):
+    """`holdfast hook install claude-code --yes | head -1`"""
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-m", "holdfast", "hook", "install", "claude-code", "--yes"]
+    with os.fdopen(writing, "wb") as closed:
+        done = subprocess.run(
+            words, stdout=closed, stderr=subprocess.PIPE, text=True, check=False, cwd=folder
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "holdfast hook run" in (Path.home() / ".claude" / "settings.json").read_text("utf-8")
+
+
 def test_streams_that_were_closed_before_it_began_are_no_fault():
     shell = (
         f"{sys.executable} -m holdfast remember - <&- ; {sys.executable} -m holdfast remember "

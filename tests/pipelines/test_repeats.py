@@ -354,6 +354,19 @@ def test_two_histories_of_aider_in_one_project_that_start_in_one_second_are_two(
     assert shop.said() == {("user", "try again"): 2}
 
 
+def test_two_chats_of_claude_with_equal_messages_at_one_time_are_two(shelf, tmp_path):
+    shop = shelf()
+    messages = [{"uuid": "m1", "sender": "human", "created_at": TIMES[0], "text": "try again"}]
+    chats = [
+        {"uuid": name, "created_at": TIMES[0], "chat_messages": messages} for name in ("c1", "c2")
+    ]
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps(chats), "utf-8")
+    shop.take(file)
+    assert shop.said() == {("user", "try again"): 2}
+    assert sorted(one.id for one in shop.hf.sessions.list()) == ["c1", "c2"]
+
+
 # Forks
 
 

@@ -6,6 +6,7 @@ import json
 import logging
 from datetime import UTC, datetime
 
+import httpx
 import pytest
 
 from holdfast.ingest.entity_linking import link
@@ -531,9 +532,15 @@ def test_a_body_that_does_not_arrive_is_not_waited_for():
         told.append(message)
 
     class NoKeys:
-        needed = True
+        needed = False
 
-    scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "query_string": b""}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/",
+        "headers": [(b"host", b"localhost")],
+        "query_string": b"",
+    }
     asyncio.run(Gate(None, NoKeys(), 10, patience=0.01)(scope, never, send))
     assert told[0]["status"] == 408
 
@@ -712,6 +719,23 @@ def test_with_keys_nobody_is_answered_without_one(locked):
     wrong = ann[:-1] + ("A" if ann[-1] != "A" else "B")
     for key in (wrong, "hf_00000000_" + "x" * 43, "hf_", "nonsense"):
         assert problem(live.client(key).get("/facts"), 401)
+
+
+def test_without_a_key_nothing_is_said_about_the_body(locked):
+    live, ann, _ = locked
+    header = {"Content-Type": "application/json"}
+    for body in ("{", "{}", '{"content": "x"}', "x" * 2_000_000):
+        assert problem(live.client().post("/memories", content=body, headers=header), 401)
+    assert problem(live.client(ann).post("/memories", content="{", headers=header), 400)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_who_looks_for_mcp_is_told_which_command_serves_it(locked, method):
+    """Also without a key: a client that is asked for one would look for a way to log in."""
+    live, _, _ = locked
+    answer = httpx.request(method, live.url + "mcp", trust_env=False, timeout=PATIENCE)
+    assert answer.status_code == 404
+    assert "`holdfast mcp --http`" in answer.json()["error"]["message"]
 
 
 def test_a_key_opens_the_memory_of_its_owner_in_either_header(locked):

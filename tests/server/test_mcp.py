@@ -5,6 +5,8 @@ of the protocol.
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +20,7 @@ from mcp_types import PromptReference, ResourceTemplateReference
 from holdfast.client import Holdfast
 from holdfast.records.roots import init_project
 from holdfast.server.mcp.tools import TOOLS
-from mcp_clients import by_http, by_pipe, connected, served, shown
+from mcp_clients import HOLDFAST, WORDS, by_http, by_pipe, connected, served, shown
 from patience import PATIENCE
 
 NAMES = [
@@ -413,6 +415,36 @@ def test_an_empty_answer_is_empty_for_clients_up_to_2025(tmp_path):
         session = {"mcp-session-id": greeted.headers["mcp-session-id"]}
         answer = ask(url, "logging/setLevel", {"level": "info"}, **session)
         assert answer.json()["result"] == {}
+
+
+HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "x", "version": "1"},
+}
+
+
+def test_a_server_that_stops_ends_the_streams_of_its_clients(tmp_path):
+    """A client up to 2025 keeps one open, which must neither be waited for nor cut off."""
+    command = [*HOLDFAST, "mcp", "--http", "--port", "0", "--store", str(tmp_path / "memory.db")]
+    accepts = {"Accept": "application/json, text/event-stream"}
+    with (
+        subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, env={**os.environ, **WORDS}
+        ) as server,
+        httpx.Client(trust_env=False, timeout=PATIENCE, headers=accepts) as client,
+    ):
+        url = re.search(r"http://\S+", server.stderr.readline())[0]
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
+        session = {"mcp-session-id": client.post(url, json=hello).headers["mcp-session-id"]}
+        with client.stream("GET", url, headers=session) as stream:
+            assert stream.headers["Content-Type"].startswith("text/event-stream")
+            server.terminate()
+            # httpx raises if the last chunk is missing.
+            stream.read()
+        said = server.stderr.read()
+    assert (server.returncode, said.endswith("Stopped.\n")) == (0, True)
+    assert "Cancel" not in said and "Warning" not in said, said
 
 
 def test_without_the_extra_it_says_what_to_install():

@@ -92,6 +92,119 @@ def store(postgres_store_url: str) -> Iterator[PostgresStore]:
     opened.close()
 
 
+def test_a_larger_batch_takes_no_more_statements(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[object] = []
+    execute = psycopg.Connection.execute
+
+    def counting(self: Any, statement: Any, *args: Any, **options: Any) -> Any:
+        ran.append(statement)
+        return execute(self, statement, *args, **options)
+
+    def batch(owner: str, sessions: int) -> int:
+        mine = hf.scoped(owner)
+        mine.capture("first", "user", "hello")
+        ran.clear()
+        mine.capture_many(
+            [
+                {
+                    "session": f"s{number}",
+                    "role": "user",
+                    "author": f"Speaker {number}",
+                    "text": f"@friend{number}{turn} and #topic{number}{turn} met.",
+                }
+                for number in range(sessions)
+                for turn in range(3)
+            ]
+        )
+        assert len(mine.entities.list()) == sessions * (1 + 2 * 3)
+        return len(ran)
+
+    with Holdfast(store, [ANN], settings=WORDS_ONLY, background=False) as hf:
+        monkeypatch.setattr(psycopg.Connection, "execute", counting)
+        # Twice, because the first time has types to look up.
+        batch("user:warm", 2)
+        assert batch("user:large", 40) == batch("user:small", 4)
+
+
+def test_a_memory_without_a_vector_is_found_by_the_key_of_the_vectors(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the scope alone, each memory would be compared with every vector of it."""
+    first, *rest = put(store, *(fact(f"number {number}") for number in range(20)))
+    store.vectors.add([ANN], MODEL, {one.seq: unit(one.seq) for one in rest})
+    asked: list[tuple[Any, ...]] = []
+    read = store.read
+
+    def reading(reach: Any, statement: str, values: Any = ()) -> Rows:
+        asked.append((reach, statement, values))
+        return read(reach, statement, values)
+
+    monkeypatch.setattr(store, "read", reading)
+    assert store.vectors.missing(MODEL, 1, [ANN]) == [first]
+    looks = [one for one in asked if "FROM vectors v" in one[1]]
+    assert looks
+    for reach, statement, values in looks:
+        plan = [line for (line,) in read(reach, f"EXPLAIN {statement}", values)]
+        assert [line for line in plan if "Index Cond" in line and "seq = m.seq" in line]
+
+
+def test_memories_without_a_vector_are_read_in_order_and_not_sorted(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To sort them, every step of an embedding would read all that are left."""
+    stored = put(store, *(fact(f"number {number}") for number in range(20)))
+    plans: list[str] = []
+    read = store.read_in_order
+
+    def reading(reach: Any, statement: str, values: Any = ()) -> Rows:
+        plans.extend(line for (line,) in read(reach, f"EXPLAIN {statement}", values))
+        return read(reach, statement, values)
+
+    monkeypatch.setattr(store, "read_in_order", reading)
+    waiting = store.vectors.missing(MODEL, 5, [ANN])
+    assert waiting == stored[:-6:-1]
+    assert store.vectors.missing(MODEL, 5, [ANN], after=waiting[-1]) == stored[-6:-11:-1]
+    assert any("Index Scan Backward" in line for line in plans)
+    assert not any("Sort" in line for line in plans)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("a", "b"),
+        ('"', "\\", '\\"', "\\\\"),
+        ("NULL", None, "null", ""),
+        ("{}", "a,b", " a ", "'", "%s", "\n\t\r", "🎈"),
+        (None,),
+    ],
+)
+def test_texts_of_an_array_arrive_as_they_were_sent(
+    postgres_store_url: str, values: tuple[str | None, ...]
+) -> None:
+    sent = scoped_session._array("text", values)
+    ((arrived,),) = query(postgres_store_url, "SELECT %s::text[]", sent)
+    assert arrived == list(values)
+
+
+def test_other_values_of_an_array_arrive_as_they_were_sent(postgres_store_url: str) -> None:
+    def arrived(kind: str, *values: Any) -> Any:
+        sent = scoped_session._array(kind, values)
+        return query(postgres_store_url, f"SELECT %s::{kind}[]", sent)[0][0]
+
+    assert arrived("bigint", 1, None, -(2**63)) == [1, None, -(2**63)]
+    assert arrived("double precision", 0.1, 1e300, 3, None) == [0.1, 1e300, 3.0, None]
+    assert arrived("bytea", b"\x00\xff\\", b"", None) == [b"\x00\xff\\", b"", None]
+    # One value, not two; and nothing is rounded.
+    for value in ("1,2", 1.5, True):
+        with pytest.raises(errors.InvalidTextRepresentation):
+            arrived("bigint", value)
+    for kind, value in (("text", {"a": 1}), ("double precision", float("nan"))):
+        with pytest.raises(psycopg.DataError):
+            arrived(kind, value)
+
+
 @contextmanager
 def database(server: PostgresServer) -> Iterator[str]:
     """The URL of a new, empty database."""

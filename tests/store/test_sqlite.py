@@ -23,6 +23,7 @@ from typing import Any
 import apsw
 import pytest
 
+from holdfast.config import default_store
 from holdfast.errors import (
     InvalidInput,
     StoreBusy,
@@ -112,8 +113,11 @@ def python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 class TestCreation:
-    def test_the_file_and_its_folder_are_for_their_owner_only(self, tmp_path: Path) -> None:
-        folder = tmp_path / "new"
+    def test_the_file_and_its_folder_are_for_their_owner_only(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+        folder = tmp_path / "holdfast"
         before = os.umask(0o022)
         try:
             store = SQLiteStore(folder / "memory.db")
@@ -546,9 +550,12 @@ class TestFullDisk:
 
 
 class TestManyAtOnce:
-    def test_processes_that_make_the_store_together_agree(self, tmp_path: Path) -> None:
+    def test_processes_that_make_the_store_together_agree(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         for attempt in range(8):
-            path = tmp_path / str(attempt) / "new" / "memory.db"
+            monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / str(attempt) / "new"))
+            path = default_store()
             gate, opening = os.pipe()
 
             def make(

@@ -67,10 +67,10 @@ def test_talk_of_memory_that_asks_it_for_nothing_has_no_effect(text):
 @pytest.mark.parametrize(
     ("text", "chance", "read"),
     [
-        ("blue herons by the old river", 0.7, False),
-        ("blue herons by the wide river", 0.85, True),
-        ("blue herons in your memory of the river", 0.7, True),
-        ("blue herons in your memory of the lake", 0.55, False),
+        ("blue herons by the old river", 0.95, False),
+        ("blue herons by the wide river", 0.99, True),
+        ("blue herons in your memory of the river", 0.85, True),
+        ("blue herons in your memory of the lake", 0.75, False),
     ],
 )
 def test_a_message_without_a_word_about_memory_is_read_with_more_certainty(
@@ -101,3 +101,28 @@ def test_what_is_longer_than_the_model_learned_from_is_read_by_the_grammar_alone
 
 def test_a_message_without_words_has_no_topic():
     assert request_model.topic_of("", "forget_topic") == ""
+
+
+def test_what_is_usually_no_request_does_not_hide_one():
+    frame = "it would be great if you could"
+    assert read_request(f"{frame} book a table for four") is None
+    request = read_request(f"{frame} remember that I go by Ted")
+    assert request is not None
+    assert (request.kind, request.topic) == ("remember", "I go by Ted")
+
+
+def test_a_topic_rather_has_a_word_more_than_less():
+    # Of three words the second is inside for sure, begins and ends; the last one may be inside.
+    scores = [[-3.0, -3.0, -3.0], [3.0, 3.0, 1.0], [-0.5, -3.0, 0.5]]
+    assert request_model.best_span(scores) == (1, 1)
+    assert request_model.best_span(scores, 1.5) == (1, 2)
+
+
+@pytest.mark.parametrize("kind", ["remember", "forget_topic"])
+def test_a_statement_alone_asks_for_nothing(monkeypatch, kind):
+    chances = dict.fromkeys((request_model.NONE, *KINDS), 0.0) | {kind: 1.0}
+    monkeypatch.setattr(request_model, "kinds_of", lambda text: chances)
+    monkeypatch.setattr(request_model, "topic_of", lambda text, kind: text.removeprefix("Note: "))
+    # A text of its own for each case: readings are remembered by their text.
+    assert read_request(f"Blue herons eat small fish ({kind}).") is None
+    assert read_request(f"Note: Blue herons eat small frogs ({kind}).").kind == kind

@@ -80,6 +80,45 @@ def test_many_turns_of_several_sessions_end_all_but_the_last(hf):
     assert states(hf) == {"a": "another session began", "b": "another session began", "c": ""}
 
 
+@pytest.mark.parametrize(
+    "order", ["aab", "aba", "abcacb", "oaob", "epae", "pep", "oneone"], ids=lambda order: order
+)
+def test_many_turns_at_once_leave_the_sessions_as_one_by_one(hf, order):
+    """`o` is open and `e` has ended before; an agent leads `p`."""
+
+    def told(mine):
+        return [
+            (one.id, one.end_reason, one.ended_at is None, one.agent, dict(one.metadata))
+            for one in sorted(mine.sessions.list(), key=lambda one: one.id)
+        ]
+
+    def begun(owner):
+        mine = hf.scoped(owner)
+        mine.capture("e", "user", "said before")
+        mine.sessions.end("e")
+        mine.capture("o", "user", "said before")
+        mine.sessions.append("p", [{"x": 1}], agent="assistant", metadata={"cwd": "/tmp"})
+        return mine
+
+    turns = [
+        {"session": name, "role": "user", "text": f"{name} {place}"}
+        for place, name in enumerate(order)
+    ]
+    at_once, one_by_one = begun("user:bob"), begun("user:eve")
+    stored = at_once.capture_many(turns, noted={"of": "test"})
+    each = [one_by_one.capture_many([turn], noted={"of": "test"})[0] for turn in turns]
+    assert [one.position for one in stored] == [one.position for one in each]
+    assert told(at_once) == told(one_by_one)
+
+
+def test_an_undone_batch_leaves_the_sessions_as_they_were(hf):
+    hf.capture("open", "user", "hello")
+    before = hf.sessions.list()
+    hf.capture_many([{"session": name, "role": "user", "text": f"in {name}"} for name in "abab"])
+    hf.undo()
+    assert hf.sessions.list() == before
+
+
 def test_a_session_that_has_ended_is_unread_until_it_is_consolidated(hf, clock):
     hf.capture("one", "user", "hello")
     assert hf.store.sessions.unread(hf.scopes) == []

@@ -364,12 +364,18 @@ def _told_by_parser(error: BaseException, words: Sequence[str]) -> tuple[str | N
         if str(error).strip():
             # The text is empty for a group without a command, whose help is printed already.
             error.show()
-        # Click reports an option before the command as unknown; the hint says where it belongs.
-        is_before = hasattr(error, "option_name") and words[0].startswith("-")
-        return "Options go behind the command: holdfast COMMAND --json" if is_before else "", int(
-            error.exit_code
-        )
+        return _hint(error, words), int(error.exit_code)
     return None, 1
+
+
+def _hint(error: BaseException, words: Sequence[str]) -> str:
+    """Return what the parser does not know about a mistake: what to do next."""
+    # Click reports an option before the command as unknown.
+    if hasattr(error, "option_name") and words[0].startswith("-"):
+        return "Options go behind the command: holdfast COMMAND --json"
+    if getattr(getattr(error, "param", None), "metavar", "") == "ROLE":
+        return "A role file describes an agent. Write one: holdfast agent init --name assistant"
+    return ""
 
 
 def output_file(path: str) -> Path:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..errors import NotFound
 from ..text.terminal import plain
 from .app import confirmed
+from .exit_codes import drop_output
 
 if TYPE_CHECKING:
     from ..coding_agents.config_files import Change
@@ -77,9 +78,15 @@ def _agreed(
     dry_run: bool,
 ) -> bool:
     """Show the changes and ask for confirmation; return the answer, which is no for a dry run."""
-    for change in changes:
-        print(_difference(change))
-    sys.stdout.flush()
+    try:
+        for change in changes:
+            print(_difference(change))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who has agreed before and reads only the beginning (`--yes | head`) wants it done.
+        if not yes:
+            raise
+        drop_output()
     if not dry_run and confirmed(question, yes=yes):
         return True
     print("Nothing was changed.")

@@ -36,9 +36,8 @@ def outcome(
             error.__context__, BrokenPipeError
         ):
             raise
-        # The reader of our output has gone (`| head`). That is no error, but the flush at exit
-        # would fail, so stdout goes to the null device.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
+        # The reader of our output has gone (`| head`). That is no error.
+        drop_output()
         return 0
     except (Exception, KeyboardInterrupt) as error:
         message, code = _told(error) or told_otherwise(error)
@@ -49,6 +48,13 @@ def outcome(
             code = crash_report.EXIT_CODE
         print(plain(message), end="\n" if message else "", file=sys.stderr)
         return code
+
+
+def drop_output() -> None:
+    """Write the rest of the output nowhere: its reader has gone, and the flush at exit would
+    fail.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
 
 
 def _told(error: BaseException) -> ErrorText | None:

@@ -85,10 +85,9 @@ def open_memory(
     Damages.logged = False
     settings = config.load()
     places = here()
+    is_kept = retention_mode.chosen(settings.memory_mode, mode) != "incognito"
     # Only outside a project: inside, a deleted store is rebuilt from the records.
-    is_read = retention_mode.chosen(settings.memory_mode, mode) != "incognito"
-    if store and is_read and not make and all(place.name != "project" for place in places):
-        _check_there(store)
+    must_exist = is_kept and not make and all(place.name != "project" for place in places)
     scopes = _scopes_of(scope, settings.scope, places, project=project)
     hf = Holdfast.open(
         store,
@@ -98,6 +97,7 @@ def open_memory(
         background=background,
         mode=mode,
         places=[place for place in places if str(place.scope) in scopes],
+        create=not must_exist or _may_be_new(store, settings),
     )
     try:
         if index and places and hf.projects.needs_index:
@@ -155,6 +155,20 @@ def _warnings(hf: Holdfast) -> list[str]:
     except HoldfastError:
         # Problems of the whole store have been reported already.
         return []
+
+
+def _may_be_new(store: str | None, settings: config.Settings) -> bool:
+    """Whether a command that only reads may make the store. Raises NotFound for a path without one
+    after --store.
+
+    A file of one's own is made at once, so that memory is useful from the start; the tables on a
+    server are the work of an administrator.
+    """
+    from ..storage.connect import is_server
+
+    if store:
+        _check_there(store)
+    return not is_server(store or settings.store)
 
 
 def _check_there(store: str) -> None:

@@ -38,25 +38,104 @@ _NO_SPEAKERS = frozenset(
 
 
 class Met:
-    """Entities that a batch has looked up so far: the same few names come again and again."""
+    """Entities that a transaction has looked up, by any of their names, and those it has added.
 
-    def __init__(self) -> None:
-        self._ids: dict[tuple[Scope, str, str], str] = {}
+    The same few names come again and again, and many are looked up or stored by one statement.
+    """
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
         self._entities: dict[tuple[Scope, str], Entity] = {}
+        # Ids by each name of an entity, and the names whose entities are all here.
+        self._ids: dict[tuple[Scope, str], list[str]] = {}
+        self._asked: set[tuple[Scope, str]] = set()
+        # Derived ids that no entity has.
+        self._free: set[tuple[Scope, str]] = set()
+        self._stored: set[tuple[Scope, str]] = set()
+        self._unsaved: dict[tuple[Scope, str], Entity] = {}
 
-    def get(
+    def prepare(self, scope: Scope, found: Iterable[EntityMatch]) -> None:
+        """Look up all these names at once, and the ids of those that are new."""
+        wanted = {(fold(_written(one.name)), one.type) for one in found if _registered(one)}
+        names = {name for name, _ in wanted if (scope, name) not in self._asked}
+        self._look_up(scope, sorted(names))
+        new = {_derived_id(*one) for one in wanted if self.known(scope, *one) is None}
+        self._free_of(scope, sorted(new))
+
+    def known(
         self,
         scope: Scope,
         folded: str,
         type: str,
     ) -> Entity | None:
-        """Return the entity of a name and a type, with every name that the batch has added."""
-        return self._entities.get((scope, self._ids.get((scope, folded, type), "")))
+        """The entity with this name and type, or the one of a known and an unknown type."""
+        types = (type, *_NAMED_TYPES) if type == "other" else (type, "other")
+        return next((one for each in types if (one := self.named(scope, folded, each))), None)
 
-    def keep(self, entity: Entity, folded: str) -> None:
-        """Remember an entity by a name that finds it."""
-        self._ids[entity.scope, folded, entity.type] = entity.id
+    def named(
+        self,
+        scope: Scope,
+        folded: str,
+        type: str,
+    ) -> Entity | None:
+        """The entity of this type with this name. Its own name wins over an alias, then the oldest
+        entity wins.
+        """
+        if (scope, folded) not in self._asked:
+            self._look_up(scope, [folded])
+        ids = self._ids.get((scope, folded), ())
+        found = (self._entities[scope, id_] for id_ in ids)
+        return min(
+            (one for one in found if one.type == type),
+            key=lambda one: (fold(one.name) != folded, one.created_at, one.id),
+            default=None,
+        )
+
+    def is_free(self, scope: Scope, id: str) -> bool:
+        """Whether no entity has this id."""
+        if (scope, id) in self._entities:
+            return False
+        if (scope, id) not in self._free:
+            self._free_of(scope, [id])
+        return (scope, id) in self._free
+
+    def keep(self, entity: Entity) -> None:
+        """Add or change an entity; `save` stores it."""
+        self._learn(entity)
+        self._unsaved[entity.scope, entity.id] = entity
+
+    def save(self) -> None:
+        """Store what was added or changed."""
+        new: dict[Scope, list[Entity]] = {}
+        for place, entity in self._unsaved.items():
+            if place in self._stored:
+                self._tx.entities.put(entity)
+            else:
+                new.setdefault(entity.scope, []).append(entity)
+        for scope, entities in new.items():
+            self._tx.entities.add_many(scope, entities)
+        self._stored.update(self._unsaved)
+        self._unsaved.clear()
+
+    def _look_up(self, scope: Scope, names: Sequence[str]) -> None:
+        for entity in self._tx.entities.with_names(scope, names) if names else ():
+            # One that was changed meanwhile stays as it is here.
+            if (scope, entity.id) not in self._entities:
+                self._learn(entity)
+                self._stored.add((scope, entity.id))
+        self._asked.update((scope, name) for name in names)
+
+    def _free_of(self, scope: Scope, ids: Sequence[str]) -> None:
+        if ids:
+            taken = self._tx.entities.existing(scope, ids)
+            self._free.update((scope, id_) for id_ in ids if id_ not in taken)
+
+    def _learn(self, entity: Entity) -> None:
         self._entities[entity.scope, entity.id] = entity
+        for folded in entity_names(entity):
+            ids = self._ids.setdefault((entity.scope, folded), [])
+            if entity.id not in ids:
+                ids.append(entity.id)
 
 
 def link(
@@ -65,32 +144,34 @@ def link(
     found: Iterable[EntityMatch],
     *,
     at: Micros,
-    met: Met | None = None,
 ) -> list[Entity]:
     """Link a stored memory to the entities it mentions; return them in order, each once.
 
     An entity is identified by folded name and type, or by an alias. New entities and spellings are
-    added. `met` has the entities that the same transaction has met before.
+    added.
     """
-    linked = _entities(tx, memory, found, at=at, met=met or Met())
+    matches = list(found)
+    met = Met(tx)
+    met.prepare(memory.scope, matches)
+    linked = _entities(met, memory, matches, at=at)
+    met.save()
     for entity in linked:
         tx.entities.mention(memory.scope, entity=entity.id, memory=memory.id)
     return linked
 
 
 def _entities(
-    tx: Transaction,
+    met: Met,
     memory: Memory,
     found: Iterable[EntityMatch],
     *,
     at: Micros,
-    met: Met,
 ) -> list[Entity]:
     """The entities that were found in a memory, each once; new ones are created."""
     entities: dict[str, Entity] = {}
     for one in found:
-        if one.type in REGISTERED and _storable(one.name):
-            entity = _create_or_get(tx, memory, one, at=at, met=met)
+        if _registered(one):
+            entity = _create_or_get(met, memory, one, at=at)
             entities[entity.id] = entity
     return list(entities.values())
 
@@ -107,19 +188,30 @@ def note(
     Fast enough for every turn. Assistant turns are long and name much that is irrelevant, so names
     in them are left to the second pass.
     """
-    met = Met()
-    mentions: dict[Scope, list[tuple[str, str]]] = {}
+    met = Met(tx)
+    heard: list[tuple[Memory, list[EntityMatch], list[EntityMatch]]] = []
+    wanted: dict[Scope, list[EntityMatch]] = {}
     for memory in memories:
-        if ((memory.position or 0) < _EARLY or len(memories) > 1) and is_spoken(memory):
-            _meet(tx, memory, at=at, met=met)
+        early = (memory.position or 0) < _EARLY or len(memories) > 1
+        speaker = [_speaker(memory)] if early and is_spoken(memory) else []
         # Dates are not registered, and without one of these there is nothing else: most texts are
         # done here.
         found = PATTERNS.recognise(memory.content) if _SIGN.search(memory.content) else []
         if memory.role != "assistant":
             names = NAMES.recognise(memory.content)
             found = resolve([*found, *names]) if found and names else found or names
-        for entity in _entities(tx, memory, found, at=at, met=met) if found else ():
+        if speaker or found:
+            heard.append((memory, speaker, found))
+            wanted.setdefault(memory.scope, []).extend((*speaker, *found))
+    for scope, matches in wanted.items():
+        met.prepare(scope, matches)
+    mentions: dict[Scope, list[tuple[str, str]]] = {}
+    for memory, speaker, found in heard:
+        # A new speaker is linked to the first turn; the second pass links them in every session.
+        is_new = speaker and met.named(memory.scope, fold(memory.author), "person") is None
+        for entity in _entities(met, memory, (*speaker, *found) if is_new else found, at=at):
             mentions.setdefault(memory.scope, []).append((entity.id, memory.id))
+    met.save()
     for scope, pairs in mentions.items():
         tx.entities.mention_many(scope, pairs)
 
@@ -139,48 +231,26 @@ def link_speaker(
     memory: Memory,
     *,
     at: Micros,
-    met: Met | None = None,
 ) -> None:
     """Link a turn to the person who said it."""
-    author = memory.author
-    speaker = EntityMatch(author, "person", NOWHERE, NOWHERE, 1.0, author)
-    link(tx, memory, [speaker], at=at, met=met)
+    link(tx, memory, [_speaker(memory)], at=at)
 
 
-def _meet(
-    tx: Transaction,
-    memory: Memory,
-    *,
-    at: Micros,
-    met: Met,
-) -> None:
-    """Make a speaker known by one of their first turns; the second pass links them in every
-    session.
-    """
-    folded = fold(memory.author)
-    if met.get(memory.scope, folded, "person") is None:
-        known = tx.entities.named(memory.scope, folded, "person")
-        if known is None:
-            link_speaker(tx, memory, at=at, met=met)
-        else:
-            met.keep(known, folded)
+def _speaker(memory: Memory) -> EntityMatch:
+    return EntityMatch(memory.author, "person", NOWHERE, NOWHERE, 1.0, memory.author)
 
 
 def _create_or_get(
-    tx: Transaction,
+    met: Met,
     memory: Memory,
     found: EntityMatch,
     *,
     at: Micros,
-    met: Met,
 ) -> Entity:
     name = _written(found.name)
-    folded = fold(name)
-    known = met.get(memory.scope, folded, found.type) or _known(
-        tx, memory.scope, folded, found.type
-    )
+    known = met.known(memory.scope, fold(name), found.type)
     entity = _typed(known, found.type) or _new_entity(
-        tx,
+        met,
         memory.scope,
         name,
         found.type,
@@ -189,20 +259,8 @@ def _create_or_get(
     if _storable(found.raw):
         entity = _also_called(entity, [_written(found.raw)])
     if entity is not known:
-        tx.entities.put(entity)
-    met.keep(entity, folded)
+        met.keep(entity)
     return entity
-
-
-def _known(
-    tx: Transaction,
-    scope: Scope,
-    folded: str,
-    type: str,
-) -> Entity | None:
-    """The entity with this name and type, or the one of a known and an unknown type."""
-    types = (type, *_NAMED_TYPES) if type == "other" else (type, "other")
-    return next((one for each in types if (one := tx.entities.named(scope, folded, each))), None)
 
 
 def _typed(entity: Entity | None, type: str) -> Entity | None:
@@ -213,7 +271,7 @@ def _typed(entity: Entity | None, type: str) -> Entity | None:
 
 
 def _new_entity(
-    tx: Transaction,
+    met: Met,
     scope: Scope,
     name: str,
     type: str,
@@ -224,9 +282,18 @@ def _new_entity(
 
     A renamed entity keeps its id; the next entity with the old name then gets a random one.
     """
-    told = hashlib.blake2b(f"{type}\n{fold(name)}".encode(), digest_size=10).hexdigest()
-    taken = tx.entities.get(scope, f"ent_{told}") is not None
-    return Entity(new_id("ent", at) if taken else f"ent_{told}", scope, name, type, at)
+    derived = _derived_id(fold(name), type)
+    id_ = derived if met.is_free(scope, derived) else new_id("ent", at)
+    return Entity(id_, scope, name, type, at)
+
+
+def _derived_id(folded: str, type: str) -> str:
+    told = hashlib.blake2b(f"{type}\n{folded}".encode(), digest_size=10).hexdigest()
+    return f"ent_{told}"
+
+
+def _registered(found: EntityMatch) -> bool:
+    return found.type in REGISTERED and _storable(found.name)
 
 
 def _storable(name: str) -> bool:

@@ -12,9 +12,11 @@ from typing import Any
 
 from ..storage.protocol import Transaction
 from ..storage.session_table import message_body
-from ..types import DAY, Micros, Scope, Session, Sessions
+from ..types import DAY, Memories, Memory, Micros, Scope, Session, Sessions
 from .commit import check_session
 from .sanitize import guard_data, without_secrets
+
+ANOTHER_BEGAN = "another session began"
 
 
 def append(
@@ -71,8 +73,94 @@ def end_others(
                 scope,
                 other.id,
                 at=at,
-                reason="another session began",
+                reason=ANOTHER_BEGAN,
             )
+
+
+def take_places(
+    tx: Transaction,
+    runs: Sequence[Memories],
+    *,
+    at: Micros,
+    noted: Mapping[str, Any] | None = None,
+) -> list[int]:
+    """Return the position of the first turn of each run; a run is turns of one session in a row.
+
+    The sessions become what they would be if the turns came one by one, but each is read and
+    written only once, however many there are.
+    """
+    by_scope: dict[Scope, list[Memory]] = {}
+    for run in runs:
+        by_scope.setdefault(run[0].scope, []).append(run[0])
+    taking = {
+        scope: _Sessions(tx, scope, [str(first.session) for first in firsts])
+        for scope, firsts in by_scope.items()
+    }
+    metadata = _guarded(noted)
+    places = [taking[run[0].scope].take(run[0], len(run), at=at, noted=metadata) for run in runs]
+    for sessions in taking.values():
+        sessions.write()
+    return places
+
+
+class _Sessions:
+    """Sessions of a scope, read at once, and written at once when turns have been added to them."""
+
+    def __init__(self, tx: Transaction, scope: Scope, ids: Sequence[str]) -> None:
+        self._tx = tx
+        self._scope = scope
+        found = tx.sessions.places(scope, list(dict.fromkeys(ids)))
+        self._places = {id_: place for id_, (_, place) in found.items()}
+        self._before = {one.id: one for one, _ in found.values() if one is not None}
+        if len(self._before) < len(found):
+            # A new session ends those that are open.
+            for other in tx.sessions.list([scope], open_only=True):
+                self._before.setdefault(other.id, other)
+        self._now = dict(self._before)
+        self._open = {
+            id_ for id_, one in self._now.items() if one.ended_at is None and not one.agent
+        }
+
+    def take(
+        self,
+        first: Memory,
+        turns: int,
+        *,
+        at: Micros,
+        noted: Mapping[str, Any],
+    ) -> int:
+        """Add turns to a session, of which this is the first; return its position."""
+        id_ = str(first.session)
+        known = self._now.get(id_)
+        if known is None:
+            self._end_all(at)
+            known = Session(id_, self._scope, first.event_time, first.created_at)
+        self._now[id_] = replace(
+            known,
+            last_activity=max(at, known.last_activity),
+            ended_at=None,
+            end_reason="",
+            metadata={**known.metadata, **noted},
+        )
+        if not known.agent:
+            self._open.add(id_)
+        place = self._places[id_]
+        self._places[id_] += turns
+        return place
+
+    def _end_all(self, at: Micros) -> None:
+        for id_ in self._open:
+            self._now[id_] = replace(self._now[id_], ended_at=at, end_reason=ANOTHER_BEGAN)
+        self._open.clear()
+
+    def write(self) -> None:
+        """Store the sessions that are new or have changed."""
+        self._tx.sessions.begin_many(
+            self._scope, [one for id_, one in self._now.items() if id_ not in self._before]
+        )
+        for id_, one in self._before.items():
+            if self._now[id_] != one:
+                self._tx.sessions.put(self._now[id_])
 
 
 def end(

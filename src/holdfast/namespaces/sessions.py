@@ -35,7 +35,9 @@ class Sessions(Namespace):
     """Conversations: their messages, their end and what is extracted from them."""
 
     def list(self, *, open_only: bool = False) -> SessionList:
-        """List sessions, most recently active first."""
+        """List sessions, latest conversation first: by when its last turn was said, which may be
+        long before it was stored.
+        """
         return self.client.store.sessions.list(self.client.scopes, open_only=open_only)
 
     def append(

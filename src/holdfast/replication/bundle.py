@@ -14,6 +14,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -147,7 +148,10 @@ def import_bundle(
 
 def _header(source: Iterator[tuple[int, str]]) -> tuple[str, dict[str, Any]]:
     line = next(source, (1, ""))[1]
-    header = _parsed(1, line) if line.strip() else {}
+    header = dict[str, Any]()
+    # What is no JSON at all is no bundle either, and is told so.
+    with suppress(InvalidInput):
+        header = _parsed(1, line)
     if header.get("bundle") != "holdfast":
         raise InvalidInput(
             "This is not a Holdfast bundle: the first line is no header. Nothing was imported. "

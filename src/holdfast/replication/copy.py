@@ -95,14 +95,29 @@ def copy_store(
     proof = list[str]()
     with source.snapshot() as rows:
         # Listed after the snapshot was taken: a scope created later just has no rows.
-        wanted = source.scopes() if scopes is None else list(dict.fromkeys(scopes))
-        if empty := [scope for scope in scopes or () if not _holds_anything(rows, scope)]:
-            raise NotFound(f"Scope '{empty[0]}' of {source.location} is empty. Nothing was copied.")
+        wanted = _scopes_to_copy(source, rows, scopes)
         for scope in wanted:
             sums = _copy_scope(rows, target, scope, copied, there, progress)
             proof += [f"{scope} {label}: {sum_}\n" for label, sum_ in sums.items()]
     digest = hashlib.sha256("".join(sorted(proof)).encode()).hexdigest()
     return Copied(wanted, copied, there, digest)
+
+
+def check_source(source: Store, scopes: Sequence[Scope] | None = None) -> None:
+    """Raise what `copy_store` would raise because of the source, before there is a target.
+
+    That is NotFound for an empty scope, or the error of a login that may not read all scopes.
+    """
+    with source.snapshot() as rows:
+        _scopes_to_copy(source, rows, scopes)
+
+
+def _scopes_to_copy(source: Store, rows: Read, scopes: Sequence[Scope] | None) -> Scopes:
+    if scopes is None:
+        return source.scopes()
+    if empty := [scope for scope in scopes if not _holds_anything(rows, scope)]:
+        raise NotFound(f"Scope '{empty[0]}' of {source.location} is empty. Nothing was copied.")
+    return list(dict.fromkeys(scopes))
 
 
 def _holds_anything(rows: Read, scope: Scope) -> bool:

@@ -57,10 +57,8 @@ ModeName = Annotated[
         )
     ),
 ]
-Bearer = Annotated[
-    HTTPAuthorizationCredentials | None,
-    Security(HTTPBearer(auto_error=False, description="A key of `holdfast serve keys add`.")),
-]
+BEARER = HTTPBearer(auto_error=False, description="A key of `holdfast serve keys add`.")
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 KeyHeader = Annotated[
     str | None,
     Security(APIKeyHeader(name="X-API-Key", auto_error=False, description="The same key, bare.")),
@@ -118,21 +116,35 @@ async def admin(
     return server
 
 
+async def check_key(request: Request) -> None:
+    """Refuse a request without a key, before anything is said about its body."""
+    await _known_key(request, await BEARER(request), request.headers.get("X-API-Key"))
+
+
 async def _key(
     request: Request,
     bearer: HTTPAuthorizationCredentials | None,
     header: str | None,
 ) -> Key:
-    """Return the key of a request; refuse one without."""
+    """Return the key of a request within its limit; refuse one without."""
+    key = await _known_key(request, bearer, header)
+    request.state.caller = key.id
+    request.state.admin = key.admin
+    await _check_limit(serving(request), key.id)
+    return key
+
+
+async def _known_key(
+    request: Request,
+    bearer: HTTPAuthorizationCredentials | None,
+    header: str | None,
+) -> Key:
     server = serving(request)
     key = server.keys.find(bearer.credentials if bearer else header or _token(request))
     if key is None:
         # Failed attempts count against the address: keys cannot be guessed at full speed.
         await _check_limit(server, _address(request))
         raise HTTPException(401, ASK_FOR_KEY, {"WWW-Authenticate": "Bearer"})
-    request.state.caller = key.id
-    request.state.admin = key.admin
-    await _check_limit(server, key.id)
     return key
 
 

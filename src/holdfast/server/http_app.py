@@ -7,7 +7,8 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from starlette.responses import FileResponse
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse
 from starlette.staticfiles import StaticFiles
 
 from .. import __version__
@@ -18,10 +19,10 @@ from .api_keys import KeyFile
 from .auth import Serving
 from .fair_queue import FairQueue
 from .owner_view import Checkup
-from .problem_json import HANDLERS
+from .problem_json import HANDLERS, request_id
 from .ratelimit import Buckets
 from .request_counts import RequestCounts
-from .request_guards import Gate
+from .request_guards import MCP_PATH, Gate
 from .response_headers import Envelope
 from .routes import ROUTERS, mem0_hosted
 from .schemas import Problem
@@ -32,6 +33,12 @@ PREFIX = "/api/memory"
 WEB = Path(__file__).parent / "web"
 # Minimum size limit of a request, in bytes.
 SMALLEST_LIMIT = 1_000_000
+NO_MCP = (
+    "`holdfast serve` does not speak MCP. Start `holdfast mcp --http` beside it, with the same "
+    "--store, and connect to the address that it prints; or let the client start `holdfast mcp`."
+)
+# Of JSON-RPC 2.0.
+INVALID_REQUEST = -32600
 ABOUT = "Long-term memory of an owner: store, recall, correct, review and erase."
 PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 JSON_PROBLEM = {"application/json": PROBLEM["application/problem+json"]}
@@ -83,6 +90,7 @@ def create_app(
     # At the root, because a client of mem0's hosted API knows a host and no path.
     app.include_router(mem0_hosted.router, responses=_problems(PROBLEM | JSON_PROBLEM))
     app.include_router(mem0_hosted.missing)
+    app.add_api_route(MCP_PATH, _no_mcp, methods=["GET", "POST", "DELETE"], include_in_schema=False)
     app.add_middleware(
         Gate,
         keys=keys,
@@ -114,6 +122,16 @@ def _complete_schema(app: FastAPI) -> None:
         return schema
 
     app.openapi = complete  # type: ignore[method-assign]
+
+
+def _no_mcp(request: Request) -> JSONResponse:
+    """Say where MCP is served, as a JSON-RPC error, whose message MCP clients show."""
+    error = {
+        "code": INVALID_REQUEST,
+        "message": NO_MCP,
+        "data": {"request_id": request_id(request)},
+    }
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, 404)
 
 
 def _add_page(app: FastAPI) -> None:

@@ -1,4 +1,4 @@
-"""Checks before a request reaches memory: its origin and its size."""
+"""Checks before a request reaches memory: its origin or key, and its size."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .api_keys import KeyFile
+from .auth import check_key
 from .problem_json import problem
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 READING = ("GET", "HEAD", "OPTIONS")
+# Where clients look for an MCP server. This one only says where to find it, to anybody: a client
+# that is asked for a key would look for a way to log in.
+MCP_PATH = "/mcp"
 # Seconds for a complete body to arrive.
 BODY_SECONDS = 30.0
 
@@ -45,9 +49,12 @@ class Gate:
             return
         request = Request(scope, receive)
         try:
-            # With keys no check is needed: a foreign page does not know one.
             if not self._keys.needed:
                 check_browser(request.method, scope["path"], request.headers)
+            # A foreign page does not know a key. What has no body is refused by its route, if it
+            # needs a key at all.
+            elif request.method not in READING and scope["path"] != MCP_PATH:
+                await check_key(request)
             body = await self._body(request)
         except HTTPException as refusal:
             name = scope.get("state", {}).get("request_id", "")

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, NotFound
 from ..types import Clock, system_clock
 from .protocol import Store
-from .sqlite.store import SQLiteStore
+from .sqlite.store import IN_MEMORY, SQLiteStore
 
 SERVERS = ("postgresql://", "postgres://")
 
@@ -57,8 +57,10 @@ def open_store(
     replica: str = "",
     key_file: str | Path = "",
     clock: Clock = system_clock,
+    create: bool = True,
 ) -> Store:
-    """Open the store at a path or URL; creates a missing file, and the tables of an empty database.
+    """Open the store at a path or URL; creates a missing file, and the tables of an empty database,
+    unless `create` is false: then NotFound is raised.
 
     `key_file` holds the key of an encrypted file; a database server has no use for it. Raises
     WrongKey if it does not open the file; InvalidInput for an unsupported URL or when the Postgres
@@ -73,6 +75,9 @@ def open_store(
                 f"A Postgres store needs its driver ({error}). Install it with: pip install "
                 "'holdfast-memory[postgres]'"
             ) from error
-        return PostgresStore(str(place), replica=replica, clock=clock)
+        return PostgresStore(str(place), replica=replica, clock=clock, create=create)
     check_place(place)
+    file = Path(place).expanduser().absolute()
+    if not create and str(place) != IN_MEMORY and not file.exists():
+        raise NotFound(f"There is no store at {file}, and none was made.")
     return SQLiteStore(place, key_file=key_file, clock=clock)

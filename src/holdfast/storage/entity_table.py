@@ -260,7 +260,7 @@ class SQLEntityTable(SQLEntityReads):
         self._rows = rows
 
     def get(self, scope: Scope, id: str) -> Entity | None:
-        found = self._found(scope, "e.id = ?", (id,))
+        found = self._with_ids(scope, [id])
         return found[0] if found else None
 
     def named(
@@ -269,43 +269,46 @@ class SQLEntityTable(SQLEntityReads):
         folded_name: str,
         type: str,
     ) -> Entity | None:
-        found = self._found(
-            scope,
-            (
-                "e.type = ? AND e.id IN (SELECT a.entity FROM entity_names a WHERE a.scope = ? AND "
-                "a.folded = ?)"
-            ),
-            (type, self._rows.known(scope), folded_name),
-        )
-        # `found` is ordered by age and min() is stable: own name first, then the oldest.
+        found = [one for one in self.with_names(scope, [folded_name]) if one.type == type]
+        # They are ordered by age and min() is stable: own name first, then the oldest.
         return min(found, key=lambda entity: fold(entity.name) != folded_name, default=None)
 
-    def _found(
-        self,
-        scope: Scope,
-        condition: str,
-        values: Sequence[Any],
-    ) -> Entities:
-        """Entities of a scope that match a condition, with their names, oldest first."""
-        of_entity = self._rows.dialect.rare.format(condition="n.entity = e.id")
-        rows = self._rows.execute(
-            f"SELECT e.scope, {_COLUMNS}, n.folded, n.name FROM entities e "
-            f"LEFT JOIN entity_names n ON n.scope = e.scope AND {of_entity} "
-            f"WHERE e.scope = ? AND {condition}",
-            (self._rows.known(scope), *values),
-        )
-        names: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        entities: dict[str, Row] = {}
-        for row in rows:
-            *_, folded, name = row
-            if name is not None:
-                names[row[1]].append((folded, name))
-            entities.setdefault(row[1], _bare(row, len(ENTITIES.columns) + 1))
+    def with_names(self, scope: Scope, folded_names: Sequence[str]) -> Entities:
+        ids: dict[str, None] = {}
+        for start in range(0, len(folded_names), PAGE):
+            among, values = self._rows.dialect.among("folded", folded_names[start : start + PAGE])
+            rows = self._rows.execute(
+                f"SELECT entity FROM entity_names WHERE scope = ? AND {among}",
+                (self._rows.known(scope), *values),
+            )
+            ids |= dict.fromkeys(entity for (entity,) in rows)
+        return self._with_ids(scope, list(ids))
+
+    def existing(self, scope: Scope, ids: Sequence[str]) -> set[str]:
+        found: set[str] = set()
+        for start in range(0, len(ids), PAGE):
+            among, values = self._rows.dialect.among("id", ids[start : start + PAGE])
+            rows = self._rows.execute(
+                f"SELECT id FROM entities WHERE scope = ? AND {among}",
+                (self._rows.known(scope), *values),
+            )
+            found.update(id_ for (id_,) in rows)
+        return found
+
+    def _with_ids(self, scope: Scope, ids: Sequence[str]) -> Entities:
+        """Entities with these ids, with their names, oldest first."""
+        rows: Rows = []
+        for start in range(0, len(ids), PAGE):
+            among, values = self._rows.dialect.among("e.id", ids[start : start + PAGE])
+            rows += self._rows.execute(
+                f"SELECT e.scope, {_COLUMNS} FROM entities e WHERE e.scope = ? AND {among}",
+                (self._rows.known(scope), *values),
+            )
+        # Not by a join: Postgres, which has no statistics of a scope, expects few names in it, and
+        # would compare each entity with all of them.
+        names = self._names_of(rows)
         found = self._rows.damages.sound(
-            list(entities.values()),
-            lambda row: entity_from(
-                row, [name for _, name in sorted(names[row[1]])], self._rows.scope_of
-            ),
+            rows, lambda row: entity_from(row, names[row[0], row[1]], self._rows.scope_of)
         )
         return sorted(found, key=lambda entity: (entity.created_at, entity.id))
 
@@ -334,6 +337,24 @@ class SQLEntityTable(SQLEntityReads):
                     entity.scope,
                     {"folded": folded, "entity": entity.id, "name": name},
                 )
+
+    def add_many(self, scope: Scope, entities: Sequence[Entity]) -> None:
+        if not entities:
+            return
+        self._rows.insert_all(
+            ENTITIES,
+            scope,
+            [{column: getattr(one, column) for column in ENTITIES.columns} for one in entities],
+        )
+        self._rows.insert_all(
+            ENTITY_NAMES,
+            scope,
+            [
+                {"folded": folded, "entity": one.id, "name": name}
+                for one in entities
+                for folded, name in entity_names(one).items()
+            ],
+        )
 
     def mention_many(self, scope: Scope, mentions: Sequence[tuple[str, str]]) -> None:
         known = self.mentions_of(scope, [memory for _, memory in mentions])

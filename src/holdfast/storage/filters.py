@@ -63,9 +63,8 @@ class Dialect(NamedTuple):
     def of_identity(self, alias: str) -> str:
         """Condition that a row belongs to the model with an identity, its parameter."""
         if self.models_by_scope:
-            return (
-                f"EXISTS (SELECT 1 FROM models d WHERE {self.of_model(alias)} AND d.identity = ?)"
-            )
+            # Not EXISTS, for which Postgres reads the models of all scopes, not only of these.
+            return f"(SELECT d.identity FROM models d WHERE {self.of_model(alias)}) = ?"
         return f"{alias}.model IN (SELECT number FROM models WHERE identity = ?)"
 
 

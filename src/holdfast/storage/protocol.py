@@ -171,6 +171,17 @@ class EntityTable(EntityReads, Protocol):
         A match on the entity's own name wins over an alias, then the oldest entity wins.
         """
 
+    def with_names(self, scope: Scope, folded_names: Sequence[str]) -> Entities:
+        """Return the entities that have one of these folded names, each with all its names;
+        mentions are not counted.
+        """
+
+    def existing(self, scope: Scope, ids: Sequence[str]) -> set[str]:
+        """Return those of these ids that an entity has."""
+
+    def add_many(self, scope: Scope, entities: Sequence[Entity]) -> None:
+        """Insert entities with their names. None of them may exist."""
+
     def put(self, entity: Entity) -> None:
         """Insert an entity with its names, or update the stored one to equal it."""
 
@@ -286,8 +297,8 @@ class SessionReads(Protocol):
         open_only: bool = False,
         active_since: Micros | None = None,
     ) -> Sessions:
-        """Sessions, most recently active first; with `active_since`, those active at that time
-        or later.
+        """Sessions, latest conversation first: by the time of the last turn, or of the last
+        activity if there is none. With `active_since`, those active at that time or later.
         """
 
     def messages(
@@ -337,6 +348,14 @@ class SessionTable(SessionReads, Protocol):
 
         Returns None when the session does not exist or has ended.
         """
+
+    def places(self, scope: Scope, ids: Sequence[str]) -> dict[str, tuple[Session | None, int]]:
+        """Return each of these sessions, None for one that does not exist, with the position of its
+        next turn.
+        """
+
+    def begin_many(self, scope: Scope, sessions: Sequence[Session]) -> None:
+        """Insert sessions. None of them may exist."""
 
     def next_position(self, scope: Scope, session: str) -> int:
         """Return the position of the next turn of a session, counted from 0."""

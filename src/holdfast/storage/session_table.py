@@ -16,6 +16,13 @@ from .table_access import Access, StoreAccess
 # Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
 
+# When the last turn of session `s` was said: long before it was stored, if somebody took in a
+# conversation from the past.
+LAST_SAID = (
+    "(SELECT m.event_time FROM memories m WHERE m.scope = s.scope AND m.session = s.id "
+    "AND m.position IS NOT NULL ORDER BY m.position DESC LIMIT 1)"
+)
+
 
 class SQLSessionReads:
     """Sessions as stores and transactions read them; see `SessionReads` in protocol.py."""
@@ -35,8 +42,9 @@ class SQLSessionReads:
         since = "" if active_since is None else " AND last_activity >= ?"
         rows = self._access.read(
             numbers,
-            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions "
-            f"WHERE scope IN ({marks(numbers)}){ended}{since} ORDER BY last_activity DESC, id DESC",
+            f"SELECT scope, {', '.join(SESSIONS.columns)} FROM sessions s "
+            f"WHERE scope IN ({marks(numbers)}){ended}{since} "
+            f"ORDER BY coalesce({LAST_SAID}, last_activity) DESC, last_activity DESC, id DESC",
             (*numbers, *(() if active_since is None else (active_since,))),
         )
         return self._sessions_of(rows)
@@ -153,6 +161,37 @@ class SQLSessionTable(SQLSessionReads):
         )
         return int(rows[0][0]) + 1 if rows else 0
 
+    def places(self, scope: Scope, ids: Sequence[str]) -> dict[str, tuple[Session | None, int]]:
+        number = self._rows.known(scope)
+        found: dict[str, tuple[Session | None, int]] = {}
+        for start in range(0, len(ids), PAGE):
+            page = ids[start : start + PAGE]
+            among, values = self._rows.dialect.among("s.id", page)
+            for *row, position in self._rows.execute(
+                f"SELECT s.scope, s.{', s.'.join(SESSIONS.columns)}, (SELECT m.position FROM "
+                "memories m WHERE m.scope = s.scope AND m.session = s.id AND m.position IS NOT "
+                "NULL ORDER BY m.position DESC LIMIT 1) "
+                f"FROM sessions s WHERE s.scope = ? AND {among}",
+                (number, *values),
+            ):
+                session = session_from(tuple(row), self._rows.scope_of)
+                self._seen[scope, session.id] = session
+                found[session.id] = session, 0 if position is None else int(position) + 1
+            if new := [id_ for id_ in page if id_ not in found]:
+                found |= self._new_places(number, new)
+        return found
+
+    def _new_places(self, number: int, ids: Sequence[str]) -> dict[str, tuple[Session | None, int]]:
+        """Sessions that do not exist. Nearly all have no turns, so max() has nothing to scan."""
+        among, values = self._rows.dialect.among("session", ids)
+        rows = self._rows.execute(
+            f"SELECT session, max(position) FROM memories WHERE scope = ? AND {among} AND "
+            "position IS NOT NULL GROUP BY session",
+            (number, *values),
+        )
+        last: dict[str, int] = dict(rows)
+        return {id_: (None, int(last.get(id_, -1)) + 1) for id_ in ids}
+
     def go_on(
         self,
         scope: Scope,
@@ -196,6 +235,11 @@ class SQLSessionTable(SQLSessionReads):
     def put(self, session: Session) -> None:
         self._rows.put_row(SESSIONS, session.scope, session_values(session))
         self._seen[session.scope, session.id] = session
+
+    def begin_many(self, scope: Scope, sessions: Sequence[Session]) -> None:
+        if sessions:
+            self._rows.insert_all(SESSIONS, scope, [session_values(one) for one in sessions])
+            self._seen |= {(scope, one.id): one for one in sessions}
 
     def add_messages(
         self,

@@ -182,6 +182,18 @@ class SQLStore(ABC):
         """
         return self.read(reach, sql, values)
 
+    def read_in_order(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
+        """Like `read`, for the first of many rows in the order of an index: they are not sorted.
+
+        Only a backend whose planner may not know better needs to tell it.
+        """
+        return self.read(reach, sql, values)
+
     @abstractmethod
     def stream(
         self,

@@ -78,6 +78,14 @@ class StoreAccess(Access, Protocol):
         give it from memory while nothing has been written.
         """
 
+    def read_in_order(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
+        """Like `read`, for the first of many rows in the order of an index: they are not sorted."""
+
     def transact(self, reach: Reach, work: Callable[[Statements], T]) -> T:
         """Run `work` in one write transaction without journal: for bookkeeping, not for
         memories.

@@ -23,6 +23,11 @@ SAID = ("turn", "document")
 PARTS = (f"m.kind NOT IN {SAID}", f"m.kind IN {SAID}")
 # Ids per statement, well below SQLite's limit on bound parameters.
 PAGE = 500
+# Of a memory `m`. Not EXISTS, which Postgres makes a join: it expects no vectors in a scope that it
+# has no statistics of, and compares each memory with all of them.
+NO_VECTOR = (
+    "(SELECT v.seq FROM vectors v WHERE v.model = ? AND v.scope = ? AND v.seq = m.seq) IS NULL"
+)
 Mark = tuple[int, int]
 """Number of a model in a scope, and the `seq` up to which everything there is embedded."""
 
@@ -284,11 +289,21 @@ class SQLVectors(ABC):
                     f"DELETE FROM vectors WHERE model = ? AND scope = ? AND seq IN ({marks(page)})",
                     (model, scope, *page),
                 )
-            execute.many(
-                "INSERT INTO vectors (model, scope, seq, vector) VALUES (?, ?, ?, ?)",
-                [(model, scope, seq, self.pack(vectors[seq])) for seq in found],
-            )
+            self.insert_rows(execute, model, scope, {seq: vectors[seq] for seq in found})
             _advance(execute, model, scope)
+
+    def insert_rows(
+        self,
+        execute: Statements,
+        model: int,
+        scope: int,
+        vectors: Mapping[int, Vector],
+    ) -> None:
+        """Insert vectors of one scope, which has none of these."""
+        execute.many(
+            "INSERT INTO vectors (model, scope, seq, vector) VALUES (?, ?, ?, ?)",
+            [(model, scope, seq, self.pack(vector)) for seq, vector in vectors.items()],
+        )
 
     def _model_number(
         self,
@@ -372,13 +387,14 @@ class SQLVectors(ABC):
         """
         model_number, start = mark
         beyond, values = ("", []) if below is None else (" AND m.seq < ?", [below])
-        rows = self.store.read(
+        # A recall asks whether there is one at all, behind the watermark, where few are.
+        read = self.store.read if limit == 1 else self.store.read_in_order
+        rows = read(
             (number,),
             f"SELECT {SELECT_MEMORY} FROM memories m "
-            f"WHERE m.scope = ? AND m.seq > ?{beyond} AND {part} AND NOT EXISTS "
-            "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = m.seq) "
+            f"WHERE m.scope = ? AND m.seq > ?{beyond} AND {part} AND {NO_VECTOR} "
             f"ORDER BY m.seq DESC LIMIT {int(limit)}",
-            (number, start, *values, model_number),
+            (number, start, *values, model_number, number),
         )
         return self.store.memories(rows)
 
@@ -402,11 +418,9 @@ class SQLVectors(ABC):
         return bool(
             self.store.read_cached(
                 (number,),
-                "SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
-                "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = "
-                "m.seq) "
+                f"SELECT m.seq FROM memories m WHERE m.scope = ? AND m.seq > ? AND {NO_VECTOR} "
                 "ORDER BY m.seq LIMIT 1",
-                (number, start, model_number),
+                (number, start, model_number, number),
             )
         )
 
@@ -455,10 +469,8 @@ class SQLVectors(ABC):
                     (scope,),
                     "SELECT EXISTS (SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = ?), "
                     "NOT EXISTS "
-                    "(SELECT 1 FROM memories m WHERE m.scope = ? AND m.seq > ? AND NOT EXISTS "
-                    "(SELECT 1 FROM vectors v WHERE v.model = ? AND v.scope = m.scope AND v.seq = "
-                    "m.seq))",
-                    (model, scope, scope, mark, model),
+                    f"(SELECT 1 FROM memories m WHERE m.scope = ? AND m.seq > ? AND {NO_VECTOR})",
+                    (model, scope, scope, mark, model, scope),
                 )
                 if any_:
                     complete[identity] = bool(all_) and complete.get(identity, True)

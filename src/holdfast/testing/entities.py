@@ -311,6 +311,39 @@ class EntitiesContract:
             "ent_3",
         ]
 
+    def test_many_entities_are_found_by_any_of_their_names(self, store: Store) -> None:
+        ann = Entity("ent_ann", ANN, "Ann", "person", START, ("@ann", "Annie"))
+        annie = Entity("ent_annie", ANN, "ANNIE", "project", START)
+        bobs = Entity("ent_bobs", BOB, "Ann", "person", START)
+        known(store, ann, annie, ZOE, bobs)
+
+        def found(tx: Transaction, *asked: str) -> list[Entity]:
+            return sorted(tx.entities.with_names(ANN, asked), key=lambda one: one.id)
+
+        assert write(store, lambda tx: found(tx, "annie", "nobody", "ann")) == [ann, annie]
+        assert write(store, lambda tx: found(tx, "nobody")) == []
+        assert write(store, found) == []
+        ids = ["ent_ann", "ent_bobs", ZOE.id, "ent_none"]
+        assert write(store, lambda tx: tx.entities.existing(ANN, ids)) == {"ent_ann", ZOE.id}
+
+    def test_entities_that_are_added_together_are_undone_together(self, store: Store) -> None:
+        known(store, ZOE)
+        before = truth(store)
+        ann = Entity("ent_ann", ANN, "Ann", "person", START, ("Annie",))
+        bob = Entity("ent_bob", ANN, 'Bob "the \\ builder"', "person", START)
+
+        def work(tx: Transaction) -> list[Entity]:
+            tx.entities.add_many(ANN, [ann, bob])
+            tx.entities.add_many(ANN, [])
+            return tx.entities.with_names(ANN, ["annie"])
+
+        assert write(store, work, run="run_many") == [ann]
+        assert store.entities.get(ANN, bob.id) == bob
+        told = sorted(event.noun for event in store.events([ANN], run="run_many"))
+        assert told == ["entity"] * 2 + ["entity_name"] * 3
+        undo(store, "run_many")
+        assert truth(store) == before
+
     def test_a_writer_sees_what_it_wrote(self, store: Store) -> None:
         one, two = put(store, fact("one"), fact("two"))
         set_status(store, one, "archived")

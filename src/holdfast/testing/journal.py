@@ -117,6 +117,42 @@ class GraphContract:
         assert went_on == [None, 0, None, None]
         assert store.sessions.get(ANN, "ended") == ended
 
+    def test_places_in_many_sessions_are_read_at_once(self, store: Store) -> None:
+        ended = Session("ended", ANN, START, START, ended_at=START, metadata={"cwd": "/tmp"})
+        begun = Session("begun", ANN, START, START)
+        together(
+            store,
+            lambda tx: tx.sessions.put(ended),
+            lambda tx: tx.sessions.put(begun),
+            lambda tx: tx.sessions.put(Session("begun", BOB, START, at(1))),
+        )
+        put(store, turn("a", "ended", 0), turn("b", "ended", 4), turn("no session", "left", 2))
+        asked = ["ended", "begun", "left", "unheard"]
+        assert write(store, lambda tx: tx.sessions.places(ANN, asked)) == {
+            "ended": (ended, 5),
+            "begun": (begun, 0),
+            "left": (None, 3),
+            "unheard": (None, 0),
+        }
+        assert write(store, lambda tx: tx.sessions.places(ANN, [])) == {}
+
+    def test_sessions_that_begin_together_are_undone_together(self, store: Store) -> None:
+        begin(store, Session("before", ANN, START, START))
+        was = truth(store)
+        ended = Session("one", ANN, START, at(1), ended_at=at(2), end_reason="idle")
+        other = Session("two", ANN, START, at(1), agent="claude", metadata={"cwd": "/tmp"})
+
+        def work(tx: Transaction) -> list[Session | None]:
+            tx.sessions.begin_many(ANN, [ended, other])
+            tx.sessions.begin_many(ANN, [])
+            return [tx.sessions.get(ANN, id_) for id_ in ("one", "two")]
+
+        assert write(store, work, run="run_many") == [ended, other]
+        assert store.sessions.get(ANN, "one") == ended
+        assert [event.noun for event in store.events([ANN], run="run_many")] == ["session"] * 2
+        undo(store, "run_many")
+        assert truth(store) == was
+
     def test_a_session_is_added_and_then_made_equal(self, store: Store) -> None:
         session = Session("s", ANN, START, START, agent="claude", metadata={"cwd": "/tmp"})
         write(store, lambda tx: tx.sessions.put(session))

@@ -11,6 +11,7 @@ import pytest
 
 from ..errors import StoreBusy, StoreClosed
 from ..storage.protocol import Store
+from ..storage.store_types import Filter
 from ..types import Scope
 from .narrowing import READS, populate
 from .scene import (
@@ -117,6 +118,31 @@ class LifeContract:
         store.close()
         assert truth(other) == state
         assert other.get([ANN], [old.id]) == [old]
+
+    def test_texts_that_are_added_together_stay_as_they_are(self, store: Store) -> None:
+        said = [
+            'say "hi"',
+            "a\\b",
+            '\\"',
+            "{a,b}",
+            "NULL",
+            "null",
+            " ",
+            "ünï 🎈",
+            "a\nb\tc",
+            "'; --",
+        ]
+        memories = [
+            fact(text, title=text, quote=text, tags=(text,), metadata={"of": text}) for text in said
+        ]
+        plain = [fact("plain"), fact("said", kind="turn", session="s", position=0)]
+        stored = write(store, lambda tx: tx.add_many([*memories, *plain]))
+        assert store.get([ANN], [one.id for one in stored]) == stored
+        assert [one.with_(seq=0) for one in stored] == [
+            one.with_(seq=0) for one in (*memories, *plain)
+        ]
+        found = {seq for seq, _ in store.by_text(Filter((ANN,)), ["plain"], 5)}
+        assert found == {stored[len(said)].seq}
 
     def test_closing_twice_equals_once(self, store: Store) -> None:
         store.close()

@@ -29,11 +29,12 @@ LONGEST_SENTENCE = 600
 # Characters of something to remember; a topic to forget is much shorter.
 LONGEST_TOPIC = 300
 
-# Chances from which the learned reader is believed: against signs of small talk; against the
-# grammar or without any word about memory; and where the grammar finds the same or nothing.
-CERTAIN = 0.75
-SURE = 0.8
-LIKELY = 0.6
+# Chances from which the learned reader is believed: without any word about memory; against signs of
+# small talk; against the grammar; and where the grammar finds the same or nothing.
+CLEAR = 0.98
+CERTAIN = 0.9
+SURE = 0.9
+LIKELY = 0.8
 # Kinds that take nothing away.
 HARMLESS = ("list", "remember")
 
@@ -145,11 +146,10 @@ def _weighed(known: MemoryRequest | None, said: str, quotes: Sequence[str]) -> M
 
 def _enough(kind: Kind, known: MemoryRequest | None, said: str) -> float:
     """Return the chance from which a kind is believed, given what is known by the grammar."""
-    against = known and known.kind != kind
     # A message without a word about memory is nearly always a statement or a question.
-    if against or not any(grammar.reads(said) for grammar in grammars()):
-        return SURE
-    return LIKELY
+    if not any(grammar.reads(said) for grammar in grammars()):
+        return CLEAR
+    return SURE if known and known.kind != kind else LIKELY
 
 
 def _says_little(said: str) -> bool:
@@ -210,12 +210,13 @@ def own_words(text: str) -> tuple[str, list[str]]:
 
 def _learned(kind: Kind, said: str, quotes: Sequence[str]) -> MemoryRequest | None:
     """Return the request of a kind with the topic that the learned reader finds; None without the
-    topic it needs.
+    topic it needs, and where a statement is all that is said.
     """
     topic = ""
     if kind in WITH_TOPIC:
-        topic = _put_back(request_model.topic_of(said, kind).strip(_ENDS), said, said, quotes)
-        if not topic:
+        found = request_model.topic_of(said, kind)
+        topic = _put_back(found.strip(_ENDS), said, said, quotes)
+        if not topic or not said.replace(found, "", 1).strip(_ENDS):
             return None
     sentences = [one.strip() for one in _sentences(said) if one.strip(_ENDS)]
     asking = max(sentences, key=lambda one: request_model.kinds_of(one)[kind])

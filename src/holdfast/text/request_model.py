@@ -1,9 +1,11 @@
 """A learned reader of memory requests, for wordings that the grammar does not know.
 
-Two linear models over hashed words and letters, learned by `training/train_requests.py` from
-labelled messages in seven languages: one tells the kind of a request, the other where its topic
-begins and ends. Both are small integers, less than a megabyte, read without numpy, because
-every message is read.
+Two models over hashed words and letters, learned by `training/train_requests.py` from labelled
+messages in seven languages. A small network tells the kind of a request: every word and run of
+letters has a vector, and two layers read the sum of a message's vectors, so that "would be great
+if you could" weighs otherwise beside "remember" than alone. A linear model tells where the topic
+begins and ends. Both are small integers, a few megabytes, read without numpy, because every
+message is read.
 """
 
 from __future__ import annotations
@@ -13,11 +15,12 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from operator import mul
+from typing import Any, NamedTuple
 from unicodedata import normalize
 
 NONE = "none"
@@ -26,11 +29,16 @@ LANGUAGES = frozenset(("en", "de", "es", "fr", "ru", "zh", "ja"))
 # Characters of a message that are read; the models learned from messages of this length.
 READ = 400
 BITS = 17
+# Numbers in a feature's vector.
+WIDTH = 48
 MASK = (1 << BITS) - 1
 # What the second model says of a word: it is in the topic, begins it, ends it.
 PLACES = ("inside", "start", "end")
-# How much the words inside count beside both ends, in finding a topic.
-INSIDE = 0.3
+# How much the words inside count beside both ends, in finding a topic, and what each word adds: a
+# topic to forget that says too much is shown before anything is forgotten, one that says too little
+# finds something else.
+INSIDE = 0.5
+ADDED = {"forget_topic": 1.5}
 
 _WORD = re.compile(r"[^\W_]+|[?!]")
 TOKEN = re.compile(
@@ -39,13 +47,28 @@ TOKEN = re.compile(
 )
 
 
+class Layer(NamedTuple):
+    """A layer of the network: for each of its outputs a weight of every input, and a bias."""
+
+    weights: tuple[tuple[float, ...], ...]
+    biases: tuple[float, ...]
+
+    def of(self, inputs: Sequence[float]) -> list[float]:
+        """The outputs for some inputs."""
+        return [
+            bias + sum(map(mul, row, inputs))
+            for row, bias in zip(self.weights, self.biases, strict=True)
+        ]
+
+
 class RequestModel(NamedTuple):
-    """Weights as they are stored: small integers by feature, and a scale for each output."""
+    """Weights as they are stored: small integers by feature, and a scale for them."""
 
     kinds: tuple[str, ...]
-    kind_weights: memoryview
-    kind_scale: float
-    kind_bias: tuple[float, ...]
+    vectors: memoryview
+    vector_scale: float
+    hidden: Layer
+    kind: Layer
     place_weights: memoryview
     place_scale: float
     place_bias: tuple[float, ...]
@@ -56,36 +79,47 @@ def model() -> RequestModel:
     """The model that ships."""
     folder = files(__package__)
     told = json.loads((folder / "request_model.json").read_text("utf-8"))
-    weights = memoryview(zlib.decompress((folder / "request_model.bin").read_bytes())).cast("b")
-    size = len(told["kinds"]) << BITS
+    weights = memoryview((folder / "request_model.bin").read_bytes()).cast("b")
+    size = WIDTH << BITS
     return RequestModel(
         tuple(told["kinds"]),
         weights[:size],
-        told["kind_scale"],
-        tuple(told["kind_bias"]),
+        told["vector_scale"],
+        _layer(told["hidden"]),
+        _layer(told["kind"]),
         weights[size:],
         told["place_scale"],
         tuple(told["place_bias"]),
     )
 
 
+def _layer(told: Mapping[str, Sequence[Any]]) -> Layer:
+    return Layer(tuple(map(tuple, told["weights"])), tuple(told["biases"]))
+
+
 def kinds_of(text: str) -> dict[str, float]:
     """The probability of each kind of request, and of none."""
     learned = model()
-    width = len(learned.kinds)
-    sums = [0.0] * width
-    for feature, value in message_features(text).items():
-        row = learned.kind_weights[feature * width : (feature + 1) * width]
-        for place, weight in enumerate(row):
-            if weight:
-                sums[place] += value * weight
-    scores = [
-        total * learned.kind_scale + bias
-        for total, bias in zip(sums, learned.kind_bias, strict=True)
-    ]
+    sums = (total * learned.vector_scale for total in _summed(learned, message_features(text)))
+    hidden = learned.hidden.of([max(0.0, total) for total in sums])
+    scores = learned.kind.of([max(0.0, one) for one in hidden])
     highest = max(scores)
     parts = [math.exp(score - highest) for score in scores]
     return {kind: part / sum(parts) for kind, part in zip(learned.kinds, parts, strict=True)}
+
+
+def _summed(learned: RequestModel, features: Mapping[int, float]) -> list[float]:
+    """The sum of the vectors of features, each times its share."""
+    alike: dict[float, list[memoryview]] = {}
+    for feature, share in features.items():
+        vector = learned.vectors[feature * WIDTH : (feature + 1) * WIDTH]
+        alike.setdefault(share, []).append(vector)
+    sums = [0.0] * WIDTH
+    # Most features have the same share, and integers are summed faster.
+    for share, vectors in alike.items():
+        for place, column in enumerate(zip(*vectors, strict=True)):
+            sums[place] += share * sum(column)
+    return sums
 
 
 def topic_of(text: str, kind: str) -> str:
@@ -105,13 +139,13 @@ def topic_of(text: str, kind: str) -> str:
                 for total, bias in zip(sums, learned.place_bias, strict=True)
             ]
         )
-    start, end = best_span(scores)
+    start, end = best_span(scores, ADDED.get(kind, 0.0))
     return text[tokens[start].start() : tokens[end].end()] if tokens else ""
 
 
-def best_span(scores: Sequence[Sequence[float]]) -> tuple[int, int]:
+def best_span(scores: Sequence[Sequence[float]], added: float = 0.0) -> tuple[int, int]:
     """The first and last word of the likeliest topic, by what is said of each word."""
-    inside = [0.0, *accumulate(each[0] for each in scores)]
+    inside = [0.0, *accumulate(each[0] + added for each in scores)]
     spans = (
         (INSIDE * (inside[end + 1] - inside[start]) + scores[start][1] + scores[end][2], start, end)
         for start in range(len(scores))

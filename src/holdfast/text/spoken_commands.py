@@ -1,7 +1,8 @@
 """Spoken memory commands: list memories, forget something, remember something.
 
 Only a whole utterance is a command, apart from courtesies: "forget about the old flat" is one, "I
-can't forget about him" and "forget it, let's talk about tea" are not. A missed command is answered
+can't forget about him" and "forget it, let's talk about tea" are not, nor is what stands between
+quotation marks, which somebody else said. A missed command is answered
 by the agent; a false one interrupts the user. So the cues, which are data, are many and narrow. The
 write policy and its cues decide what must not be remembered at all.
 
@@ -69,6 +70,8 @@ _QUOTES = str.maketrans(
         "»": '"',
     }
 )
+# At the start, up to the mark that closes it; an apostrophe inside a word closes nothing.
+_QUOTATION = re.compile(r"""["'「『]((?:[^"'」』]|(?<=\w)'(?=\w))*)["'」』]""")
 _END = " .!?。…~\"'"
 _CLAUSE = re.compile(r"[,;:!?。、]|[.] | [-–—] ")
 _SENTENCE = re.compile(r"[.!?](?= )|[。!?](?=\S)")
@@ -111,7 +114,7 @@ def command(text: str) -> Command | None:
     >>> command("I can't forget about the old flat")
     """
     said = _plain(text)
-    if not said or len(said) > LONGEST or "\n" in said:
+    if not said or len(said) > LONGEST or "\n" in said or _is_quoted(said):
         return None
     asked = said.rstrip(" \"'").endswith("?")
     return next(
@@ -182,6 +185,12 @@ def _found(
     if said and _SENTENCE.search(said):
         return None
     return Command(name, said, int(parts.get("number") or 0), sort)
+
+
+def _is_quoted(said: str) -> bool:
+    """Whether an utterance begins with a quotation of more than a name, such as "forget it all"."""
+    quotation = _QUOTATION.match(said)
+    return quotation is not None and " " in quotation[1].strip()
 
 
 def _is_subject(language: _Language, about: str) -> bool:

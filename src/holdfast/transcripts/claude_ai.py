@@ -29,6 +29,8 @@ class ClaudeAi(Export):
             title=as_text(record.get("name")).strip(),
             started_at=micros(record.get("created_at")),
             updated_at=micros(record.get("updated_at")),
+            # Nothing there copies a chat. ChatGPT does, when a person branches off a new one.
+            copies=False,
         )
 
     def tell(self, record: Object, talk: Talk) -> None:

@@ -105,9 +105,10 @@ def _tell(
     for problem in models:
         print(f"! models: {problem}")
     if not findings and not models:
-        print(
-            f"{location} is in order: file, schema, words, vectors, totals, journal, model packs."
-        )
+        from ...storage.connect import is_server
+
+        first = "schema, row-level security" if is_server(location) else "file, schema"
+        print(f"{location} is in order: {first}, words, vectors, totals, journal, model packs.")
     elif any(finding.check == "rows" and finding.repairable for finding in findings):
         print(
             "What the journal has comes back, other memories are put aside, the rest is "

@@ -98,6 +98,7 @@ def import_(
         if isinstance(importer, MemoryFile):
             _import_memories(hf, importer, file or "-", into=into, as_json=as_json)
         elif importer is None or importer is BUNDLE:
+            _check_into(scope, into)
             # A file that no importer recognises is treated as a bundle, and refused as such.
             _import_bundle(hf, file or "-", into=into, as_json=as_json)
         else:
@@ -201,6 +202,15 @@ def _import_memories(
 # A bundle
 
 
+def _check_into(scope: str | None, into: str | None) -> None:
+    """Raise InvalidInput for --scope, which would be passed over."""
+    if scope and not into:
+        raise InvalidInput(
+            "A bundle says itself whose memories it holds. Nothing was imported. For another "
+            f"scope say: --into {scope}"
+        )
+
+
 def _import_bundle(
     hf: Holdfast,
     file: str,
@@ -283,7 +293,7 @@ def _import_sessions(
         output.emit(_done_json(*done[0]) if len(done) == 1 else [_done_json(*one) for one in done])
     else:
         for scope, indexed in done:
-            _tell_sessions(file, scope, indexed, undo[scope])
+            _tell_sessions(hf, file, scope, indexed, undo[scope])
     _end([indexed for _, indexed in done])
 
 
@@ -293,6 +303,7 @@ def _sessions_in(found: Survey) -> int:
 
 
 def _tell_sessions(
+    hf: Holdfast,
     file: Path,
     scope: str,
     done: Indexed,
@@ -305,12 +316,18 @@ def _tell_sessions(
         if not is_meant_here(scope):
             print(f'Find it with: holdfast recall "…" --scope {scope}', file=sys.stderr)
     elif not done.failed:
-        known = (
-            "every session is known already"
-            if done.unchanged or done.files
-            else "no session was found"
-        )
+        read = bool(done.unchanged or done.files)
+        understood = read and (not done.warnings or _is_known(hf, scope, file))
+        known = "every session is known already" if understood else "no session was found"
         print(f"Nothing new for {scope} in {plain(str(file))}: {known}.")
+        if not understood:
+            print(_other_ways(), file=sys.stderr)
+
+
+def _is_known(hf: Holdfast, scope: str, file: Path) -> bool:
+    """Whether a session was read from this file before."""
+    sessions = hf.scoped(scope).sessions.list()
+    return any(session.metadata.get("path") == str(file) for session in sessions)
 
 
 def _end(done: Sequence[Indexed], unreadable: Sequence[UnreadableFile] = ()) -> None:

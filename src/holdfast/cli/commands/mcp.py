@@ -109,7 +109,18 @@ def _serve(
         log_to_stderr()
         url = process.url_of(listener).rstrip("/") + PATH
         print(f"Serving {hf.store.location} at {url}  Ctrl-C ends it.", file=sys.stderr, flush=True)
-        aside(partial(answer, served, listener, stop, lifespan="on"))
+        aside(
+            partial(
+                answer,
+                served,
+                listener,
+                stop,
+                # At once: clients up to 2025 keep a stream open for as long as they run.
+                grace=0,
+                overdue=served.end,
+                lifespan="on",
+            )
+        )
         print("Stopped.", file=sys.stderr)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from ...errors import NotFound
 from ...extraction.progress import FACTS, SUMMARY, covers, marks_of
+from ...storage import Filter
 from ...text.terminal import counted, plain
 from .. import output
 from ..app import READING, Json, Scope, Store, app, json_time, open_memory, when
@@ -16,7 +17,7 @@ from ..app import READING, Json, Scope, Store, app, json_time, open_memory, when
 if TYPE_CHECKING:
     from ...client import Holdfast
     from ...extraction.policy import JudgedCandidate
-    from ...types import Memory, Session
+    from ...types import Memory, Micros, Session
 
 session_app = typer.Typer(
     no_args_is_help=True,
@@ -120,7 +121,7 @@ def list_sessions(
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """List sessions with their state. The most recently active one comes first.
+    """List sessions with their state. The latest conversation comes first.
 
     Example: holdfast session list --open
     """
@@ -130,12 +131,10 @@ def list_sessions(
             output.emit([_session_json(hf, one) for one in found])
             return
         rows = [
-            (one.id, one.agent, when(one.started_at), when(one.last_activity), _stands(hf, one))
+            (one.id, one.agent, when(one.started_at), when(_last_said(hf, one)), _stands(hf, one))
             for one in found
         ]
-        output.table(
-            ("id", "agent", "began", "last active", "text"), rows, empty="No conversations."
-        )
+        output.table(("id", "agent", "began", "last said", "text"), rows, empty="No conversations.")
 
 
 @session_app.command("show")
@@ -207,6 +206,13 @@ def _known(hf: Holdfast, session: str) -> Session:
         if one.id == session:
             return one
     raise NotFound(f"No session {session!r} here. `holdfast session list` shows them.", id=session)
+
+
+def _last_said(hf: Holdfast, session: Session) -> Micros:
+    turns = hf.store.list(
+        Filter(scopes=(session.scope,), kinds=("turn",), sessions=(session.id,)), limit=1
+    )
+    return turns[0].event_time if turns else session.last_activity
 
 
 def _is_of(memory: Memory, session: str) -> bool:

@@ -184,7 +184,7 @@ def copy(
 
     Example: holdfast store copy memory.db backup.db
     """
-    from ...replication.copy import copy_store
+    from ...replication.copy import check_source, copy_store
     from ...storage import open_store
     from ...storage.damage import Damages
 
@@ -201,12 +201,14 @@ def copy(
     to_key = given if to_key_file is None else to_key_file
     rows = existing_store(source, scopes, key_file=from_key).rows
     total = None if rows is None else sum(rows.values())
-    with (
-        closing(open_store(source, key_file=from_key)) as from_,
-        closing(open_store(target, key_file=to_key)) as to,
-    ):
-        places = from_.location, to.location
-        with output.progress("copying", total) as bar:
+    with closing(open_store(source, key_file=from_key)) as from_:
+        # Before the target is made: a copy that is refused leaves no file behind.
+        check_source(from_, scopes or None)
+        with (
+            closing(open_store(target, key_file=to_key)) as to,
+            output.progress("copying", total) as bar,
+        ):
+            places = from_.location, to.location
             done = copy_store(
                 from_, to, scopes=scopes or None, progress=lambda rows: output.advance(bar, rows)
             )

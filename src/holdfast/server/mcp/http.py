@@ -27,6 +27,7 @@ from ...client import Holdfast
 from ...text.terminal import counted
 from ..api_keys import KeyFile
 from ..auth import ASK_FOR_KEY
+from ..open_streams import OpenStreams
 from ..ratelimit import Buckets
 from ..response_headers import Envelope
 from .dispatch import CACHED, SERVER, WARNINGS, Methods, Rejected
@@ -88,12 +89,13 @@ def create_app(
     *,
     host: str,
     buckets: Buckets | None = None,
-) -> ASGIApp:
+) -> OpenStreams:
     """Return the application over an open memory; the caller closes it."""
     inner = _server(hf, methods).streamable_http_app(
         streamable_http_path=PATH, json_response=True, host=host
     )
-    return Envelope(Door(inner, keys, buckets or Buckets(hf.settings.rate_limit)))
+    door = Door(inner, keys, buckets or Buckets(hf.settings.rate_limit))
+    return OpenStreams(Envelope(door))
 
 
 class Door:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import psycopg
@@ -42,7 +42,7 @@ SEPARATOR = "\x1f"
 _INSERT = re.compile(r"INSERT INTO (?P<table>\w+) \((?P<columns>[\w, ]+)\) VALUES \([?, ]+\)")
 # Postgres text holds neither NUL nor lone surrogates.
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
-_NAMES = [f"c{number}" for number in range(64)]
+_NUMBERS = {int, float}
 _TYPES: dict[str, dict[str, str]] = {}
 
 Connection = psycopg.Connection[Row]
@@ -122,7 +122,8 @@ class PostgresStatements:
     ) -> None:
         self._connection = connection
         self._sight = sight
-        self._one_by_one = one_by_one
+        self.one_by_one = one_by_one
+        """Whether rows are inserted by one statement each."""
 
     def __call__(self, sql: str, values: Sequence[Any] = ()) -> Rows:
         cursor = self._connection.execute(translated(sql), values, binary=True)
@@ -130,29 +131,55 @@ class PostgresStatements:
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         insert = _INSERT.fullmatch(sql)
-        if insert is None or self._one_by_one or "vector" in insert["columns"]:
+        if insert is None or self.one_by_one or "vector" in insert["columns"]:
             if rows:
                 self._connection.cursor().executemany(translated(sql), rows)
             return
-        # Passed as one JSON value: converting each value in the driver takes longer than inserting
-        # the row. COPY would be faster but does not work with row-level security.
-        statement = self._inserting(insert["table"], insert["columns"].split(", "))
-        for start in range(0, len(rows), ROWS_TOGETHER):
-            page = [
-                dict(zip(_NAMES, row, strict=False)) for row in rows[start : start + ROWS_TOGETHER]
-            ]
-            self._insert(statement, page)
+        columns = insert["columns"].split(", ")
+        types = self._types(insert["table"], columns)
+        self.together(
+            f"INSERT INTO {insert['table']} ({insert['columns']}) SELECT * FROM {{rows}}",
+            types,
+            rows,
+        )
 
-    def _insert(self, statement: bytes, page: Sequence[dict[str, Any]]) -> None:
-        packed = json.dumps(page, default=_hex)
-        if len(packed) <= BYTES_TOGETHER or len(page) == 1:
-            self._connection.execute(statement, (packed,))
+    def together(
+        self,
+        statement: str,
+        types: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+    ) -> None:
+        """Run a statement that inserts many rows, in which `{rows}` stands for them as a table.
+
+        Each column travels as one array, as text: to convert each value in the driver takes longer
+        than to insert the row. COPY would be faster but does not work with row-level security.
+        """
+        marks = ", ".join(f"%s::{type_}[]" for type_ in types)
+        whole = statement.format(rows=f"unnest({marks})").encode()
+        for start in range(0, len(rows), ROWS_TOGETHER):
+            self._insert(whole, types, rows[start : start + ROWS_TOGETHER])
+
+    def _insert(
+        self,
+        statement: bytes,
+        types: Sequence[str],
+        page: Sequence[Sequence[Any]],
+    ) -> None:
+        arrays = [
+            _array(type_, column)
+            for type_, column in zip(types, zip(*page, strict=True), strict=True)
+        ]
+        if sum(map(len, arrays)) <= BYTES_TOGETHER or len(page) == 1:
+            try:
+                self._connection.execute(statement, arrays)
+            except UnicodeEncodeError as error:
+                raise psycopg.DataError(f"not valid Unicode ({error.reason})") from error
             return
         half = len(page) // 2
-        self._insert(statement, page[:half])
-        self._insert(statement, page[half:])
+        self._insert(statement, types, page[:half])
+        self._insert(statement, types, page[half:])
 
-    def _inserting(self, table: str, columns: Sequence[str]) -> bytes:
+    def _types(self, table: str, columns: Sequence[str]) -> list[str]:
         if table not in _TYPES:
             rows = self._connection.execute(
                 (
@@ -162,18 +189,17 @@ class PostgresStatements:
                 (f"holdfast.{table}",),
             )
             _TYPES[table] = dict(rows.fetchall())
-        shape = ", ".join(
-            f"{name} {_TYPES[table][column]}" for name, column in zip(_NAMES, columns, strict=False)
-        )
-        return (
-            f"INSERT INTO {table} ({', '.join(columns)}) SELECT "
-            f"{', '.join(_NAMES[: len(columns)])} "
-            f"FROM json_to_recordset(%s::json) AS r ({shape})"
-        ).encode()
+        return [_TYPES[table][column] for column in columns]
 
-    def widen(self, *, number: int | None = None, name: str | None = None) -> None:
+    def widen(
+        self,
+        *,
+        number: int | None = None,
+        name: str | None = None,
+        then: str = "",
+    ) -> Rows:
         """Add a scope to what this transaction may see: by name to look it up, by number to use
-        it.
+        it. Return the rows of the statement that follows, if any.
         """
         sight = self._sight
         if name is not None:
@@ -181,7 +207,14 @@ class PostgresStatements:
         if number is not None:
             sight = replace(sight, numbers=(*(sight.numbers or ()), number))
         self._sight = sight
-        self._connection.execute(seen(sight))
+        if not then or sight.citus:
+            # Citus sends its workers the whole text that has a SET LOCAL.
+            self._connection.execute(seen(sight))
+            return self(then) if then else []
+        cursor = self._connection.execute(seen(sight) + f"; {then}".encode())
+        while cursor.nextset():
+            pass
+        return cursor.fetchall()
 
 
 class UnknownType(Loader):
@@ -239,6 +272,26 @@ def translated(statement: str) -> bytes:
     return statement.replace("%", "%%").replace("?", "%s").encode()
 
 
-def _hex(value: Any) -> str:
-    """Encode bytes as the text form that the server parses."""
-    return "\\x" + bytes(value).hex()
+def _array(type: str, column: Sequence[Any]) -> str:
+    """Return the values of a column as the text form of an array."""
+    kinds = {one.__class__ for one in column}
+    if type == "text" and kinds == {str}:
+        inner = '","'.join(column)
+        # Usually nothing needs an escape: these are the quotes between the values.
+        if "\\" not in inner and inner.count('"') == 2 * (len(column) - 1):
+            return f'{{"{inner}"}}'
+    elif type != "text" and (kinds == {int} or (kinds <= _NUMBERS and all(map(isfinite, column)))):
+        return f"{{{','.join(map(str, column))}}}"
+    return f"{{{','.join(map(_element, column))}}}"
+
+
+def _element(value: Any) -> str:
+    """Return a value as an element of an array's text form."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return f'"\\\\x{bytes(value).hex()}"'
+    if not isinstance(value, (str, int)) and not (isinstance(value, float) and isfinite(value)):
+        raise psycopg.DataError(f"{value!r} fits no column")
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

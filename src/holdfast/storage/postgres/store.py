@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
-from ...errors import StoreError
+from ...errors import NotFound, StoreError
 from ...types import Micros, Names, Scope, system_clock
 from ..damage import AFRESH
 from ..filters import POSTGRES, Clause, invalid_now, marks
@@ -45,6 +45,7 @@ from .vector_table import PostgresVectors, passing
 
 # Places where statements parse JSON: alias, table and column.
 READS_JSON = (("m", MEMORIES, "metadata"), ("m", MEMORIES, "tags"), ("e", EVENTS, "before"))
+UNSORTED = b"SET LOCAL enable_sort = off; SET LOCAL enable_bitmapscan = off"
 # BM25 parameters, the same as in SQLite's FTS5.
 K1 = 1.2
 B = 0.75
@@ -68,8 +69,10 @@ class PostgresStore(SQLStore):
         *,
         replica: str = "",
         clock: Callable[[], Micros] = system_clock,
+        create: bool = True,
     ) -> None:
-        """Open the database at `url`; creates the tables if there are none.
+        """Open the database at `url`; if there are no tables, creates them or, without `create`,
+        raises NotFound.
 
         `replica` is the URL of a streaming replica. It serves reads once it has replayed what this
         process wrote. Raises StoreError if the tables need a migration.
@@ -82,6 +85,13 @@ class PostgresStore(SQLStore):
         with explained(self.location):
             # `connect` fails immediately if the server does not exist.
             self._state = self._primary.again(self._look)
+        if not self._state.version and not create:
+            self._primary.close()
+            raise NotFound(
+                f"{self.location} has no tables of Holdfast, and none were made. Check the "
+                "database's name, or make them with: holdfast store init, with the URL of an "
+                "administrator"
+            )
         if not self._state.version:
             self._state = schema.initialise(self._primary)
         elif pending("postgres", self._state.version, self.location):
@@ -256,16 +266,20 @@ class PostgresStore(SQLStore):
 
     def _write(self, author: Author, work: Callable[[PostgresRows], T]) -> T:
         sight = self._sight(())
-        numbers = dict(self._numbers)
 
-        def attempt(connection: Connection) -> tuple[T, Trace | None]:
-            rows = PostgresRows(author, self._statements(connection, sight), numbers)
+        def attempt(connection: Connection) -> tuple[tuple[T, PostgresRows], Trace | None]:
+            rows = PostgresRows(author, self._statements(connection, sight), self._numbers)
             result = work(rows)
             rows.close()
             self.damages.learn(rows.damages, afresh=author.verb in AFRESH)
-            return result, rows.trace(sight)
+            return (result, rows), rows.trace(sight)
 
-        return self._commit(sight, attempt)
+        result, rows = self._commit(sight, attempt)
+        # Only now: a scope that was made in a transaction that failed does not exist.
+        for scope, number in rows.scopes_met():
+            if scope not in self._numbers:
+                self._learn(number, *scope)
+        return result
 
     def _commit(self, sight: Sight, work: Callable[[Connection], tuple[T, Trace | None]]) -> T:
         if getattr(self._here, "writing", False):
@@ -305,9 +319,30 @@ class PostgresStore(SQLStore):
     ) -> Rows:
         """Run one SELECT that searches the approximate index of a scope."""
 
+        return self._read_with(hnsw.SEARCHING, (number,), sql, values)
+
+    def read_in_order(
+        self,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any] = (),
+    ) -> Rows:
+        # The planner has no statistics of a scope and expects few rows: it would read and sort all
+        # of them to return the first.
+        return self._read_with(UNSORTED, reach, sql, values)
+
+    def _read_with(
+        self,
+        settings: bytes,
+        reach: Reach,
+        sql: str,
+        values: Sequence[Any],
+    ) -> Rows:
+        """Run one SELECT with settings of its own."""
+
         def attempt() -> Rows:
-            with self._primary.transaction(self._sight((number,)), begin=READING) as connection:
-                connection.execute(hnsw.SEARCHING)
+            with self._primary.transaction(self._sight(reach), begin=READING) as connection:
+                connection.execute(settings)
                 return rows_of(connection, sql, values)
 
         with explained(self.location):

@@ -17,7 +17,19 @@ from ..journal import Indexed, JournalledRows
 from ..schema import Statements
 from ..store_types import Author
 from .connections import Trace
-from .scoped_session import PostgresStatements, Sight
+from .scoped_session import SEPARATOR, PostgresStatements, Sight
+
+# The words of a memory travel as one text, and are taken apart on the server: they are too many to
+# travel as rows. In the order of their index, so that neighbours in it are written together.
+INDEX = (
+    "INSERT INTO memory_terms (scope, seq, times, length, term) "
+    "SELECT m.scope, m.seq, t.times, m.length, t.term "
+    "FROM {rows} AS m (scope, seq, length, times, terms) CROSS JOIN LATERAL "
+    "unnest(string_to_array(m.times, ' ')::integer[], string_to_array(m.terms, E'\\x1f')) "
+    'AS t (times, term) ORDER BY m.scope, t.term COLLATE "C", m.seq'
+)
+LOCK = "SELECT scope FROM totals WHERE scope = ? FOR NO KEY UPDATE"
+INDEXED_TYPES = ("bigint", "bigint", "integer", "text", "text")
 
 
 class PostgresRows(JournalledRows):
@@ -43,15 +55,25 @@ class PostgresRows(JournalledRows):
         return sorted(row[0] for row in rows)
 
     def index(self, memories: Sequence[Indexed]) -> None:
-        rows = [
-            (number, seq, times, len(terms), marked(term, active=active))
-            for seq, number, terms, active in memories
-            for term, times in Counter(terms).items()
-        ]
-        self.execute.many(
-            "INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)",
-            rows,
-        )
+        if self._statements.one_by_one:
+            self.execute.many(
+                "INSERT INTO memory_terms (scope, seq, times, length, term) VALUES (?, ?, ?, ?, ?)",
+                [
+                    (number, seq, times, len(terms), marked(term, active=active))
+                    for seq, number, terms, active in memories
+                    for term, times in Counter(terms).items()
+                ],
+            )
+            return
+        rows = []
+        for seq, number, terms, active in memories:
+            if terms:
+                counts = Counter(terms)
+                mark = marked("", active=active)
+                words = mark + f"{SEPARATOR}{mark}".join(counts)
+                times = " ".join(map(str, counts.values()))
+                rows.append((number, seq, len(terms), times, words))
+        self._statements.together(INDEX, INDEXED_TYPES, rows)
 
     def unindex(self, memory: Indexed) -> None:
         seq, number, terms, active = memory
@@ -156,9 +178,10 @@ class PostgresRows(JournalledRows):
         Therefore numbers within a scope ascend in commit order, and a reader that follows the
         journal misses nothing.
         """
-        self._statements.widen(number=number)
+        lock = LOCK.replace("?", str(int(number)))
+        found = self._statements.widen(number=number, then=lock)
         self._numbers[scope], self._names[number] = number, scope
-        if not take_turns(self.execute, (number,)):
+        if not found:
             self.execute("INSERT INTO totals (scope) VALUES (?) ON CONFLICT DO NOTHING", (number,))
             take_turns(self.execute, (number,))
 
@@ -167,8 +190,7 @@ def take_turns(execute: Statements, numbers: Sequence[int]) -> int:
     """Lock these scopes against other writers until the transaction ends; return how many exist."""
     # Locked in ascending order, so that two transactions cannot deadlock; one by one, because Citus
     # locks rows on one machine only in a statement.
-    lock = "SELECT scope FROM totals WHERE scope = ? FOR NO KEY UPDATE"
-    return sum(len(execute(lock, (number,))) for number in sorted(numbers))
+    return sum(len(execute(LOCK, (number,))) for number in sorted(numbers))
 
 
 def marked(term: str, *, active: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -14,8 +14,10 @@ from ..matrix_cache import products, top, unpack
 from ..schema import Rows, Statements
 from ..store_types import Filter, Ranked
 from ..table_access import Reach, StoreAccess
-from ..vector_index import SQLVectors
+from ..vector_index import PAGE, SQLVectors
 from .hnsw import NearIndexes
+from .pgvector_type import FloatArray
+from .scoped_session import PostgresStatements
 from .transaction import take_turns
 
 
@@ -196,6 +198,32 @@ class PostgresVectors(SQLVectors):
         # The lock keeps out other writers, so numbers ascend in commit order.
         take_turns(execute, numbers)
         super().insert(execute, numbers, *rest)
+
+    def insert_rows(
+        self,
+        execute: Statements,
+        model: int,
+        scope: int,
+        vectors: Mapping[int, Vector],
+    ) -> None:
+        together = isinstance(execute, PostgresStatements) and not execute.one_by_one
+        if not together or not self.store.has_extension:
+            super().insert_rows(execute, model, scope, vectors)
+            return
+        seqs = list(vectors)
+        for start in range(0, len(seqs), PAGE):
+            page = seqs[start : start + PAGE]
+            floats = np.stack([np.asarray(vectors[seq], np.float32) for seq in page])
+            # All floats travel as one array, of which each row takes its part: a statement for each
+            # vector takes longer than to store it.
+            length = int(floats.shape[1])
+            part = f"(r.place::integer - 1) * {length} + 1 : r.place::integer * {length}"
+            execute(
+                "INSERT INTO vectors (model, scope, seq, vector) "
+                f"SELECT ?, ?, r.seq, (?::real[])[{part}]::vector "
+                "FROM unnest(?::bigint[]) WITH ORDINALITY AS r (seq, place)",
+                (model, scope, FloatArray(floats), page),
+            )
 
 
 def _similar(rows: Rows) -> Ranked:

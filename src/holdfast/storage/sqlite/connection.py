@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import apsw
 
+from ...config import data_folder
 from ...errors import (
     InvalidInput,
     NotFound,
@@ -304,9 +305,17 @@ def use_log(connection: apsw.Connection) -> None:
 
 
 def make_private_file(path: Path) -> None:
-    """Create the file readable only by its owner; missing folders become private too."""
+    """Create the file readable only by its owner, and Holdfast's own folder, private too.
+
+    Raises StoreError for another folder that does not exist: its name is likely mistyped.
+    """
     try:
-        if not path.parent.is_dir():
+        if not path.parent.exists():
+            if not path.is_relative_to(data_folder().absolute()):
+                raise StoreError(
+                    f"Cannot create {path}: there is no folder {path.parent}. Make it, or choose "
+                    "another path with --store."
+                )
             path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
         if path.is_dir():
             raise InvalidInput(

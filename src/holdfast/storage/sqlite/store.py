@@ -78,7 +78,8 @@ class SQLiteStore(SQLStore):
         key_file: str | Path = "",
         clock: Callable[[], Micros] = system_clock,
     ) -> None:
-        """Open the file at `path`; creates it (0600) and its folder (0700) if missing.
+        """Open the file at `path`; creates it (0600) if missing, but no folder other than that of
+        the per-user file (0700).
 
         `":memory:"` keeps everything in this process and writes nothing to disk. `key_file` holds
         the key of an encrypted file, or is `keyring:NAME`; see `read_key`.
