@@ -2,7 +2,7 @@
 
 A note stands at a label's place when its quote and the labelled words overlap. Of the notes at
 labelled places the share of each label is counted; of the others only their number, because nobody
-has judged them.
+has judged them. A note that several sessions of a project hold counts once.
 """
 
 from __future__ import annotations
@@ -190,9 +190,14 @@ def scored(
         score = Score()
         told = []
         reached: set[str] = set()
+        quoted: set[str] = set()
         own = [pair for pair in found if pair[0].project == project]
         for session, notes in own:
             for note in notes:
+                if note.quote in quoted:
+                    # Sessions are published in several copies; a memory says it once.
+                    continue
+                quoted.add(note.quote)
                 at = [row for row in by_file.get(session.file, ()) if met(session, note, row)]
                 reached |= {row["sha256"] + row["id"] for row in at if row["label"] == "useful"}
                 name = _best(at)

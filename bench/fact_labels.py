@@ -21,7 +21,9 @@ from holdfast.types import Memory, Scope, from_datetime
 
 LABELS = Path(__file__).parent.parent / "training"
 # Conversations in six languages that no model was trained on.
-HELD_OUT = frozenset(("de-05", "es-09", "es-11", "fr-10", "ru-02", "ru-07", "zh-01", "ja-05"))
+HELD_OUT = frozenset(
+    "de-05 de-06 es-01 es-09 es-11 fr-10 fr-11 ja-05 ja-07 ru-01 ru-02 ru-07 zh-01 zh-06".split()
+)
 READ = 3  # LoCoMo's first conversations; nobody has read the others
 ROLES = ("user", "assistant")
 UNDATED = 1_767_225_600_000_000  # the first day of 2026
@@ -87,7 +89,12 @@ class Labelled:
 def read(folder: Path, friends: Path | None = None) -> list[Labelled]:
     """All labelled conversations whose talk is in `folder` (or shipped), in a fixed order."""
     talks = conversations(folder, friends)
-    files = {"assistant": "facts", "people": "facts_people", "languages": "facts_languages"}
+    files = {
+        "assistant": "facts",
+        "people": "facts_people",
+        "scenes": "facts_people",
+        "languages": "facts_languages",
+    }
     return [
         found
         for source, file in files.items()
@@ -99,7 +106,8 @@ def conversations(folder: Path, friends: Path | None = None) -> dict[str, dict[s
     """The conversations of every source by name, as far as their talk is there."""
     return {
         "assistant": _longmemeval(folder / "longmemeval" / "longmemeval_dev150.json"),
-        "people": {**_locomo(folder / "locomo" / "locomo10.json"), **_friends(friends)},
+        "people": _locomo(folder / "locomo" / "locomo10.json"),
+        "scenes": _friends(friends),
         "languages": _own(),
     }
 

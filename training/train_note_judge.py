@@ -4,8 +4,9 @@
 
 SESSIONS is the folder that `bench/coding_sessions.py fetch` fills. Reads the labelled sentences of
 `coding_statements.jsonl`: real ones by their hash, of the dev half only, and some of our own with
-their text. Prints how many of the sentences over a threshold are useful, each judged by weights
-that did not see its project. Logistic regression, half a minute.
+their text. Those marked `held_out` are not learned from. Prints how many of the sentences over a
+threshold are useful, each judged by weights that did not see its project. Logistic regression,
+half a minute after the sentences are read.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from coding_notes import sessions  # noqa: E402
 from holdfast.extraction import judge  # noqa: E402
 from holdfast.extraction.coding.coding_session import read  # noqa: E402
 from holdfast.extraction.coding.note import TOPICS  # noqa: E402
-from holdfast.extraction.coding.statements import may_stand  # noqa: E402
+from holdfast.extraction.coding.statements import is_clear, may_stand  # noqa: E402
 from holdfast.extraction.speech import Sentence  # noqa: E402
 from holdfast.models.embeddings.onnx import OnnxEmbedder  # noqa: E402
 
@@ -42,7 +43,14 @@ OWN = "own"
 # Fewer labels than the judge of conversations has, and more features.
 fitted = partial(train_judge.fitted, penalty=10.0)
 # Likelihoods: chosen on the scores by project below.
-THRESHOLDS = {"alone": 0.6, "pattern": 0.2, "again": 0.4}
+THRESHOLDS = {
+    "alone": 0.85,
+    "lasting": 0.4,
+    "pattern": 0.3,
+    "choice": 0.1,
+    "approved": 0.3,
+    "again": 0.5,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,7 @@ class Example:
     sentence: Sentence
     label: str
     topic: str
+    held_out: bool = False
 
     @property
     def useful(self) -> bool:
@@ -77,7 +86,8 @@ def examples(folder: Path) -> Iterator[Example]:
             for sentence in said.sentences if said.by_user else ():
                 row = waiting.pop(digest(sentence.text), None)
                 if row is not None:
-                    yield Example(session.project, sentence, row["label"], row["topic"])
+                    held_out = row.get("held_out", False)
+                    yield Example(session.project, sentence, row["label"], row["topic"], held_out)
     if waiting:
         sys.exit(f"{len(waiting)} labelled sentences are not in {folder}.")
 
@@ -86,26 +96,32 @@ def unseen(
     rows: NDArray[np.float32],
     wanted: NDArray[np.float32],
     projects: NDArray[np.str_],
+    learned: NDArray[np.bool_],
 ) -> NDArray[np.float32]:
     """How likely each sentence is, by weights that did not see its project."""
     likely = np.zeros(len(wanted), dtype=np.float32)
     for project in set(projects) - {OWN}:
-        rest = projects != project
-        likely[~rest] = 1 / (1 + np.exp(-rows[~rest] @ fitted(rows[rest], wanted[rest])))
+        own = projects == project
+        rest = ~own & learned
+        likely[own] = 1 / (1 + np.exp(-rows[own] @ fitted(rows[rest], wanted[rest])))
     return likely
 
 
 def report(found: list[Example], likely: NDArray[np.float32]) -> None:
-    """Prints the labels of sentences over each threshold."""
+    """Prints the labels of sentences over each threshold, and of those that would be notes."""
     stands = np.array([each.project != OWN and may_stand(each.sentence) for each in found])
+    clear = np.array(
+        [is_clear(each.sentence.text, keep) for each, keep in zip(found, likely, strict=True)]
+    )
+    held_out = np.array([each.held_out for each in found])
     labels = np.array([each.label for each in found])
-    for name, lowest in THRESHOLDS.items():
-        chosen = labels[stands & (likely >= lowest)]
-        bad = np.isin(chosen, ("wrong", "garbage")).mean()
-        useful = (chosen == "useful").mean()
-        print(
-            f"{name:8} {len(chosen):4} sentences, useful {useful:.2f}, wrong or garbage {bad:.2f}"
-        )
+    groups = {name: stands & (likely >= lowest) for name, lowest in THRESHOLDS.items()}
+    groups |= {"notes": stands & clear, "held out": stands & clear & held_out}
+    for name, chosen in groups.items():
+        told = labels[chosen]
+        bad = np.isin(told, ("wrong", "garbage")).sum()
+        useful = (told == "useful").sum()
+        print(f"{name:8} {len(told):4} sentences, {useful} useful, {bad} wrong or garbage")
 
 
 def main() -> None:
@@ -121,13 +137,19 @@ def main() -> None:
     wanted = np.array([each.useful for each in found], dtype=np.float32)
     projects = np.array([each.project for each in found])
     print(f"{len(found)} sentences, {int(wanted.sum())} useful")
-    report(found, unseen(rows, wanted, projects))
-    weights = {judges.KEEP: fitted(rows, wanted)}
-    useful = wanted == 1
+    learned = np.array([not each.held_out for each in found])
+    report(found, unseen(rows, wanted, projects, learned))
+    weights = {judges.KEEP: fitted(rows[learned], wanted[learned])}
+    useful = (wanted == 1) & learned
     topics = np.array([each.topic for each in found])[useful]
     scores = np.array(
         [
-            unseen(rows[useful], (topics == name).astype(np.float32), projects[useful])
+            unseen(
+                rows[useful],
+                (topics == name).astype(np.float32),
+                projects[useful],
+                learned[useful],
+            )
             for name in TOPICS
         ]
     )
@@ -137,7 +159,7 @@ def main() -> None:
     for name in TOPICS:
         weights[name] = fitted(rows[useful], (topics == name).astype(np.float32))
     if options.write:
-        write(weights, len(found))
+        write(weights, int(learned.sum()))
 
 
 def write(weights: dict[str, NDArray[np.float32]], count: int) -> None:

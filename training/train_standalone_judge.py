@@ -2,10 +2,8 @@
 
     python training/train_standalone_judge.py --data data/ --friends FriendsQA/ [--write]
 
-Three kinds of examples: statements that were stored of labelled conversations, each labelled by
-hand (`alone.jsonl`); written ones (`alone_written.jsonl`); and clauses of labelled turns, where the
-self-contained text of their fact tells: if the clause has three quarters of its words, it can be
-understood alone, if it has at most two fifths, it cannot. Only the first half of the conversations
+Two kinds of examples: statements that were stored of labelled conversations, each labelled by hand
+(`alone.jsonl`), and written ones (`alone_written.jsonl`). Only the first half of the conversations
 is learned from (`bench/fact_labels.py`). Prints how well statements of unseen sessions are told
 apart: the share of a fifth of the sessions, by weights that did not see them, and the other half.
 """
@@ -28,26 +26,17 @@ sys.path.insert(0, str(TRAINING.parent / "bench"))
 
 from train_judge import FOLDS, fitted, unseen  # noqa: E402
 
-from extraction import share_of  # noqa: E402
 from fact_labels import Labelled, alone_labels, read  # noqa: E402
 from holdfast.extraction import standalone_judge  # noqa: E402
-from holdfast.extraction.clauses import clauses_of  # noqa: E402
 from holdfast.extraction.judge import IDENTITY  # noqa: E402
 from holdfast.extraction.patterns import language  # noqa: E402
-from holdfast.extraction.speech import own_words  # noqa: E402
 from holdfast.models.embeddings.onnx import OnnxEmbedder  # noqa: E402
-from holdfast.text.tokens import index_terms, query_terms  # noqa: E402
 from vectors import Vectors  # noqa: E402
 
 OUT = Path(standalone_judge.__file__).with_suffix(".json")
-# Shares of the words of a self-contained text that its clause has.
-ALONE = 0.75
-NOT_ALONE = 0.4
 # Of the statements that can be understood alone, so many may be lost. English ones were told so
 # that few others are left; in other languages every second one cannot be understood.
 LOST = {"en": 0.01, "languages": 0.2}
-# Words that a label adds to any statement: months, and who is spoken of.
-ADDED = "user january february march april may june july august september october november december"
 
 Array = NDArray[np.float32]
 
@@ -80,30 +69,6 @@ def written() -> Iterator[Example]:
     lines = (TRAINING / "alone_written.jsonl").read_text("utf-8").splitlines()
     for number, row in enumerate(map(json.loads, lines)):
         yield Example(row["text"], row["language"], f"written-{number % 29}", row["alone"])
-
-
-def derived(labelled: Sequence[Labelled], known: set[str]) -> Iterator[Example]:
-    """Clauses of the first half whose fact says how much they lack."""
-    for each in labelled:
-        for turn, facts in each.facts.items():
-            if each.held_out:
-                continue
-            said = each.talk.turns[turn]
-            for clause in clauses_of(language(each.language), own_words(said.text, role=said.role)):
-                texts = [one["text"] for one in facts if share_of(one["quote"], clause.text) >= 0.5]
-                shares = [_share(text, clause.text, said.speaker) for text in texts]
-                if clause.asks or not shares or clause.text in known:
-                    continue
-                if max(shares) >= ALONE or max(shares) <= NOT_ALONE:
-                    alone = max(shares) >= ALONE
-                    yield Example(clause.text, each.language, each.talk.name, alone)
-
-
-def _share(text: str, clause: str, speaker: str) -> float:
-    """Which share of the content words of a text its clause has; dates are added to every text."""
-    words = set(query_terms(text)) - set(query_terms(f"{speaker} {ADDED}"))
-    words = {word for word in words if not word.isdigit()}
-    return len(words & set(index_terms(clause))) / len(words) if words else 1.0
 
 
 def rows_of(examples: Sequence[Example], vectors: Vectors) -> Array:
@@ -143,7 +108,7 @@ def main() -> None:
     options = parser.parse_args()
     labelled = read(options.data, options.friends)
     hand = list(by_hand(labelled))
-    examples = [*hand, *written(), *derived(labelled, {one.text for one in hand})]
+    examples = [*hand, *written()]
     rows = rows_of(examples, Vectors(options.vectors, OnnxEmbedder()))
     alone = np.array([one.alone for one in examples])
     wanted = alone.astype(np.float32)
@@ -174,7 +139,7 @@ def write(weights: Array, thresholds: dict[str, float], examples: Sequence[Examp
         "provenance": {
             "encoder": IDENTITY,
             "program": "training/train_standalone_judge.py",
-            "labels": "alone.jsonl, alone_written.jsonl and facts*.jsonl, first half",
+            "labels": "alone.jsonl and alone_written.jsonl, first half",
             "examples": sum(not one.held_out for one in examples),
         },
         "thresholds": {name: round(value, 4) for name, value in thresholds.items()},

@@ -13,7 +13,7 @@ from holdfast.extraction import standalone_judge
 from holdfast.extraction.antecedents import resolved
 from holdfast.extraction.clauses import clauses_of
 from holdfast.extraction.dates import dated
-from holdfast.extraction.judge import HASHED, IDENTITY, PLAIN, judge_of
+from holdfast.extraction.judge import HASHED, IDENTITY, PLACES, PLAIN, judge_of
 from holdfast.extraction.patterns import language
 from holdfast.extraction.rules import RuleExtractor
 from holdfast.extraction.third_person import retell
@@ -242,7 +242,7 @@ def test_the_judge_needs_the_encoder_it_was_made_with():
     )
     assert shipped["provenance"]["encoder"] == IDENTITY == OnnxEmbedder().identity
     sizes = {len(row) for row in shipped["weights"].values()}
-    assert sizes == {OnnxEmbedder.dimensions + HASHED + PLAIN}
+    assert sizes == {OnnxEmbedder.dimensions + HASHED + PLAIN + PLACES}
 
 
 class Broken(OnnxEmbedder):

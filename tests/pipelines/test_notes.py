@@ -272,7 +272,8 @@ def test_a_failure_with_its_cause_and_the_command_that_helped():
 
 
 def test_a_fix_that_was_told_beats_the_commands_in_between():
-    (note,) = notes(FAILED, edited(), PASSED, agent("Fixed by adding psycopg to the dev extra."))
+    mended = edited("pyproject.toml")
+    (note,) = notes(FAILED, mended, PASSED, agent("Fixed by adding psycopg to the dev extra."))
     assert note.text.endswith("Fix: Adding psycopg to the dev extra.")
 
 
@@ -374,10 +375,97 @@ def test_plans_and_summaries_are_no_procedures():
     )
 
 
-def test_commands_that_pass_again_and_again_are_how_a_project_works():
-    (note,) = notes(*[ran("cd api && uv run pytest -q", "9 passed")] * 2, *[ran("git status")] * 5)
-    assert (note.category, note.text) == ("procedures", "To run the tests: `uv run pytest -q`.")
+def test_a_command_that_passes_again_and_again_is_noted_for_what_nobody_would_guess():
+    called = "cd api && DATABASE_URL=sqlite:// uv run pytest -q"
+    (note,) = notes(*[ran(called, "9 passed")] * 2, *[ran("git status")] * 5)
+    assert (note.category, note.text) == (
+        "procedures",
+        "To run the tests: `DATABASE_URL=sqlite:// uv run pytest -q`.",
+    )
     assert note.turns == ("t0", "t1")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "uv run pytest -q",
+        "npm test",
+        "pnpm --filter web build",
+        "make check",
+        "cargo clippy --all-targets -- -D warnings",
+        "python -m pytest tests/ -v --tb=short",
+        "CI=1 npx tsc --noEmit",
+        "pytest --spec",
+        "go test ./internal/config/...",
+    ],
+)
+def test_a_command_that_anybody_would_guess_is_no_note(command):
+    assert notes(*[ran(command, "9 passed")] * 3) == []
+
+
+def test_flags_are_worth_a_note_where_the_plain_command_failed():
+    flagged = ran("cargo test --features pg", "9 passed")
+    assert notes(flagged, flagged) == []
+    plain = ran("cargo test", "error: could not compile", failed=True)
+    (note,) = notes(plain, flagged, flagged)
+    assert note.text == "To run the tests: `cargo test --features pg`."
+
+
+def test_a_bug_that_was_mended_in_the_program_is_no_pitfall():
+    broken = ran("mypy .", "app.py:3: error: Incompatible return value type", failed=True)
+    cause = agent("The root cause is that the function returns a plain dict.")
+    assert notes(broken, cause, edited("app.py"), ran("mypy .", "Success: no issues")) == []
+
+
+def test_a_fix_of_something_missing_names_it():
+    absent = ran("pytest -q", "bash: command not found: pytest", failed=True)
+    told = agent("Fixed by creating a pytest.ini with the patterns.")
+    assert notes(absent, edited("pytest.ini"), PASSED, told) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (
+            "Hotfixes: branch from the last tag, cherry-pick the fix, run `make hotfix`.",
+            "Hotfixes:\n1. branch from the last tag\n2. cherry-pick the fix\n3. run `make hotfix`",
+        ),
+        (
+            "A release goes like this:\n1. `make version`\n2. push the tag",
+            "A release:\n1. `make version`\n2. push the tag",
+        ),
+        (
+            "Ein Release geht bei uns so: erst `make version`, dann das Changelog schreiben.",
+            "Ein Release:\n1. `make version`\n2. das Changelog schreiben",
+        ),
+    ],
+)
+def test_steps_may_stand_in_one_line_or_under_a_name(said, text):
+    assert texts(user(said)) == [("procedures", text)]
+
+
+def test_steps_of_a_pasted_document_are_none_of_the_users():
+    document = "\n\n".join(f"Paragraph {number} of a long guide. " * 12 for number in range(9))
+    pasted = (
+        f"{document}\n\nHere's how to run it:\n\n```\n$ python app.py\n$ make up\n```\n\n{document}"
+    )
+    assert notes(user(f"add a command line\n\n{pasted}")) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "make sure the legend is always visible and the columns are never empty",
+        "I don't want any buttons in the header",
+        "when we're ready to ship, we'll use Kafka instead of Redis because it scales",
+        "don't forget to update TODO.md with the new story",
+        "we never dealt with such patterns",
+        "always rename it before you deploy them",
+        "app.js:12 always reports ReferenceError: Chart is not defined",
+    ],
+)
+def test_looks_of_the_product_orders_and_reports_are_no_rules(said):
+    assert notes(user(said)) == []
 
 
 @pytest.mark.parametrize(

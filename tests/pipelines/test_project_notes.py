@@ -162,6 +162,24 @@ def test_commands_are_checked_against_the_repository(tmp_path: Path):
     assert "stale" in compose(kept, RepositoryFacts(tmp_path)).summary
 
 
+def test_what_the_repository_defines_is_one_line_and_no_note(tmp_path: Path):
+    (tmp_path / "Makefile").write_text("test:\n\tpytest\n\nnotes:\n\ttrue\n", "utf-8")
+    (tmp_path / "package.json").write_text('{"scripts": {"build": "x", "test": "y"}}', "utf-8")
+    (tmp_path / "pnpm-lock.yaml").touch()
+    kept = [output("s1", 1, said("No default exports in this codebase."))]
+    composed = compose(kept, RepositoryFacts(tmp_path))
+    assert "- Defined here: `pnpm run build`, `make test`." in composed.memory
+    assert "Defined here" not in composed.summary
+    assert "Defined here" not in compose(kept).memory
+
+
+def test_a_copy_of_a_session_says_nothing_again():
+    once = said("Comments in bash snippets are clutter.", tentative=True)
+    other = said("Dates are stored in UTC always.")
+    copies = [output("s2", 2, once, other), output("s1", 1, once, other)]
+    assert "bash" not in compose(copies).memory
+
+
 def test_scripts_of_a_package_below_the_top_count(tmp_path: Path):
     (tmp_path / "web").mkdir()
     (tmp_path / "web" / "package.json").write_text('{"scripts": {"test:e2e": "x"}}', "utf-8")

@@ -167,3 +167,11 @@ def test_lines_that_only_count_errors_are_not_kept():
         ]
     )
     assert "0 errors" not in condense("Bash", {"command": "make"}, output)[0]
+
+
+def test_what_cursor_says_after_a_subagent_is_nobodys_word():
+    said = (
+        "Perform any necessary follow-up actions in response to the subagent completion above. "
+        "Never repeat the same confirmation."
+    )
+    assert own_words(said) == ""

@@ -76,7 +76,9 @@ class Judge:
         """`tiers` has the encoder."""
         self._tiers = tiers
 
-    def judge(self, clauses: Sequence[Clause], language: Language) -> list[Judgement] | None:
+    def judge(
+        self, clauses: Sequence[Clause], language: Language, *, among_people: bool
+    ) -> list[Judgement] | None:
         """A judgement for each clause; None if the encoder is not available now."""
         import numpy as np  # noqa: PLC0415 - only where a judge is
 
@@ -84,7 +86,7 @@ class Judge:
         if rows is None:
             return None
         names, weights = _weights()
-        scores = rows @ weights.T
+        scores = with_place(rows, place_of(language.code, among_people=among_people)) @ weights.T
         keep = 1 / (1 + np.exp(-scores[:, names.index(KEEP)]))
         kinds = [name for name in names if name != KEEP]
         told = scores[:, [names.index(name) for name in kinds]]
@@ -112,6 +114,23 @@ def rows_of(clauses: Sequence[Clause], tiers: Tiers) -> NDArray[np.float32] | No
         return None
     tiers.works(IDENTITY)
     return rows
+
+
+def place_of(language: str, *, among_people: bool) -> str:
+    """Where something is said, as `threshold` names it."""
+    if language != "en":
+        return "languages"
+    return "people" if among_people else "assistant"
+
+
+def with_place(rows: NDArray[np.float32], place: str) -> NDArray[np.float32]:
+    """The features of clauses and where they were said: people tell each other more that nobody
+    needs to remember.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    said = np.array([place == "people", place == "languages"], dtype=np.float32)
+    return np.concatenate([rows, np.broadcast_to(said, (len(rows), PLACES))], axis=1)
 
 
 def judge_of(tiers: Tiers) -> Judge | None:
@@ -170,6 +189,8 @@ def _plain(clause: Clause) -> list[float]:
 
 PLAIN = 12
 """How many plain features there are."""
+PLACES = 2
+"""How many features say where a clause was said."""
 
 
 @cache

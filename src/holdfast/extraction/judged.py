@@ -10,7 +10,7 @@ from . import standalone_judge
 from .antecedents import resolved
 from .candidate import Candidate
 from .clauses import Clause, clauses_of
-from .judge import Judge, Judgement, threshold
+from .judge import Judge, Judgement, place_of, threshold
 from .patterns import Language
 from .possessions import possessions
 from .standalone import points_outside, told
@@ -46,15 +46,14 @@ def kept_of(
 
     `said_before` are the words of the turn before, in which "she" or "there" may be named.
     """
-    place_said = "people" if among_people else "assistant"
-    enough = threshold(place_said if language.code == "en" else "languages")
+    enough = threshold(place_of(language.code, among_people=among_people))
     spoken = clauses_of(language, words)
     named = {at: text for at, text in enumerate(_named(language, spoken, said_before)) if text}
     clauses = [
         replace(clause, text=named[at]) if at in named else clause
         for at, clause in enumerate(spoken)
     ]
-    judgements = judge.judge(clauses, language)
+    judgements = judge.judge(clauses, language, among_people=among_people)
     if judgements is None:
         return None
     kept = Kept()
@@ -105,7 +104,8 @@ def _understood(
         return True
     if len(candidate.quote) <= len(clause.text):
         return False
-    both = judge.judge([replace(clause, text=candidate.quote)], language)
+    # Whether it can be understood does not depend on where it was said.
+    both = judge.judge([replace(clause, text=candidate.quote)], language, among_people=False)
     return both is not None and both[0].alone >= enough
 
 

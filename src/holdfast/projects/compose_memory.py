@@ -113,11 +113,13 @@ class _Known:
     sessions: list[Output] = field(default_factory=list)
     mark: str = ""
     """Whether it still holds, as far as the repository tells."""
+    wordings: set[str] = field(default_factory=set)
+    """The words of each session: a copy of a session says nothing new."""
 
     @property
     def is_tentative(self) -> bool:
-        """Whether nobody but one session says so, and that not clearly."""
-        return self.note.tentative and len(self.sessions) < 2 and self.note.topic != "open_end"
+        """Whether it was said only once, and that not clearly."""
+        return self.note.tentative and len(self.wordings) < 2 and self.note.topic != "open_end"
 
     @property
     def weight(self) -> tuple[int, Micros]:
@@ -151,7 +153,7 @@ def compose(kept: Sequence[Output], repository: RepositoryFacts | None = None) -
     skills = dict(_skills(sections["run"], names))
     named = {one: skill.name for one, skill in skills.items()}
     return Composed(
-        _memory(sections, kept, names),
+        _memory(sections, kept, names, repository.commands() if repository else ()),
         _summary(sections, named),
         tuple(skills.values()),
     )
@@ -198,9 +200,10 @@ def _known(kept: Sequence[Output]) -> list[_Known]:
             same = found[said.index(twin[0])] if twin else _alike(note, output, found, common)
             if same is None:
                 said.append(statement)
-                found.append(_Known(note, [output]))
+                found.append(_Known(note, [output], wordings={note.quote}))
             elif output not in same.sessions:
                 same.sessions.append(output)
+                same.wordings.add(note.quote)
                 # Of two wordings the clearer one is shown.
                 if same.note.tentative and not note.tentative:
                     same.note = note
@@ -293,7 +296,8 @@ def _without_rivals(known: Sequence[_Known]) -> list[_Known]:
 
 def _is_command(note: Note) -> bool:
     """Whether a note only says which command serves a purpose."""
-    return note.category == "procedures" and note.quote in _COMMAND.findall(note.text)
+    named = _COMMAND.findall(note.text)
+    return note.category == "procedures" and any(one.endswith(note.quote) for one in named)
 
 
 # Document
@@ -303,6 +307,7 @@ def _memory(
     known: Sections,
     kept: Sequence[Output],
     names: Mapping[str, str],
+    defined: Sequence[str],
 ) -> str:
     parts = [
         "# Memory",
@@ -311,9 +316,12 @@ def _memory(
         f"{OWN}\n{OWN_BEGIN}\n{OWN_END}",
     ]
     for name, heading in HEADINGS.items():
-        if known[name]:
-            lines = "\n".join(_line(one, names, kept[0]) for one in known[name])
-            parts += [f"## {heading}", lines]
+        lines = [_line(one, names, kept[0]) for one in known[name]]
+        if name == "run" and defined:
+            # One line to begin with; the repository says the rest itself.
+            lines.insert(0, f"- Defined here: {', '.join(f'`{each}`' for each in defined)}.")
+        if lines:
+            parts += [f"## {heading}", "\n".join(lines)]
     return _with_sessions("\n\n".join(parts), kept, names)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ..extraction.coding.shell_commands import purpose
 from ..text.tokens import index_terms
 
 _MAKEFILES = ("Makefile", "makefile", "GNUmakefile")
@@ -36,6 +37,10 @@ _FILE = re.compile(
     r"(?:(?:bash|sh|python3?|node)\s+)?(?P<path>(?:\./)?[\w-]+(?:/[\w.-]+)*\.(?:sh|py|js|mjs|ts))\b"
 )
 _SENTENCE = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.)\s)|(?<=[.!?])\s+")
+# Which program runs the scripts of package.json, by the file that it leaves.
+_LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
+# What an agent looks for first, in this order.
+_PURPOSES = ("install", "start", "build", "test", "check", "lint", "types", "format", "migrate")
 # Share of a statement's terms that one sentence of a guide has to hold.
 _PLAINLY = 0.8
 _FEWEST_TERMS = 3
@@ -61,6 +66,20 @@ class RepositoryFacts:
         if found := _FILE.match(command):
             return _mark(any(self._files(found["path"])), found["path"])
         return ""
+
+    def commands(self) -> list[str]:
+        """The commands to build, test and run that the top of the repository defines now, one for
+        each purpose.
+        """
+        node = next((run for file, run in _LOCKS.items() if (self.folder / file).exists()), "npm")
+        defined = [
+            *(f"make {name}" for name in _targets(self.folder)),
+            *(f"{node} run {name}" for name in _scripts(self.folder / "package.json")),
+        ]
+        first: dict[str, str] = {}
+        for command in defined:
+            first.setdefault(purpose(command) or "", command)
+        return [first[name] for name in _PURPOSES if name in first]
 
     def says(self, text: str) -> bool:
         """Whether a guide says this plainly: the command itself, or nearly all of its words in one
@@ -96,16 +115,13 @@ class RepositoryFacts:
 
     @cached_property
     def _targets(self) -> set[str]:
-        files = (file for name in _MAKEFILES for file in self._files(name))
-        return {target for file in files for target in _TARGET.findall(_text(file))}
+        return {target for folder in self._folders for target in _targets(folder)}
 
     @cached_property
     def _scripts(self) -> set[str]:
         found: set[str] = set()
         for file in self._files("package.json"):
-            with suppress(ValueError):
-                scripts = json.loads(_text(file) or "{}").get("scripts", {})
-                found |= set(scripts) if isinstance(scripts, dict) else set()
+            found |= set(_scripts(file))
         for file in self._files("pyproject.toml"):
             with suppress(tomllib.TOMLDecodeError):
                 found |= set(tomllib.loads(_text(file)).get("project", {}).get("scripts", {}))
@@ -118,6 +134,18 @@ class RepositoryFacts:
     @cached_property
     def _told(self) -> list[set[str]]:
         return [set(index_terms(part)) for part in _SENTENCE.split(self._guides) if part.strip()]
+
+
+def _targets(folder: Path) -> list[str]:
+    return [target for name in _MAKEFILES for target in _TARGET.findall(_text(folder / name))]
+
+
+def _scripts(package: Path) -> list[str]:
+    with suppress(ValueError):
+        read = json.loads(_text(package) or "{}")
+        scripts = read.get("scripts", {}) if isinstance(read, dict) else {}
+        return list(scripts) if isinstance(scripts, dict) else []
+    return []
 
 
 def _mark(is_there: bool, where: str) -> str:

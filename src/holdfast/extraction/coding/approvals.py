@@ -18,9 +18,7 @@ from .note_judge import NoteJudge, threshold
 from .statements import decision
 
 # What an option is dressed with: bold type, "(recommended)".
-_MARKS = re.compile(
-    r"\*\*|__|`(?=\s)|\s*\((?:recommended|my pick|preferred|default)\)", re.IGNORECASE
-)
+_MARKS = re.compile(r"\*\*|__|\s*\((?:recommended|my pick|preferred|default)\)", re.IGNORECASE)
 # Letters that only names of tools, files and types have.
 _NAME = re.compile(r"[A-Z0-9`_./]")
 # Characters of an answer that only names what it picks.
@@ -67,7 +65,7 @@ def _lasts(chosen: _Proposal, judge: NoteJudge | None) -> bool:
     if judge is None or chosen.words.code != "en":
         return True
     verdicts = judge.judge([Sentence(f"let's go with {chosen.what}")])
-    return verdicts is None or verdicts[0].keep >= threshold("again")
+    return verdicts is None or verdicts[0].keep >= threshold("approved")
 
 
 def _before(said: Sequence[Said]) -> list[Said]:

@@ -19,14 +19,14 @@ from ..speech import Sentence, own_words, sentences, without_thoughts
 from ..vocabulary import straight
 from .cue_words import Words, words, words_of
 from .error_lines import telling_line
-from .shell_commands import bare, program
+from .shell_commands import bare, program, settings
 
 # How the index condenses tool calls: "Bash: make test", then "ok" or "failed, exit 2".
 _CALL = later(r"(?P<tool>[\w./:-]{1,60}): (?P<argument>.*)")
 _OUTCOME = later(r"(?P<word>ok|failed)(?:, exit (?P<status>-?\d+))?$")
 # Tools are named differently by each agent; these parts of names are common to them.
 _SHELL = later(r"bash|shell|terminal|exec|command|powershell|\bsh\b|\brun\b", re.IGNORECASE)
-_EDIT = later(r"edit|write|patch|replace|create|insert|notebook", re.IGNORECASE)
+_EDIT = later(r"edit|write|patch|replace|create|insert|notebook|update", re.IGNORECASE)
 # What a command prints when it went wrong, though a pipe behind it may have ended well.
 _WENT_WRONG = later(
     r"^(?:E  |Traceback \(most recent|error(?:\[\w+\])?: |npm ERR!|npm error|FAILED |fatal: "
@@ -99,6 +99,13 @@ class Run:
     output: str
     error: str = ""
     """The line that tells most about what went wrong, where something did."""
+    settings: str = ""
+    """Variables that the command was given."""
+
+    @property
+    def called(self) -> str:
+        """The command with its variables."""
+        return f"{self.settings} {self.command}".lstrip()
 
 
 @dataclass
@@ -164,6 +171,7 @@ def _run(turn: Memory, place: int) -> Run:
         failed=failed,
         output=output,
         error=telling_line(output) if failed else "",
+        settings=settings(argument) if shell else "",
     )
 
 

@@ -11,15 +11,18 @@ The section holds
   `step` of the work;
 - `incident`: how a `cause` and a `fix` are told, how a `repair` is announced, and that something is
   `unresolved`;
-- `procedure`: how steps are introduced (`heading`), or not (`plan`), asked for (`how`), and told in
-  one sentence (`inline`);
+- `procedure`: how steps are introduced (`heading`, or `named` where a name stands for what they
+  do), or not (`plan`), asked for (`how`), told in one sentence (`inline`), and parted in it
+  (`then`);
 - `undo`: `bare` takes back what was said last, `named` what it names, `back` goes back to what was
   there before;
 - `place`: `everywhere` makes a preference one for every project, `manner` an instruction one about
   how to talk;
 - `guard`: what makes a statement no standing one: a `doubt`, the `moment`, a word that `points` to
-  something not named, the `report` of what happened, a wish for a `feature`; `lead` is what is
-  said before it;
+  something not named (`unnamed`, within it), the `report` of what happened, a wish for a
+  `feature`, what the `product` looks like; `later` begins what is decided for another day, `next`
+  what is only the next step; `lead` is what is said before it;
+- `lasting`: how people say that something holds beyond the moment;
 - `hint`: what the judge of notes looks at beside the vector of a sentence;
 - `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what
   commands are for.
@@ -39,7 +42,17 @@ from ..patterns import Language, Statement, compiled, expanded, language, langua
 
 _SAME = {"instruction": "principles", "decision": "decisions"}
 """What conversations know that projects want to know, too: the rest is about people."""
-_TABLES = ("decided", "proposal", "incident", "procedure", "undo", "place", "guard", "hint")
+_TABLES = (
+    "decided",
+    "proposal",
+    "incident",
+    "procedure",
+    "undo",
+    "place",
+    "guard",
+    "lasting",
+    "hint",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,21 @@ _VAGUE = re.compile(
 _NAMES_SOMETHING = re.compile(
     r"[`/_\d]|\w\.\w|\b\w+[A-Z]\w*|(?<=\s)--?\w|\s[A-Z][a-z]+\w*|[^\x00-\x7f]"
 )
+# Files that hold the program: whoever mends one has put the fix where the next reader finds it.
+_SOURCE = re.compile(
+    r"\.(?:py|pyi|[cm]?[jt]sx?|rs|go|rb|php|java|kt|kts|cs|swift|exs?|c|cc|cpp|h|hpp|vue|svelte|html?"
+    r"|s?css|sql|dart|scala|lua|md)\b",
+    re.IGNORECASE,
+)
+# An error at a line of a file: of the program, too.
+_IN_LINE = re.compile(rf"{_SOURCE.pattern}(?::\d|\(\d|\", line \d)", re.IGNORECASE)
+# Turns from a failure to its end, where one thing was wrong and one thing helped.
+_AT_ONCE = 12
+# Something is not installed: only an account that names it counts.
+_MISSING = re.compile(
+    r"command not found:?\s*(?P<name>[\w.-]*)|No module named ['\"]?(?P<module>\w+)",
+    re.IGNORECASE,
+)
 # Runs within which another way to call the same thing is tried.
 _SOON = 3
 
@@ -81,13 +96,29 @@ class _Resolved:
     fix: Explanation | None
     helped: Sequence[Run]
     """The commands in between that can have been the fix."""
+    in_source: bool
+    """Whether files of the program were edited in between."""
 
     @property
     def is_explained(self) -> bool:
-        """Whether more is known than fail and pass; a failed assertion needs the cause."""
+        """Whether more is known than fail and pass; a failed assertion needs the cause. A bug that
+        was fixed in the program itself seldom comes back: it takes a cause and a fix, found at
+        once.
+        """
+        if self.in_source and not (
+            self.cause and self.fix and self.passed.place - self.failure.place <= _AT_ONCE
+        ):
+            return False
         if is_assertion(self.failure.error):
             return self.cause is not None
+        if missing := _MISSING.search(self.failure.error):
+            return bool(self.helped) or self._names(missing["name"] or missing["module"] or "")
         return bool(self.cause or self.fix or self.helped)
+
+    def _names(self, what: str) -> bool:
+        """Whether the fix speaks of this."""
+        told = self.fix.what if self.fix else ""
+        return what.lower() in {word.strip("`'\",.;:()").lower() for word in told.split()}
 
 
 def _telling(told: Explanation | None) -> Explanation | None:
@@ -112,6 +143,7 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
         _telling(explanations.cause(talk)),
         fix,
         helped,
+        bool(_IN_LINE.search(failure.error)) or any(_SOURCE.search(run.edited) for run in runs),
     )
 
 

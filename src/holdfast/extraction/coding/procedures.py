@@ -1,6 +1,7 @@
 """Procedures: stated steps towards a goal, and commands that test, build and run a project.
 
-A person's steps are accepted if they say what to run. An agent's steps are accepted if all of their
+A person's steps are accepted if they say what to run. A command that passed is no note if anybody
+would guess it, or would find it in the repository. An agent's steps are accepted if all of their
 commands were run in this order and passed: its lists are mostly plans and summaries.
 """
 
@@ -11,10 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ...text.pasted_text import TALK, why_pasted
 from .coding_session import Said, Session
-from .cue_words import Words
-from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, title_of, within
-from .shell_commands import bare, is_narrow, purpose
+from .cue_words import Words, words_of
+from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, capital, title_of, within
+from .shell_commands import bare, is_narrow, is_routine, purpose, settings
 
 # Times that a command has to pass in a session.
 OFTEN = 2
@@ -31,6 +33,10 @@ _RUNS = re.compile(
     r"(?:run|execute|then|first)?\s*(?:make|npm|pnpm|yarn|uv|pip|cargo|go|docker|git|python3?|\./\S+)\s\S"
 )
 _FEWEST_STEPS = 2
+# Characters that tell which language a message is in.
+_MOST_TEXT = 2_000
+# Characters of a step that stands in a line with others.
+_LONGEST_STEP = 100
 _MOST_STEPS = 8
 
 
@@ -39,6 +45,8 @@ class _Steps:
     goal: str
     steps: tuple[str, ...]
     quote: str
+    is_name: bool = False
+    """Whether the goal is a name such as "the release", and not what to do."""
 
 
 def procedures(session: Session) -> Iterator[Note]:
@@ -55,7 +63,7 @@ def procedures(session: Session) -> Iterator[Note]:
 
 
 def _told(session: Session, said: Said) -> Iterator[Note]:
-    for words in said.words:
+    for words in said.words or words_of(said.text[:_MOST_TEXT]):
         found = [*_lists(words, said), *_inline(words, said)]
         for steps in found:
             if _borne_out(session, said, steps):
@@ -67,16 +75,32 @@ def _told(session: Session, said: Said) -> Iterator[Note]:
 def _lists(words: Words, said: Said) -> Iterator[_Steps]:
     lines = said.text.split("\n")
     for number, line in enumerate(lines):
-        heading = words.begins("procedure.heading", line.strip())
+        named = words.begins("procedure.named", line.strip())
+        heading = named or words.begins("procedure.heading", line.strip())
         if heading is None or words.says("procedure.plan", heading[0]):
             continue
-        behind = [step["step"] for step in _INLINE_STEP.finditer(line.strip()[heading.end() :])]
+        if said.by_user and why_pasted(said.text, line.strip()) not in ("", TALK):
+            # Part of a document that somebody pasted; a name before a colon is a heading here.
+            continue
+        behind = _behind(words, line.strip()[heading.end() :])
         below = [] if behind else list(_below(lines[number + 1 :]))
         steps = behind or [step for step, _ in below]
         if _FEWEST_STEPS <= len(steps) <= _MOST_STEPS:
             end = number + 1 + (below[-1][1] if below else 0)
             quote = "\n".join(lines[number:end]).strip()[:LONGEST_QUOTE]
-            yield _Steps(heading["goal"], tuple(map(_clean, steps)), quote)
+            yield _Steps(heading["goal"], tuple(map(_clean, steps)), quote, bool(named))
+
+
+def _behind(words: Words, rest: str) -> list[str]:
+    """The steps in the line of their heading: numbered, or one after the other where one of them is
+    a command.
+    """
+    numbered = [step["step"] for step in _INLINE_STEP.finditer(rest)]
+    if numbered or not words.says("procedure.then", rest):
+        return numbered
+    steps = [step for step in words.cues["procedure.then"].split(rest.strip(" .")) if step.strip()]
+    runs = any(_RUNS.match(step.replace("`", "").strip()) for step in steps)
+    return steps if runs and all(len(step) <= _LONGEST_STEP for step in steps) else []
 
 
 def _below(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -129,7 +153,8 @@ def _note(
     said: Said,
     steps: _Steps,
 ) -> Note:
-    heading = words.told["goal"].format(goal=steps.goal.strip(" `*"))
+    goal = steps.goal.strip(" `*")
+    heading = capital(goal) if steps.is_name else words.told["goal"].format(goal=goal)
     if len(steps.steps) == 1:
         text = f"{heading}: {steps.steps[0]}"
     else:
@@ -158,20 +183,38 @@ def _clean(step: str) -> str:
 
 
 def _recurring(session: Session) -> Iterator[Note]:
-    """One note per purpose that a command served more than once, with the most frequent command."""
+    """One note per purpose that a command served more than once, with the most frequent command:
+    only if it has something that nobody would guess, a variable, or flags without which it failed.
+    """
     passed = [run for run in session.runs if run.command and run.failed is False]
-    counts = Counter(run.command for run in passed if not is_narrow(run.command))
+    counts = Counter(run.called for run in passed if not is_narrow(run.command))
     found: set[str] = set()
     for command, count in counts.most_common():
-        what_for = purpose(command)
+        what_for = purpose(bare(command))
         if count < OFTEN or what_for is None or what_for in found:
+            continue
+        if not settings(command) and not _fails_plainly(session, command):
             continue
         found.add(what_for)
         told = session.words.told
         goal = session.words.purposes[what_for]
         text = told["recurs"].format(purpose=goal, command=f"`{command}`")
-        turns = tuple(run.turn.id for run in passed if run.command == command)
+        turns = tuple(run.turn.id for run in passed if run.called == command)
         confidence = min(0.9, 0.6 + 0.1 * count)
         yield Note(
-            "procedures", title_of(told["goal"].format(goal=goal)), text, command, turns, confidence
+            "procedures",
+            title_of(told["goal"].format(goal=goal)),
+            text,
+            bare(command),
+            turns,
+            confidence,
         )
+
+
+def _fails_plainly(session: Session, command: str) -> bool:
+    """Whether a plainer call of the same tool failed before this command passed."""
+    first = next(run.place for run in session.runs if run.called == command and not run.failed)
+    return not is_routine(command) and any(
+        run.failed and run.place < first and run.command and command.startswith(f"{run.command} ")
+        for run in session.runs
+    )

@@ -7,14 +7,22 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import zip_longest
 
 from ..patterns import compiled, expanded
 
+# A variable that is set for one command, or before it.
+_SETTING = r"(?:export\s+)?[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s*(?:&&|;)?\s+"
 # What stands around a command and does not change what it does.
 _BEFORE = re.compile(
     r"(?:cd\s+\S+\s*(?:&&|;)\s*|set -\w+;?\s*|(?:source|\.)\s+\S*activate\s*(?:&&|;)\s*"
-    r"|(?:export\s+)?[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s*(?:&&|;)?\s+|env\s+(?=\w+=)"
+    rf"|{_SETTING}|env\s+(?=\w+=)"
     r"|sudo\s+(?:-\S+\s+)*|time\s+|timeout\s+(?:-\S+\s+)*\S+\s+|nice\s+(?:-\S+\s+)*)"
+)
+_SET = re.compile(rf"{_SETTING}")
+# Variables that only say how much is shown, or that nobody watches.
+_SHOWN = re.compile(
+    r"(?:export\s+)?(?:CI|\w*COLOR\w*|TERM|DEBUG|VERBOSE|\w*LOG\w*|\w*BACKTRACE|PAGER)="
 )
 # Redirections, and pipes that only shorten the output.
 _BEHIND = re.compile(
@@ -43,6 +51,42 @@ def bare(command: str) -> str:
     while behind := _BEHIND.search(command):
         command = command[: behind.start()]
     return command.strip()
+
+
+@lru_cache(maxsize=4096)
+def settings(command: str) -> str:
+    """The variables that a command is given, as they stand before it; empty where there are none.
+
+    >>> settings("cd api && DATABASE_URL=sqlite:// CI=1 pytest -q"), settings("pytest -q")
+    ('DATABASE_URL=sqlite://', '')
+    """
+    command = " ".join(command.split())
+    found: list[str] = []
+    while len(command) <= _LONGEST_BARED and (before := _BEFORE.match(command)):
+        if _SET.match(before[0]) and not _SHOWN.match(before[0]):
+            found.append(before[0].removeprefix("export ").rstrip("&; "))
+        command = command[before.end() :]
+    return " ".join(found)
+
+
+def is_routine(command: str) -> bool:
+    """Whether anybody would guess a bare command or find it where a repository defines it: a tool
+    as it is called everywhere, a script of `package.json`, a target of a `Makefile`.
+
+    >>> is_routine("npm run build"), is_routine("pytest -q"), is_routine("cargo test --features pg")
+    (True, True, False)
+    """
+    tool = _words()["routine"].match(command)
+    rest = command[tool.end() :].split() if tool else []
+    return tool is not None and all(
+        _words()["filler"].fullmatch(word) or _is_switch(word, following)
+        for word, following in zip_longest(rest, rest[1:], fillvalue="")
+    )
+
+
+def _is_switch(word: str, following: str) -> bool:
+    """Whether a flag has no value."""
+    return bool(_FLAG.match(word)) and "=" not in word and (not following or following[0] == "-")
 
 
 def covers(

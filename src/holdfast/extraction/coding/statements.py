@@ -35,9 +35,15 @@ _NAMED = re.compile(r"[A-Z0-9`_]")
 _FEWEST_WORDS = 4
 _MOST_WORDS = 50
 # Somebody else's words that were left out, bold type, a line of a log, a heading.
-_NOT_SPOKEN = re.compile(r"\ufffc|\*\*|^[^\w`'\"@./]|\d ?m?s\)?$|:$")
-_GUARDS = ("doubt", "moment", "points", "report", "feature")
-_PATTERN_GUARDS = ("points", "report", "feature")
+_NOT_SPOKEN = re.compile(
+    r"\ufffc|\*\*|^[^\w`'\"@./]|\d ?m?s\)?$|:$|\.\w{1,5}(?:\?\S*)?:\d|\b\w+(?:Error|Exception)\b"
+)
+_GUARDS = ("doubt", "moment", "points", "unnamed", "report", "feature", "product")
+_PATTERN_GUARDS = ("points", "unnamed", "report", "feature", "product")
+_DECISION_GUARDS = ("points", "report", "feature")
+
+LASTING = ("standing", "taste", "consent", "ban", "contrast", "custom")
+"""The ways of saying that something lasts, in the language files."""
 
 Place = tuple[str, int]
 """A turn's id, and the number of a sentence in it."""
@@ -55,7 +61,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
         one = by_id[found.source]
         place = _place(one, found.quote)
         note = _note(found, one.turn)
-        if note is not None and _is_likely(one, place, verdicts):
+        if note is not None and _is_likely(one, found, place, verdicts):
             patterned.add(place)
             yield note
     for place, verdict in verdicts.items():
@@ -64,6 +70,18 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
             sentence = one.sentences[place[1]]
             if may_stand(sentence):
                 yield _judged_note(one, sentence, verdict)
+
+
+def is_clear(text: str, keep: float) -> bool:
+    """Whether a sentence counts when one session says it: it is very likely, or likely and says
+    itself that it lasts.
+    """
+    return keep >= threshold("lasting" if lasts(text) else "alone")
+
+
+def lasts(text: str) -> bool:
+    """Whether a text says itself that it holds beyond the moment."""
+    return any(words.says(f"lasting.{name}", text) for words in words_of(text) for name in LASTING)
 
 
 def _verdicts(said: Sequence[Said], judge: NoteJudge | None) -> dict[Place, Verdict]:
@@ -81,15 +99,27 @@ def _place(said: Said, quote: str) -> Place:
     return said.turn.id, number
 
 
-def _is_likely(said: Said, place: Place, verdicts: Mapping[Place, Verdict]) -> bool:
+def _is_likely(
+    said: Said,
+    found: Candidate,
+    place: Place,
+    verdicts: Mapping[Place, Verdict],
+) -> bool:
     """Whether nothing speaks against a statement that a pattern fits."""
     if not said.words or said.words[0].code != "en" or place[1] < 0:
         # The labelled sentences are English: elsewhere the judge may add, but not take away.
         return True
     verdict = verdicts.get(place)
-    likely = verdict is None or verdict.keep >= threshold("pattern")
+    wanted = threshold("choice" if found.category in ("decisions", "preferences") else "pattern")
+    likely = verdict is None or verdict.keep >= wanted
     # The pattern has looked for doubts and for the moment itself.
-    return likely and may_stand(said.sentences[place[1]], _PATTERN_GUARDS)
+    if not likely or len(found.quote.split()) < _FEWEST_WORDS:
+        return False
+    quote = straight(found.quote)
+    # Who decides between two things means more than how the product looks.
+    guards = _DECISION_GUARDS if found.category == "decisions" else _PATTERN_GUARDS
+    whole = said.sentences[place[1]]
+    return may_stand(whole, guards) and may_stand(Sentence(quote), guards)
 
 
 def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
@@ -130,32 +160,20 @@ def _judged_note(said: Said, statement: Sentence, verdict: Verdict) -> Note:
         round(verdict.keep, 2),
         "assistant" if everywhere and verdict.topic == "preference" else "project",
         verdict.topic,
-        tentative=verdict.keep < threshold("alone"),
+        tentative=not is_clear(statement.text, verdict.keep),
     )
 
 
 def _note(found: Candidate, turn: Memory) -> Note | None:
-    if len(found.quote) > LONGEST_QUOTE:
-        return None
     words = next((each for each in words_of(found.quote)), None)
-    if words is None or not _is_for_a_project(found, turn):
-        return None
     said = straight(found.quote)
+    if words is None or len(said) > LONGEST_QUOTE or not _is_for_a_project(found, turn):
+        return None
+    if found.confidence == 1.0 and words.begins("hint.order", said) and not lasts(said):
+        # "don't forget to update the list" is an order, and nothing to remember.
+        return None
     if found.category == "decisions":
-        opening = words.begins("decided.opening", said)
-        what = said[opening.end() :] if opening else said
-        told = decision(
-            words,
-            what,
-            found.quote,
-            (turn.id,),
-            found.confidence,
-        )
-        return (
-            with_reason(words, told, _next_sentence(found.quote, turn))
-            if _says_what(what)
-            else None
-        )
+        return _decision_note(words, said, found, turn)
     if found.category == "preferences" or words.says("place.manner", said):
         return _preference(words, said, found, turn)
     if words.says("incident.cause", said):
@@ -170,6 +188,25 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
         (turn.id,),
         found.confidence,
     )
+
+
+def _decision_note(
+    words: Words,
+    said: str,
+    found: Candidate,
+    turn: Memory,
+) -> Note | None:
+    """The note of a decision that names what was decided, and not for another day."""
+    opening = words.begins("decided.opening", said)
+    what = said[opening.end() :] if opening else said
+    if (
+        not _says_what(what)
+        or words.begins("guard.next", what)
+        or words.begins("guard.later", _around(found.quote, turn))
+    ):
+        return None
+    told = decision(words, what, found.quote, (turn.id,), found.confidence)
+    return with_reason(words, told, _next_sentence(found.quote, turn))
 
 
 def _is_for_a_project(found: Candidate, turn: Memory) -> bool:
