@@ -22,7 +22,10 @@ from holdfast.types import Memory, Scope, from_datetime
 LABELS = Path(__file__).parent.parent / "training"
 # Conversations in six languages that no model was trained on.
 HELD_OUT = frozenset(
-    "de-05 de-06 es-01 es-09 es-11 fr-10 fr-11 ja-05 ja-07 ru-01 ru-02 ru-07 zh-01 zh-06".split()
+    (
+        *("de-05", "de-06", "es-01", "es-09", "es-11", "fr-10", "fr-11"),
+        *("ja-05", "ja-07", "ru-01", "ru-02", "ru-07", "zh-01", "zh-06"),
+    )
 )
 READ = 3  # LoCoMo's first conversations; nobody has read the others
 ROLES = ("user", "assistant")

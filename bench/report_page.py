@@ -379,7 +379,8 @@ a language model; what can be had without one is every sentence.
 
 WHERE = {
     "assistant": "people and an assistant (LongMemEval)",
-    "people": "between people (LoCoMo 1–3, FriendsQA)",
+    "people": "between people (LoCoMo 1–3)",
+    "scenes": "scenes of a comedy (FriendsQA)",
     "languages": "six other languages",
 }
 LABELS = ("event", "fact", "plan", "preference", "relation", "must")

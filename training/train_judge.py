@@ -5,8 +5,9 @@
 Reads the first half of the labelled conversations (`bench/fact_labels.py`); the other half is for
 `bench/learning.py`. A clause is worth keeping when it holds at least half of the words of a
 labelled quote. Scenes of FriendsQA are only for testing: with them among the examples, less is
-found in every other source, and nothing in scenes. Prints precision and recall of clauses, each judged by a model that did not see its
-conversation. Logistic regression by Newton's method, a minute on two cores.
+found in every other source, and nothing in scenes. Prints precision and recall of clauses, each
+judged by a model that did not see its conversation. Logistic regression by Newton's method, a
+minute on two cores.
 """
 
 from __future__ import annotations
@@ -184,10 +185,7 @@ def features(found: list[Example], cache: Path | None) -> NDArray[np.float32]:
         return np.load(path)
     bare = judges.features([each.clause for each in found], OnnxEmbedder())
     rows = np.concatenate(
-        [
-            judges.with_place(row[None], each.source)
-            for row, each in zip(bare, found, strict=True)
-        ]
+        [judges.with_place(row[None], each.source) for row, each in zip(bare, found, strict=True)]
     )
     if path is not None:
         np.save(path, rows)
