@@ -276,8 +276,8 @@ def broken(lines):
         "with lines swapped": ([*lines[:2], *lines[2:4][::-1], *lines[4:]], "checksum"),
         "with a line twice": ([*lines[:2], *lines[1:]], "checksum"),
         "of another program": (['{"bundle":"other"}\n', *lines[1:]], "not a Holdfast bundle"),
-        "that is not JSON at all": (["hello\n"], "not JSON"),
-        "that is a list": (["[1,2]\n"], "not a JSON object"),
+        "that is not JSON at all": (["hello\n"], "not a Holdfast bundle"),
+        "that is a list": (["[1,2]\n"], "not a Holdfast bundle"),
         "of a newer version": (
             ['{"bundle":"holdfast","version":99,"history":true}\n', *lines[1:]],
             "version 99",

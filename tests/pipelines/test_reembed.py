@@ -17,6 +17,7 @@ from holdfast.maintenance.job_runner import Upgrader
 from holdfast.models.embeddings.tiers import REST_AFTER_FAILURE
 from holdfast.models.fake import FakeEmbedder
 from holdfast.storage import SQLiteStore
+from holdfast.storage.vector_index import NO_VECTOR
 from patience import PATIENCE
 
 
@@ -256,7 +257,7 @@ class TestReembeddingIsLinear:
             steps: list[int] = []
 
             def profiled(trace: dict[str, Any]) -> None:
-                if "NOT EXISTS (SELECT 1 FROM vectors" in trace["sql"]:
+                if NO_VECTOR in trace["sql"]:
                     steps.append(trace["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
 
             store = hf.store
@@ -264,6 +265,7 @@ class TestReembeddingIsLinear:
             store._reader().trace_v2(apsw.SQLITE_TRACE_PROFILE, profiled)
             assert hf.admin.reembed() == {"fake:bag-of-words": count}
             store._reader().trace_v2(0, None)
+            assert steps, "no statement looked for what has no vector"
             return sum(steps), len(steps)
 
     def test_twice_the_memories_take_twice_the_work(self, tmp_path: Path) -> None:

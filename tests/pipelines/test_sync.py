@@ -603,6 +603,7 @@ def test_a_sync_at_the_end_that_fails_is_seen_the_next_time_and_goes_once_it_wor
     problems = again.stats()["problems"]
     assert [name for name in problems if name.startswith("sync")] == [f"sync {synced.sync_with}"]
     (tmp_path / "away").unlink()
+    (tmp_path / "away").mkdir()
     assert again.admin.sync().sent["memory"] == 1
     assert again.stats()["problems"] == {}
 

@@ -116,7 +116,8 @@ def complete_ids(incomplete: str) -> list[tuple[str, str]]:
         with open_memory(None, None) as hf:
             # Completion runs at every Tab, so it reads a bounded number of memories.
             every = hf.list(statuses=("active", "archived", "superseded"), limit=500)
-            return [(m.id, m.content[:60]) for m in every if m.id.startswith(incomplete)][:50]
+            fitting = [one for one in every if one.id.startswith(incomplete)]
+            return [(one.id, one.content[:60]) for one in fitting[:50]]
     except HoldfastError:
         return []
 

@@ -45,6 +45,7 @@ HASHED = 2048
 # So that a weight of a vector, of a word and of a feature are of one size.
 _VECTOR_SCALE = 4.0
 _WORD_SCALE = 0.5
+_OWN_SCALE = 0.5
 # A kind below this score (a likelihood of .6) is too doubtful to file a statement by.
 _CLEAR = 0.4
 # Words; the rest of a longer clause adds little.
@@ -124,13 +125,17 @@ def place_of(language: str, *, among_people: bool) -> str:
 
 
 def with_place(rows: NDArray[np.float32], place: str) -> NDArray[np.float32]:
-    """The features of clauses and where they were said: people tell each other more that nobody
-    needs to remember.
+    """The features of clauses and where they were said: what people tell each other is worth
+    keeping for other reasons than what they tell an assistant, so vectors count there once more.
     """
     import numpy as np  # noqa: PLC0415
 
-    said = np.array([place == "people", place == "languages"], dtype=np.float32)
-    return np.concatenate([rows, np.broadcast_to(said, (len(rows), PLACES))], axis=1)
+    told = rows[:, : -(HASHED + PLAIN)] * _OWN_SCALE
+    parts = [rows]
+    for each in PLACES:
+        here = float(place == each)
+        parts += [np.full((len(rows), 1), here, dtype=np.float32), told * here]
+    return np.concatenate(parts, axis=1, dtype=np.float32)
 
 
 def judge_of(tiers: Tiers) -> Judge | None:
@@ -189,8 +194,8 @@ def _plain(clause: Clause) -> list[float]:
 
 PLAIN = 12
 """How many plain features there are."""
-PLACES = 2
-"""How many features say where a clause was said."""
+PLACES = ("people", "languages")
+"""Where vectors have weights of their own, beside those for what is said to an assistant."""
 
 
 @cache

@@ -402,7 +402,8 @@ def _share_mentions(
     """Assign each memory that mentions `old` to the entities its text names."""
     owners = dict.fromkeys(entity_names(old), old.id) | dict.fromkeys(entity_names(new), new.id)
     # The longest first, so that Ann in 'Ann Lee' is the one of the longer name.
-    named = re.compile("|".join(whole(name) for name in sorted(owners, key=len, reverse=True)))
+    longest_first = sorted(owners, key=len, reverse=True)
+    named = re.compile("|".join(map(whole, longest_first)))
     for memory in reversed(tx.entities.mentioning(old.scope, old.id, statuses=None)):
         text = fold_text(f"{memory.title} {memory.content}")
         ids = {owners[match] for match in named.findall(text)}

@@ -97,7 +97,11 @@ def take_places(
         for scope, firsts in by_scope.items()
     }
     metadata = _guarded(noted)
-    places = [taking[run[0].scope].take(run[0], len(run), at=at, noted=metadata) for run in runs]
+    places = []
+    for run in runs:
+        first = run[0]
+        sessions = taking[first.scope]
+        places.append(sessions.take(first, len(run), at=at, noted=metadata))
     for sessions in taking.values():
         sessions.write()
     return places

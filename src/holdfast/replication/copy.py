@@ -209,7 +209,12 @@ def _steps(stream: _Lines) -> Iterator[list[Row]]:
 
 def _named(noun: str, row: Row) -> str:
     """Description by which a person can find the row."""
-    keys = {"event": ("target", "run"), VECTOR: ("model", "memory")}.get(noun) or TABLES[noun].key
+    if noun == "event":
+        keys: Sequence[str] = ("target", "run")
+    elif noun == VECTOR:
+        keys = ("model", "memory")
+    else:
+        keys = TABLES[noun].key
     return " ".join([noun, *(str(row[key]) for key in keys)])
 
 

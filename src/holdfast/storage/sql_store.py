@@ -613,4 +613,5 @@ def _is_about(
     if table is EVENTS:
         target = " ".join(map(str, key_of(row["noun"], row["target"])))
         return (row["noun"], target) in gone
-    return any((other.noun, row[column]) in gone for column, other in POINTS_TO.get(table.noun, ()))
+    points = POINTS_TO.get(table.noun, ())
+    return any((other.noun, row[column]) in gone for column, other in points)

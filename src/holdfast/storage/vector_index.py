@@ -349,7 +349,9 @@ class SQLVectors(ABC):
         """Yield the ranges to search after a memory, in order: scope number, part, and upper bound
         of `seq`.
         """
-        (last,) = (None if after is None else self.store.numbers((after.scope,))) or (0,)
+        last = 0
+        if after is not None:
+            (last,) = self.store.numbers((after.scope,)) or (0,)
         if scopes is None:
             numbers = self._numbers_from(last)
         else:

@@ -162,7 +162,8 @@ def plain(text: str) -> str:
 
 def message_features(text: str) -> dict[int, float]:
     """Hashed runs of words and of letters of a message, each with its share."""
-    found = Counter(zlib.crc32(part.encode()) & MASK for part in _parts(plain(text)[:READ]))
+    said = plain(text)[:READ]
+    found = Counter(zlib.crc32(part.encode()) & MASK for part in _parts(said))
     length = math.sqrt(sum(found.values())) or 1.0
     return {feature: math.sqrt(count) / length for feature, count in found.items()}
 

@@ -290,7 +290,8 @@ def _import_sessions(
             done.append((scope, indexed))
             undo[scope] = undo_command(hf, scope)
     if as_json:
-        output.emit(_done_json(*done[0]) if len(done) == 1 else [_done_json(*one) for one in done])
+        told = [_done_json(*one) for one in done]
+        output.emit(told[0] if len(told) == 1 else told)
     else:
         for scope, indexed in done:
             _tell_sessions(hf, file, scope, indexed, undo[scope])

@@ -124,7 +124,9 @@ class Door:
         needed = self._keys.needed
         key = self._keys.find(_shown(Headers(scope=scope))) if needed else None
         # Before the key is refused, so that guessing keys is limited as well.
-        if wait := self._buckets.take(key.id if key else (scope.get("client") or ("-",))[0]):
+        address, *_ = scope.get("client") or ("-",)
+        wait = self._buckets.take(key.id if key else address)
+        if wait:
             message = f"Too many requests. Try again in {counted(wait, 'second')}."
             await _refused(
                 429,
