@@ -341,9 +341,10 @@ class Proxy:
     """Stands between clients and a server, and cuts them off where it is told to.
 
     `cut` is one of: "" (never), "before" a COMMIT reaches the server, "after" the server has
-    committed but before it can say so, "held" (the COMMIT waits for `release`, and never gets
-    through), or a number of bytes after which a connection breaks. One cut, and it is "" again; if
-    that was the `last` one, nobody gets through any more.
+    committed but before it can say so, "held" (the COMMIT of something written waits for `release`,
+    and never gets through; a connection that the pool makes ready commits as well), or a number of
+    bytes after which a connection breaks. One cut, and it is "" again; if that was the `last` one,
+    nobody gets through any more.
     """
 
     def __init__(self, port: int) -> None:
@@ -418,7 +419,7 @@ class Proxy:
         heard: threading.Event,
     ) -> None:
         """Passes on messages one by one; the first has no type."""
-        waiting, begun, passed = b"", False, 0
+        waiting, begun, passed, wrote = b"", False, 0, False
         while data := client.recv(65536):
             waiting += data
             while True:
@@ -430,10 +431,11 @@ class Proxy:
                     break
                 message, waiting, begun = waiting[:size], waiting[size:], True
                 passed += size
+                wrote = wrote or b"INSERT" in message
                 if isinstance(self.cut, int) and passed > self.cut:
                     return self._count()
                 if (
-                    self.cut in ("before", "after", "held")
+                    (self.cut in ("before", "after") or (self.cut == "held" and wrote))
                     and message[:1] in b"QP"
                     and b"COMMIT\0" in message
                 ):
