@@ -7,15 +7,7 @@ from collections.abc import Mapping
 
 from ..extraction.vocabulary import vocabulary
 from ..text.memory_requests import is_about_memory
-from ..text.spoken_commands import (
-    READ,
-    Command,
-    Name,
-    command,
-    dismissive,
-    idiomatic,
-    only_courtesies,
-)
+from ..text.spoken_commands import READ, Command, Name, command, dismissive, only_courtesies
 
 _READ_AS: Mapping[str, Name] = {
     "forget_topic": "forget_about",
@@ -42,8 +34,6 @@ def understood(text: str, words: str = "general") -> Command | None:
     The vocabulary of the write policy knows phrases for what must not be stored and what is
     temporary.
     """
-    if idiomatic(text):
-        return None
     found = command(text)
     policy = vocabulary(words)
     read = policy.asked(text)

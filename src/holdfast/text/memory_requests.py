@@ -21,6 +21,7 @@ from . import request_model
 from .removal_requests import read_removal, removal_cues
 from .request_grammar import KINDS, Kind, RequestGrammar, folded, grammars, respelled
 from .request_slots import read_slots
+from .spoken_commands import is_idiom
 
 # Characters; longer texts are pasted rather than said.
 LONGEST = 4_000
@@ -112,7 +113,7 @@ def read_request(text: str) -> MemoryRequest | None:
     'forget_session'
     >>> read_request("I don't remember the argument.")
     """
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or is_idiom(text):
         return None
     said, quotes = own_words(text)
     known, language = _by_grammar(said, quotes)

@@ -2,9 +2,9 @@
 
 Only a whole utterance is a command, apart from courtesies: "forget about the old flat" is one, "I
 can't forget about him" and "forget it, let's talk about tea" are not, nor is what stands between
-quotation marks, which somebody else said. A missed command is answered
-by the agent; a false one interrupts the user. So the cues, which are data, are many and narrow. The
-write policy and its cues decide what must not be remembered at all.
+quotation marks, which somebody else said. A missed command is answered by the agent; a false one
+interrupts the user. So the cues, which are data, are many and narrow. The write policy and its cues
+decide what must not be remembered at all.
 
 The section `commands` of a language file holds
 - `before`, `requests`, `after`: courtesies around a command. A question is a command only if it
@@ -149,7 +149,7 @@ def dismissive(text: str) -> bool:
     return any(language.dismiss.fullmatch(said) for language in _languages())
 
 
-def idiomatic(text: str) -> bool:
+def is_idiom(text: str) -> bool:
     """Whether an utterance sounds like a request to the memory and is none, by its idiom."""
     said = _plain(text).strip(_END)
     return any(language.idiom.fullmatch(said) for language in _languages())
