@@ -7,9 +7,11 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .errors import InvalidInput
 
@@ -17,6 +19,8 @@ from .errors import InvalidInput
 GRACE = 2
 # Further seconds for running requests, after those that have not begun were refused.
 LAST_SECONDS = 5
+# Seconds that a connection accepted just before the shutdown gets to send its first request.
+FIRST_REQUEST = 2.0
 # Backlog of connections that wait to be accepted; the system may allow fewer.
 WAITING = 2048
 
@@ -111,6 +115,8 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more connections, and wait for open requests."""
+        await self._stop_accepting(sockets or [])
+        await self._wait_for_first_requests()
         if self.overdue is None:
             await super().shutdown(sockets)
             return
@@ -123,3 +129,30 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Return True to shut down."""
         return await super().on_tick(counter) or self._stop.is_set()
+
+    async def _stop_accepting(self, sockets: list[socket.socket]) -> None:
+        """Close the listeners without losing a connection that has just been accepted.
+
+        asyncio drops a connection whose task has not begun when its server closes.
+        """
+        if sys.platform != "win32":  # its event loop has no readers
+            for one in sockets:
+                asyncio.get_running_loop().remove_reader(one)
+            for _ in range(3):  # accepted, connected, the first bytes read
+                await asyncio.sleep(0)
+        for server in self.servers:
+            server.close()
+        for one in sockets:
+            one.close()
+
+    async def _wait_for_first_requests(self) -> None:
+        """Wait for connections that have sent nothing yet: uvicorn closes them unanswered."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_REQUEST):
+                while any(map(_has_sent_nothing, self.server_state.connections)):
+                    await asyncio.sleep(0.01)
+
+
+def _has_sent_nothing(connection: object) -> bool:
+    """Whether no request has begun on a connection."""
+    return isinstance(connection, H11Protocol) and connection.cycle is None

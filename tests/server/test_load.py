@@ -18,7 +18,9 @@ from contextlib import closing, suppress
 import httpx
 import psutil
 import pytest
+from starlette.responses import PlainTextResponse
 
+from holdfast import embedded_server
 from holdfast.client import Holdfast
 from holdfast.server.api_keys import KeyFile
 from holdfast.server.fair_queue import FairQueue
@@ -227,6 +229,26 @@ def test_a_request_that_has_begun_is_answered_before_the_server_ends(start, ann,
     with Holdfast.open(tmp_path / "memory.db", scope="user:ann", background=False) as hf:
         stored = {one.content for one in hf.list()}
     assert stored == {"Lives in Porto", "Has a cat named Biscuit"}
+
+
+@posix
+def test_a_connection_accepted_before_the_server_ends_is_answered(monkeypatch):
+    # The client is slow to send its request; a server that is told to end waits for it.
+    monkeypatch.setattr(embedded_server, "FIRST_REQUEST", PATIENCE)
+    listener = embedded_server.listen("127.0.0.1", 0, advice="")
+    port, stop = listener.getsockname()[1], threading.Event()
+    app = PlainTextResponse("here")
+    serving = threading.Thread(target=embedded_server.answer, args=(app, listener, stop))
+    serving.start()
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        # Answered on a later connection, so the first has been accepted.
+        assert httpx.get(f"http://127.0.0.1:{port}", trust_env=False).text == "here"
+        stop.set()
+        wait_until(lambda: not accepts(port), "the end of the listener")
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(15) == b"HTTP/1.1 200 OK"
+    serving.join(timeout=PATIENCE)
+    assert not serving.is_alive()
 
 
 def accepts(port):
