@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from holdfast import Conflict, Holdfast, InvalidInput, NotFound, Refused, Settings
 from holdfast.errors import Nothing, ScopeError, StoreClosed, StoreError, TooLarge
@@ -479,9 +482,76 @@ def test_undo_takes_back_exactly_what_a_run_did_and_undo_again_redoes_it(hf, ver
     assert after != before
     hf.undo()
     assert snapshot(hf) == before
-    hf.undo()
+    hf.undo(hf.last_run)
     assert snapshot(hf) == after
     assert hf.admin.check() == []
+
+
+def test_undo_again_takes_back_the_change_before(hf):
+    """A second undo is not a redo, and what was done after an undo comes first."""
+    hf.remember("one")
+    hf.remember("two")
+    for left in (["one"], []):
+        hf.undo()
+        assert contents(hf.list()) == left
+    last = hf.last_run
+    with pytest.raises(NotFound, match=f"nothing left to undo.*: holdfast undo {last}"):
+        hf.undo()
+    hf.undo(last)
+    assert contents(hf.list()) == ["one"]
+    hf.remember("three")
+    for left in (["one"], []):
+        hf.undo()
+        assert contents(hf.list()) == left
+
+
+def test_undo_again_after_more_than_is_read_at_once(hf):
+    """The runs that were undone may be longer than a page of the journal."""
+    hf.remember("first")
+    hf.remember_many([f"number {number}" for number in range(600)])
+    assert len(hf.undo()) == 600
+    assert contents(hf.list()) == ["first"]
+    hf.undo()
+    assert hf.list() == []
+
+
+VERBS = {
+    "remember": lambda hf, number: hf.remember(f"Ben met Ann in Faro on day {number}"),
+    "correct": lambda hf, number: hf.correct(hf.list()[0].id, f"Ann drinks tea at {number}"),
+    "archive": lambda hf, _: hf.archive(1),
+    "restore": lambda hf, _: hf.restore(1),
+    "rename": lambda hf, number: hf.entities.rename("Ann", f"Anna {number}"),
+}
+
+
+def names_and_all(hf):
+    return snapshot(hf), sorted(entity.name for entity in hf.entities.list())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.lists(st.sampled_from([*VERBS, "undo", "undo", "redo"]), max_size=12))
+def test_undo_and_redo_are_a_stack(open_memory, clock, steps):
+    """Undo walks back through what stands, redo by its run brings one back, whatever the verbs."""
+    hf = open_memory("user:ann", path=":memory:")
+    hf.remember("Ann drinks tea in Porto", tags=["tea"])
+    standing = [names_and_all(hf)]
+    undone = []
+    for number, step in enumerate(steps):
+        clock.forward(seconds=1)
+        if step == "undo" and len(standing) > 1:
+            hf.undo()
+            undone.append((hf.last_run, standing.pop()))
+        elif step == "redo" and undone:
+            run, after = undone.pop()
+            hf.undo(run)
+            standing.append(after)
+        elif step in VERBS:
+            with suppress(NotFound, Conflict, Refused, InvalidInput, IndexError):
+                VERBS[step](hf, number)
+            if names_and_all(hf) != standing[-1]:
+                standing.append(names_and_all(hf))
+                undone.clear()
+        assert names_and_all(hf) == standing[-1]
 
 
 def test_undo_takes_a_run_by_name_even_if_it_is_not_the_latest(hf):

@@ -329,7 +329,8 @@ class Holdfast(BaseClient):
         return write(self, "forget", work)
 
     def undo(self, run: str | None = None) -> Events:
-        """Undo everything one run did, exactly; by default the latest run in these scopes.
+        """Undo everything one run did, exactly; by default the latest run in these scopes that
+        was not undone yet. Undoing an undo, by its run, is a redo.
 
         Use counts and session activity are not part of a run and stay. Runs that followed changed
         files are skipped: change the files back instead. Raises NotFound if there is nothing to
@@ -354,20 +355,33 @@ class Holdfast(BaseClient):
             raise extraction.permission_checks.refused("undo", state, run)
 
     def _latest_run(self) -> str:
-        """Return the latest run that can be undone; if there are only runs from files, the latest
-        of those, which `undo` refuses.
+        """Return the latest run that stands: undos and what they took back are passed over. If
+        there are only runs from files, the latest of those, which `undo` refuses.
         """
-        events: Events = []
-        # Nearly always the last entry will do.
-        for limit in (1, 1_000, None):
-            events = self.store.events(self.scopes, limit=limit)
-            if latest := next(
-                (event.run for event in events if event.verb not in FROM_FILES), None
-            ):
-                return latest
-        if not events:
+        from .storage.undone_runs import UNDO, runs_of, undone  # noqa: PLC0415
+
+        passed_over = (UNDO, *FROM_FILES)
+        newest = self.store.events(self.scopes, limit=1)
+        if not newest:
             raise NotFound("There is nothing to undo.")
-        return events[0].run
+        if newest[0].verb not in passed_over:
+            # Nearly always the last entry will do.
+            return newest[0].run
+        runs: list[Events] = []
+        for limit in (1_000, 100_000, None):
+            events = self.store.events(self.scopes, limit=limit)
+            runs = runs_of(events)
+            if len(events) == limit:
+                # Perhaps only a part of the oldest was read.
+                runs.pop()
+            for run, gone in zip(runs, undone(runs), strict=True):
+                if run[0].verb not in passed_over and not gone:
+                    return run[0].run
+        if undo := next((run[0].run for run in runs if run[0].verb == UNDO), None):
+            raise NotFound(
+                f"There is nothing left to undo. To redo what was undone last: holdfast undo {undo}"
+            )
+        return newest[0].run
 
     @traced("search_memory")
     def recall(

@@ -294,13 +294,21 @@ def test_metadata_is_shown_as_json(cli, js):
 def test_undo_takes_back_the_latest_run_and_says_how_to_redo_it(js, cli, tea):
     js("archive", tea)
     done = cli("undo")
-    assert re.fullmatch(
-        r"Undid archive \(run_\w+\): 1 change\. Redo with: holdfast undo run_\w+\n", done.out
+    redo = re.fullmatch(
+        r"Undid archive \(run_\w+\): 1 change\. Redo with: holdfast undo (run_\w+)\n", done.out
     )
-    assert js("show", tea)["status"] == "active"
-    again = js("undo")
+    assert redo and js("show", tea)["status"] == "active"
+    again = js("undo", redo[1])
     assert (again["changes"], again["run"][:4], again["undone"][:4]) == (1, "run_", "run_")
     assert js("show", tea)["status"] == "archived"
+
+
+def test_undo_again_takes_back_the_run_before(js, cli, tea):
+    js("archive", tea)
+    assert cli("undo").out.startswith("Undid archive")
+    assert cli("undo").out.startswith("Undid remember")
+    done = cli("undo")
+    assert done.code == 1 and "nothing left to undo" in done.err and "holdfast undo run_" in done.err
 
 
 def test_history_and_log_tell_who_did_what(js, cli, tea):

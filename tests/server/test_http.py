@@ -342,7 +342,7 @@ def test_the_overview_says_what_is_new_what_fades_and_what_waits(hf, http, clock
 def test_changes_are_told_run_by_run_and_say_what_was_taken_back(http):
     tea, bread = remember(http), remember(http, BREAD)
     gone = http.delete(f"/memories/{tea['id']}").json()
-    http.post("/undo", json={"run": gone["run"]})
+    undo = http.post("/undo", json={"run": gone["run"]}).json()
     told = [
         (one["verb"], one["undone"], one["memories"][0]["id"])
         for one in http.get("/changes").json()
@@ -353,7 +353,7 @@ def test_changes_are_told_run_by_run_and_say_what_was_taken_back(http):
         ("remember", False, bread["id"]),
         ("remember", False, tea["id"]),
     ]
-    http.post("/undo")  # takes the undo back
+    http.post("/undo", json={"run": undo["run"]})  # takes the undo back
     assert [(one["verb"], one["undone"]) for one in http.get("/changes").json()][:3] == [
         ("undo", False),
         ("undo", True),
@@ -381,6 +381,14 @@ def test_undo_without_a_run_takes_back_the_latest_change(http):
     assert http.post("/undo").json()["verb"] == "remember"
     assert http.get("/facts").json() == []
     assert problem(http.post("/undo", json={"run": "run_nobody"}), 404)
+
+
+def test_undo_again_takes_back_the_change_before(http):
+    tea, bread = remember(http), remember(http, BREAD)
+    undone = [http.post("/undo").json()["undone"] for _ in range(2)]
+    assert undone == [bread["run"], tea["run"]]
+    assert "nothing left to undo" in problem(http.post("/undo"), 404)
+    assert [one["undone"] for one in http.get("/changes").json()] == [False, False, True, True]
 
 
 def test_an_undo_that_a_later_change_stands_against_is_a_conflict(http):

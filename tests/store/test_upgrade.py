@@ -195,7 +195,7 @@ def test_a_run_of_the_old_version_can_be_undone_with_its_marks(hf):
     assert "undo-me" not in marks(hf, "summary") | marks(hf, "facts")
     assert not any("Star" in one for one in facts(hf))
     assert "undo-me" in [one.id for one in hf.store.sessions.unread(hf.scopes)]
-    hf.undo()
+    hf.undo(hf.last_run)
     assert marks(hf, "summary")["undo-me"].detail == {"outcome": "extracted"}
     assert any("Star" in one for one in facts(hf))
 

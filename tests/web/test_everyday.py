@@ -45,6 +45,20 @@ def test_rows_are_selected_by_keyboard_and_forgotten_with_one_undo(ann):
     assert len(ann.texts(kind="fact")) == 8
 
 
+def test_control_z_again_takes_back_the_change_before(ann):
+    page = ann.go("#/facts")
+    for left in (7, 6):
+        page.keyboard.press("j")
+        page.keyboard.press("Delete")
+        expect(page.locator("main .row")).to_have_count(left)
+    for back in (7, 8):
+        page.keyboard.press("Control+z")
+        expect(page.locator("main .row")).to_have_count(back)
+    page.keyboard.press("Control+z")
+    expect(page.get_by_text("There is nothing to undo.").first).to_be_visible()
+    assert len(ann.texts(kind="fact")) == 8
+
+
 def test_rows_are_selected_by_mouse_and_confirmed(ann):
     page = ann.go("#/facts")
     for text in (PEANUTS, "Priya is vegetarian"):

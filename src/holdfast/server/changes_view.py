@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
+from itertools import islice
 
 from ..client import Holdfast
-from ..types import Event, iso
+from ..storage.undone_runs import runs_of, undone
+from ..types import Event, Events, iso
 from . import schemas
 
 # Journal entries to read per requested run.
@@ -21,42 +22,24 @@ ENTITY_VERBS = ("merge", "split", "rename", "undo")
 
 def latest(hf: Holdfast, *, limit: int) -> list[schemas.RunOfChanges]:
     """Return the latest runs that changed memories, newest first."""
-    found = list(_runs(hf.admin.log(limit=limit * EVENTS_PER_RUN)))[:limit]
-    return [
-        _listed_run(hf, run, undone=undone)
-        for run, undone in zip(found, taken_back(found), strict=True)
+    runs = runs_of(hf.admin.log(limit=limit * EVENTS_PER_RUN))
+    shown = (
+        (changes, gone)
+        for run, gone in zip(runs, undone(runs), strict=True)
+        if (changes := _shown_of(run))
+    )
+    return [_listed_run(hf, changes, undone=gone) for changes, gone in islice(shown, limit)]
+
+
+def _shown_of(run: Events) -> Events:
+    """Return the changes of a run that are listed; none if it only holds what was said."""
+    memories = [event for event in run if event.noun == "memory" and event.verb != SAID]
+    entities = [
+        event
+        for event in run
+        if event.noun in ("entity", "entity_name") and event.verb in ENTITY_VERBS
     ]
-
-
-def taken_back(runs: Iterable[Sequence[Event]]) -> Iterator[bool]:
-    """Return for each run, newest first, whether a later one undid it.
-
-    An undo changes what the run had changed, and nothing in between may have touched that. So it
-    belongs to the nearest earlier run that changed the same memories; that run may itself be an
-    undo.
-    """
-    waiting: list[frozenset[str]] = []
-    for run in runs:
-        targets = frozenset(event.target for event in run)
-        undone = targets in waiting
-        if undone:
-            waiting.remove(targets)
-        elif run[0].verb == "undo":
-            waiting.append(targets)
-        yield undone
-
-
-def _runs(events: Iterable[Event]) -> Iterator[list[Event]]:
-    for _, run in groupby(events, key=lambda event: event.run):
-        changes = list(run)
-        memories = [event for event in changes if event.noun == "memory" and event.verb != SAID]
-        entities = [
-            event
-            for event in changes
-            if event.noun in ("entity", "entity_name") and event.verb in ENTITY_VERBS
-        ]
-        if kept := memories or entities:
-            yield kept
+    return memories or entities
 
 
 def _listed_run(

@@ -7,7 +7,8 @@ import { button, byId, h, say } from "./dom.js";
 const SHOWN_FOR = 10_000;
 const AT_ONCE = 3;
 
-let latestUndo = null;
+// What undoes the changes made on this page, oldest first.
+const undos = [];
 
 /** Shows `text`, with buttons `[label, work]`, until it is closed or has been left alone for ten seconds. */
 export function notice(text, { actions = [], problem = false } = {}) {
@@ -38,18 +39,21 @@ export function notice(text, { actions = [], problem = false } = {}) {
  */
 export function offerUndo(text, runs, after) {
   const undo = () => {
-    latestUndo = null;
+    if (!undos.includes(undo)) return;
+    undos.splice(undos.indexOf(undo), 1);
     leave();
     return takeBack(runs, after);
   };
   const leave = notice(text, { actions: [["Undo", undo]] });
-  latestUndo = undo;
+  undos.push(undo);
   say(`${text} Press Control and Z to undo.`);
 }
 
-/** Undoes the latest change made on this page, if there is one. */
+/** Undoes the latest change made on this page; called again, the one before. */
 export function undoLatest() {
-  latestUndo?.();
+  if (undos.length > 0) return undos.at(-1)();
+  notice("There is nothing to undo. Recent changes has what was changed elsewhere.");
+  say("There is nothing to undo.");
 }
 
 /** Undoes runs, the last one first, and notifies the page. */
