@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, overload
 
 from .client import Holdfast
+from .foreign_names import no_such_method
 from .namespaces.admin import Admin
 from .namespaces.entities import Entities
 from .namespaces.projects import Projects
@@ -208,6 +209,12 @@ class AsyncHoldfast:
         self.reviews = AsyncReviews(holdfast.reviews)
         self.projects = AsyncProjects(holdfast.projects)
         self.admin = AsyncAdmin(holdfast.admin)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # As in `Holdfast`: names from other libraries get advice.
+            raise no_such_method(self, name)
 
     open = classmethod(_opening(Holdfast.open))
     close = _awaitable(Holdfast.close)

@@ -59,6 +59,15 @@ CATCH_UP = 2_000
 class BaseClient:
     """An open memory without its verbs: store, scopes, settings, clock and actor."""
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # Names from other libraries get advice. A type checker must not see this: it would
+            # then accept any name.
+            from .foreign_names import no_such_method  # noqa: PLC0415
+
+            raise no_such_method(self, name)
+
     def __init__(
         self,
         store: Store,

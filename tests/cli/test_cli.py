@@ -308,7 +308,9 @@ def test_undo_again_takes_back_the_run_before(js, cli, tea):
     assert cli("undo").out.startswith("Undid archive")
     assert cli("undo").out.startswith("Undid remember")
     done = cli("undo")
-    assert done.code == 1 and "nothing left to undo" in done.err and "holdfast undo run_" in done.err
+    assert (
+        done.code == 1 and "nothing left to undo" in done.err and "holdfast undo run_" in done.err
+    )
 
 
 def test_history_and_log_tell_who_did_what(js, cli, tea):

@@ -223,7 +223,7 @@ def test_a_project_s_hook_leaves_it_to_the_person_s_own(here, cli):
     assert "pnpm" in ask("SessionStart", said, "--tool", "claude-code").out
 
 
-# Whatever happens: a valid answer, exit code 0, nothing on stderr
+# Whatever happens: a valid answer, exit code 0, nothing on stderr unless the event is unknown
 
 MALFORMED = {
     "nothing": b"",
@@ -240,7 +240,8 @@ MALFORMED = {
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "Stop", ""])
 @pytest.mark.parametrize("said", MALFORMED.values(), ids=MALFORMED)
 def test_whatever_comes_in_an_answer_goes_out(event, said):
-    assert ask(event, said)[:3] == (0, "{}", "")
+    code, out, err = ask(event, said)[:3]
+    assert (code, out, bool(err)) == (0, "{}", event not in EVENTS)
 
 
 @both
@@ -252,7 +253,22 @@ def test_a_folder_in_no_project_is_answered(tmp_path, tool, event):
 
 def test_events_that_are_not_ours_are_answered(here):
     for event in ("PreToolUse", "PostToolUse", "Notification", "SubagentStop"):
-        assert ask(event, claude_code(event, here.folder, tool_name="Bash"))[:3] == (0, "{}", "")
+        assert ask(event, claude_code(event, here.folder, tool_name="Bash"))[:2] == (0, "{}")
+
+
+@pytest.mark.parametrize(
+    ("event", "advice"),
+    [
+        ("UserPromtSubmit", "Did you mean 'UserPromptSubmit'?"),
+        ("PreToolUse", "Unknown event 'PreToolUse'."),
+        ("", "Which event?"),
+    ],
+)
+def test_whoever_mistypes_an_event_is_told_on_stderr(here, event, advice):
+    """The exit code stays 0, for a host may take any other for a reason to stop."""
+    code, out, err = ask(event, claude_code(event, here.folder))[:3]
+    assert (code, out) == (0, "{}")
+    assert advice in err and "SessionStart, UserPromptSubmit, PreCompact, Stop, SessionEnd" in err
 
 
 @both

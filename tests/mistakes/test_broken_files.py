@@ -165,7 +165,37 @@ IMPORTS = [
 
 def test_a_file_that_was_not_understood_is_not_called_known(cli, folder):
     (folder / "chats.json").write_text('[{"id": "c1", "role": {}, "content": {}}]')
-    assert "no session was found" in cli("import", "chats.json").out
+    for _ in range(2):
+        done = cli("import", "chats.json")
+        assert "no session was found" in done.out and "could not be understood" in done.err
+
+
+def test_a_session_without_a_turn_is_not_called_known(cli, folder):
+    meta = {"id": "c1", "cwd": "/x", "timestamp": "2026-01-01T00:00:00Z"}
+    (folder / "rollout.jsonl").write_text(json.dumps({"type": "session_meta", "payload": meta}))
+    for _ in range(2):
+        assert "no session was found" in cli("import", "rollout.jsonl").out
+
+
+def test_every_import_of_all_says_what_it_did_not_understand(cli, folder, monkeypatch):
+    """The file has not changed the second time, and is as little understood."""
+    monkeypatch.setenv("HOME", str(folder))
+    file = folder / ".codex" / "sessions" / "2026" / "rollout-2026-01-01T00-00-00-c1.jsonl"
+    file.parent.mkdir(parents=True)
+    meta = {"type": "session_meta", "payload": {"id": "c1", "cwd": "/x"}}
+    file.write_text(json.dumps(meta) + "\nnot JSON\n")
+    for _ in range(2):
+        done = cli("import", "--all", "--yes")
+        assert "1 of its lines could not be understood" in done.err
+        assert "every other session is known already" in done.out
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex", "chatgpt", "claude"])
+def test_sessions_need_no_format(cli, folder, name):
+    (folder / "my file.json").write_text("{}")
+    done = cli("import", name, "my file.json")
+    assert done.code == 2
+    assert f"Conversations of {name} need no format: holdfast import 'my file.json'" in done.err
 
 
 def test_a_bundle_for_another_scope_is_not_taken_in_by_its_own(cli, folder, kept):

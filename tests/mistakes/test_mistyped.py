@@ -4,8 +4,13 @@ what was meant.
 
 from __future__ import annotations
 
+import re
+from operator import attrgetter
+
 import pytest
 from mistake import Mistake, names
+
+from holdfast import AsyncHoldfast, Holdfast, foreign_names
 
 PATHS = [
     Mistake(
@@ -285,3 +290,47 @@ def test_a_login_without_a_memory_is_told_whose_there_are(cli, kept, monkeypatch
 
 def test_a_hint_is_given_only_where_nothing_is_kept(cli, kept):
     assert cli("recall", "zeppelin").err == ""
+
+
+# Names from other libraries
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("add", "`remember`"),
+        ("search", "`recall`"),
+        ("query", "`recall`"),
+        ("put", "`remember`"),
+        ("delete", "`forget`"),
+        ("get_all", "`list`"),
+        ("update", "`correct`"),
+        ("redo", "`undo` with the run of the undo"),
+        ("export", "`admin.export`"),
+        ("extract", "`sessions.extract`"),
+        ("recal", "Did you mean 'recall'?"),
+    ],
+)
+@pytest.mark.parametrize("kind", [Holdfast, AsyncHoldfast])
+def test_a_method_of_another_library_is_answered_with_ours(hf, kind, name, advice):
+    client = hf if kind is Holdfast else AsyncHoldfast(hf)
+    with pytest.raises(
+        AttributeError, match=f"^'{kind.__name__}' object has no .*'{name}'"
+    ) as told:
+        getattr(client, name)
+    assert advice in str(told.value)
+    assert (told.value.name, told.value.obj) == (name, client)
+
+
+def test_every_name_that_is_advised_exists(hf):
+    for said in foreign_names._CALLED.values():
+        for name in re.findall(r"`([\w.]+)`", said):
+            assert callable(attrgetter(name)(hf))
+    assert not [name for name in foreign_names._CALLED if hasattr(Holdfast, name)]
+
+
+@pytest.mark.parametrize("name", ["__deepcopy__", "_repr_html_", "zebra"])
+def test_other_unknown_names_get_no_advice(hf, name):
+    assert not hasattr(hf, name)
+    with pytest.raises(AttributeError, match=rf"has no attribute '{name}'\.$"):
+        getattr(hf, name)

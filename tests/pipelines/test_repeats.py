@@ -547,3 +547,46 @@ def test_on_a_server_repeats_forks_and_failures_are_as_in_a_file(
     there.hf.close()
     assert told[0] == told[1]
     assert len(told[0]) == 7
+
+
+# Chats
+
+
+def chat(id_: str, *words: str, origin: str = "") -> dict:
+    """A chat in an export of ChatGPT: everything is said at the same second."""
+    said = {"author": {"role": "user"}, "create_time": 1_748_768_400, "recipient": "all"}
+    if origin:
+        said["metadata"] = {"branching_from_conversation_id": origin}
+    mapping = {
+        str(number): {
+            "parent": str(number - 1),
+            "message": {**said, "content": {"content_type": "text", "parts": [text]}},
+        }
+        for number, text in enumerate(words)
+    }
+    return {"conversation_id": id_, "mapping": mapping, "current_node": str(len(words) - 1)}
+
+
+def export(folder: Path, *chats: dict) -> Path:
+    path = folder / "conversations.json"
+    path.write_text(json.dumps(chats))
+    return path
+
+
+def test_two_chats_with_equal_words_at_equal_times_are_two(shelf, tmp_path):
+    shop = shelf()
+    file = export(tmp_path, chat("one", "Hello", "Bye"), chat("two", "Hello", "Bye"))
+    for _ in range(2):
+        shop.take(file)
+        told = sorted((turn.session, turn.content) for turn in shop.turns())
+        assert told == [(id_, text) for id_ in ("one", "two") for text in ("Bye", "Hello")]
+
+
+@pytest.mark.parametrize("first", ["one", "two"])
+def test_a_chat_that_was_branched_off_another_is_no_second_copy_of_it(shelf, tmp_path, first):
+    """Exports begin with the latest chat, which is the branch."""
+    shop = shelf()
+    chats = [chat("one", "Hello", "Red."), chat("two", "Hello", "Blue.", origin="one")]
+    shop.take(export(tmp_path, *sorted(chats, key=lambda one: one["conversation_id"] != first)))
+    said = Counter({("user", text): 1 for text in ("Hello", "Red.", "Blue.")})
+    assert shop.said() == said

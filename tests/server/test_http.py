@@ -397,6 +397,31 @@ def test_an_undo_that_a_later_change_stands_against_is_a_conflict(http):
     assert problem(http.post("/undo", json={"run": kept["run"]}), 409)
 
 
+# Query parameters
+
+
+def test_an_unknown_query_parameter_is_refused_with_the_one_that_was_meant(http):
+    """Ignored, a misspelt limit would answer with everything, and a filter with too much."""
+    answer = http.get("/memories", params={"limt": 5})
+    said = problem(answer, 422)
+    assert "query.limt: unknown parameter. Did you mean 'limit'?" in said
+    assert [one["where"] for one in answer.json()["errors"]] == ["query.limt"]
+    far = problem(http.get("/facts", params={"colour": "blue"}), 422)
+    assert "This path takes memory_mode, thread_id, user_id" in far
+    assert problem(http.post("/undo", params={"run": "run_x"}), 422)
+    assert http.get("/facts", params={"user_id": "ann", "memory_mode": "guest"}).status_code == 200
+
+
+def test_nothing_is_written_by_a_request_with_an_unknown_parameter(http):
+    answer = http.post("/memories", params={"usr_id": "bob"}, json={"content": "Bob drinks rum"})
+    assert "Did you mean 'user_id'?" in problem(answer, 422)
+    assert http.get("/facts").json() == []
+
+
+def test_clients_of_mem0_may_send_what_only_its_own_server_knows(http):
+    assert http.get("/mem0/memories", params={"user_id": "ann", "version": "v1.1"}).is_success
+
+
 # Review
 
 

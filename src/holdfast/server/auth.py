@@ -20,6 +20,7 @@ from ..types import Scope
 from .api_keys import Key, KeyFile
 from .fair_queue import FairQueue
 from .owner_view import Checkup, owner_id
+from .query_parameters import check_parameters
 from .ratelimit import Buckets
 from .request_counts import RequestCounts
 from .session_watch import Conversations
@@ -192,6 +193,16 @@ async def turn(
 Mine = Annotated[Holdfast, Depends(turn, scope="function")]
 Server = Annotated[Serving, Depends(serving)]
 Administered = Annotated[Serving, Depends(admin)]
+
+
+async def asked_by_owner(request: Request, _: Annotated[Scope, Depends(owner)]) -> None:
+    """Refuse unknown query parameters, once it is certain who asks."""
+    check_parameters(request)
+
+
+async def asked_by_admin(request: Request, _: Administered) -> None:
+    """Like `asked_by_owner`, of the figures of the server."""
+    check_parameters(request)
 
 
 def named(name: str | None, default: Scope) -> Scope:

@@ -85,8 +85,8 @@ def create_app(
         requests=requests,
         queue=FairQueue(),
     )
-    for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX, responses=_problems(PROBLEM))
+    for router, checks in ROUTERS:
+        app.include_router(router, prefix=PREFIX, dependencies=checks, responses=_problems(PROBLEM))
     # At the root, because a client of mem0's hosted API knows a host and no path.
     app.include_router(mem0_hosted.router, responses=_problems(PROBLEM | JSON_PROBLEM))
     app.include_router(mem0_hosted.missing)

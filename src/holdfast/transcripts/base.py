@@ -72,7 +72,8 @@ class Transcript:
     it may be remembered: the agent's settings forbid it, no person took part, or Holdfast itself
     held the session. `note` tells a person why entries are missing. `copies` means that an entry
     with the text and time of one in another session is a copy of it, as when an agent resumes a
-    session in a new file; otherwise equal entries of two sessions are distinct.
+    session in a new file; otherwise equal entries of two sessions are distinct. `branched_from` are
+    the ids of the sessions that this one began with a copy of, where a file says so.
     """
 
     id: str
@@ -89,6 +90,7 @@ class Transcript:
     continued: bool = False
     cursor: Cursor | None = None
     copies: bool = True
+    branched_from: tuple[str, ...] = ()
 
 
 class Importer(Protocol[Item_co]):

@@ -25,6 +25,7 @@ class ChatGPT(Export):
 
     def conversation(self, path: Path, record: Object) -> Transcript:
         """Return the conversation; a temporary chat is private."""
+        branched_from = _origins(record)
         return Transcript(
             as_text(record.get("conversation_id")) or as_text(record.get("id")),
             self.name,
@@ -34,6 +35,10 @@ class ChatGPT(Export):
             updated_at=micros(record.get("update_time")),
             private=record.get("is_do_not_remember") is True
             or record.get("is_temporary_chat") is True,
+            # Two chats may say the same at the same time, where times are whole seconds. Only a
+            # chat that was branched off another holds copies.
+            copies=bool(branched_from),
+            branched_from=branched_from,
         )
 
     def tell(self, record: Object, talk: Talk) -> None:
@@ -44,6 +49,18 @@ class ChatGPT(Export):
         path = path_to(leaf if leaf in nodes else _latest(nodes), parents)
         for number, key in enumerate(reversed(path), 1):
             _tell(as_dict(as_dict(nodes.get(key)).get("message")), number, talk)
+
+
+def _origins(record: Object) -> tuple[str, ...]:
+    """Return the chats that this one was branched off; its messages say so."""
+    messages = (
+        as_dict(as_dict(node).get("message")) for node in as_dict(record.get("mapping")).values()
+    )
+    named = (
+        as_text(as_dict(message.get("metadata")).get("branching_from_conversation_id"))
+        for message in messages
+    )
+    return tuple(dict.fromkeys(filter(None, named)))
 
 
 def _latest(nodes: Object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -122,8 +123,20 @@ def _format_and_file(words: Sequence[str]) -> tuple[str | None, str | None]:
         case [str(file)]:
             return None, file
         case [str(name), str(file)]:
+            _refuse_if_sessions(name, file)
             return format_named(name).name, file
     raise InvalidInput("Name one file. To import several, call it once for each.")
+
+
+def _refuse_if_sessions(name: str, file: str) -> None:
+    """Raise InvalidInput where the name of an agent or of a chat is given as a format."""
+    from ...importers import FORMATS
+    from ...projects import past_sessions
+
+    # People say Claude of both.
+    if name in (*past_sessions.agents(), "claude") and name not in FORMATS:
+        command = shlex.join(["holdfast", "import", file])
+        raise InvalidInput(f"Conversations of {name} need no format: {command}")
 
 
 def _other_ways() -> str:
@@ -317,8 +330,7 @@ def _tell_sessions(
         if not is_meant_here(scope):
             print(f'Find it with: holdfast recall "…" --scope {scope}', file=sys.stderr)
     elif not done.failed:
-        read = bool(done.unchanged or done.files)
-        understood = read and (not done.warnings or _is_known(hf, scope, file))
+        understood = _is_known(hf, scope, file)
         known = "every session is known already" if understood else "no session was found"
         print(f"Nothing new for {scope} in {plain(str(file))}: {known}.")
         if not understood:
@@ -326,9 +338,9 @@ def _tell_sessions(
 
 
 def _is_known(hf: Holdfast, scope: str, file: Path) -> bool:
-    """Whether a session was read from this file before."""
-    sessions = hf.scoped(scope).sessions.list()
-    return any(session.metadata.get("path") == str(file) for session in sessions)
+    """Whether a session of this file is stored. In its project a file goes by its relative path."""
+    paths = {session.metadata.get("path") for session in hf.scoped(scope).sessions.list()}
+    return any(path and (path == str(file) or file.match(path)) for path in paths)
 
 
 def _end(done: Sequence[Indexed], unreadable: Sequence[UnreadableFile] = ()) -> None:
@@ -450,7 +462,8 @@ def _tell_all(done: Sequence[tuple[PastProject, Indexed]], *, as_json: bool) -> 
     turns = sum(indexed.chunks for _, indexed in done)
     failed = sum(len(indexed.failed) for _, indexed in done)
     if not sessions:
-        known = "every other session" if failed else "every session"
+        unread = failed or any(indexed.warnings for _, indexed in done)
+        known = "every other session" if unread else "every session"
         print(f"Nothing new: {known} is known already.")
         return
     projects = sum(bool(indexed.sessions) for _, indexed in done)

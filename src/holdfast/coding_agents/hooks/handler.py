@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from .deadline import Answer, age, time_left
-from .events import AFTER, EMPTY, PROMPT, START, Call, answer_with, late_answer, read_call
+from .events import AFTER, EMPTY, EVENTS, START, Call, answer_with, late_answer, read_call
 
 CHUNK = 1 << 20
 
@@ -60,6 +60,8 @@ def main(args: Sequence[str]) -> None:
     text = EMPTY
     outcome = "nothing"
     try:
+        if event not in EVENTS:
+            _say_unknown(event)
         _hush()
         # There, what goes on afterwards is started before anything else.
         if event not in AFTER:
@@ -114,7 +116,7 @@ def respond(
     it gets late.
     """
     noted.facts |= {"session": call.session, "said": len(call.prompt), "source": call.source}
-    if call.event not in (START, PROMPT, *AFTER):
+    if call.event not in EVENTS:
         return EMPTY, "not ours"
     if project_level and _told_already(tool):
         return EMPTY, "left to the person's own hook"
@@ -139,6 +141,17 @@ def _told_already(tool: str) -> bool:
     from ..programs import runs_our_hooks, with_hooks  # noqa: PLC0415
 
     return tool in with_hooks() and runs_our_hooks(tool)
+
+
+def _say_unknown(event: str) -> None:
+    """Tells whoever typed or configured an event that is none of ours. Hosts show stderr to people
+    and not to the model. The exit code stays 0: 2 would block the prompt in Claude Code, and others
+    count any other as a failure.
+    """
+    from ...errors import meant  # noqa: PLC0415
+
+    what = f"Unknown event {event!r}.{meant(event, EVENTS)}" if event else "Which event?"
+    os.write(2, f"{what} Known are {', '.join(EVENTS)}. Nothing was done.\n".encode())
 
 
 def _hush() -> None:

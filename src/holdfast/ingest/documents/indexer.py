@@ -25,8 +25,8 @@ from .upsert import Changed, key_of
 ELSEWHERE = "elsewhere:"
 """Before a hash: a transcript of another project's sessions, which only who names it wants here."""
 FAILED = "failed:"
-"""Before a hash: a transcript of which a session could not be stored. The next time it is read from
-its start.
+"""Before a hash: a transcript of which a session could not be stored, or nothing understood. The
+next time it is read from its start.
 """
 CURRENT = "2:"
 """Before the hash of a transcript: what read it. Version 0.1.0, which lost branches, put nothing
@@ -180,7 +180,7 @@ class Indexer:
         if self._plan:
             self._note(source, Changed())
             return
-        failed = len(self.done.failed)
+        failed, warned = len(self.done.failed), len(self.done.warnings)
         stored = []
         # Who names a file means its session, but a database holds those of all projects.
         meant = source.named and not is_database(source.path)
@@ -193,7 +193,12 @@ class Indexer:
             self._progress(1)
         changed = sum(stored, Changed())
         known = bool(stored) or source.name in self._by_path
-        mark = FAILED if len(self.done.failed) > failed else CURRENT if known else ELSEWHERE
+        # Nothing of it was understood: the next import has to say so again.
+        lost = len(self.done.warnings) > warned and not (
+            changed.sessions or source.name in self._by_path
+        )
+        again = lost or len(self.done.failed) > failed
+        mark = FAILED if again else CURRENT if known else ELSEWHERE
         seen = seen._replace(hash=mark + seen.hash)
 
         def work(tx: Transaction) -> Changed:

@@ -29,6 +29,10 @@ TRUST = {
 INDEXED = "indexed"
 
 
+ORIGINS = "branched_from"
+"""Key of a session's metadata: the sessions that it began with a copy of."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionDocument:
     """One session as its transcript tells it."""
@@ -168,7 +172,7 @@ def _own(
     other = tx.memory(turn.scope, turn.id)
     if other is None or other.session == turn.session:
         return turn
-    if not copies:
+    if not copies and not _is_origin(tx, turn, other):
         return turn.with_(id=fixed_id("turn", turn.session, turn.id))
     if BRANCH in other.metadata and BRANCH not in turn.metadata:
         metadata = {
@@ -180,6 +184,14 @@ def _own(
             other, session=turn.session, position=turn.position, metadata=metadata, updated_at=at
         )
     return turn
+
+
+def _is_origin(tx: Transaction, turn: Memory, other: Memory) -> bool:
+    """Whether the other turn is a copy of this one: its session was branched off this one's, and
+    stood before it in the file.
+    """
+    branch = tx.sessions.get(other.scope, other.session or "")
+    return branch is not None and turn.session in branch.metadata.get(ORIGINS, ())
 
 
 def _turns(
@@ -273,6 +285,9 @@ def _session(
     metadata |= guard_data({"path": told.name, "cwd": transcript.cwd}, name="metadata")
     if title := metadata.get("title") or _own_title(told):
         metadata |= guard_data({"title": title}, name="metadata")
+    if transcript.branched_from:
+        origins = list(transcript.branched_from)
+        metadata |= guard_data({ORIGINS: origins}, name="metadata")
     metadata.pop("cursor", None)
     if transcript.cursor is not None:
         metadata["cursor"] = [
