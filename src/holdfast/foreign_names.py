@@ -1,8 +1,8 @@
-"""Names of methods that people know from other memory libraries, and what they are called here."""
+"""Names that people know from other memory libraries, and what they are called here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from .errors import meant
 
@@ -27,6 +27,8 @@ _CALLED: Mapping[str, str] = {
     **dict.fromkeys(("count", "size"), "`stats`"),
     **dict.fromkeys(("redo",), "`undo` with the run of the undo"),
 }
+# What others call the content of a memory.
+_TEXT = ("text", "memory", "data", "page_content", "value", "body", "document")
 _NAMESPACES = ("sessions", "records", "entities", "reviews", "projects", "admin")
 
 
@@ -34,6 +36,20 @@ def no_such_method(owner: object, name: str) -> AttributeError:
     """Return the error for an unknown attribute of a client, with the name that was meant."""
     said = f"{type(owner).__name__!r} object has no attribute {name!r}."
     return AttributeError(f"{said}{_advice(type(owner), name)}", name=name, obj=owner)
+
+
+def no_such_field(
+    owner: object,
+    name: str,
+    known: Collection[str],
+    *,
+    within: str = "",
+) -> AttributeError:
+    """Return the error for an unknown field of a result; `known` are those of what is `within`."""
+    home = name if name in known else "content" if name in _TEXT else ""
+    advice = f". It is `{within}{home}`." if home else ""
+    said = f"{type(owner).__name__!r} object has no attribute {name!r}{advice}"
+    return AttributeError(said, name=name, obj=owner)
 
 
 def _advice(client: type, name: str) -> str:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .errors import InvalidInput, ScopeError
 from .values import dataclass, field
@@ -261,6 +261,14 @@ class Memory:
         """Copy with some fields changed."""
         return Memory.of({**self.__dict__, **changes})
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # As in `Hit`: other libraries call the content a text.
+            from .foreign_names import no_such_field  # noqa: PLC0415
+
+            raise no_such_field(self, name, ())
+
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Memory:
         """Build a memory from all its fields without calling `__init__`.
@@ -334,6 +342,14 @@ class Hit:
         if self.score >= STRONG:
             return "strong"
         return "likely" if self.score >= LIKELY else "weak"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # What people expect of a search result; a type checker must not accept any name.
+            from .foreign_names import no_such_field  # noqa: PLC0415
+
+            raise no_such_field(self, name, Memory.__annotations__, within="memory.")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ what was meant.
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from operator import attrgetter
 
@@ -327,6 +329,21 @@ def test_every_name_that_is_advised_exists(hf):
         for name in re.findall(r"`([\w.]+)`", said):
             assert callable(attrgetter(name)(hf))
     assert not [name for name in foreign_names._CALLED if hasattr(Holdfast, name)]
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("content", "`memory.content`"), ("text", "`memory.content`"), ("id", "`memory.id`")],
+)
+def test_a_hit_says_where_its_memory_has_what_was_looked_for(hf, name, advice):
+    hf.remember("Prefers green tea")
+    (hit,) = hf.recall("green tea")
+    with pytest.raises(AttributeError, match=f"It is {advice}"):
+        getattr(hit, name)
+    with pytest.raises(AttributeError, match="It is `content`"):
+        hit.memory.text  # noqa: B018
+    assert not hasattr(hit, "zebra") and not hasattr(hit.memory, "__len__")
+    assert pickle.loads(pickle.dumps(hit)) == hit == copy.deepcopy(hit)
 
 
 @pytest.mark.parametrize("name", ["__deepcopy__", "_repr_html_", "zebra"])

@@ -47,9 +47,11 @@ def test_rows_are_selected_by_keyboard_and_forgotten_with_one_undo(ann):
 
 def test_control_z_again_takes_back_the_change_before(ann):
     page = ann.go("#/facts")
-    for left in (7, 6):
-        page.keyboard.press("j")
+    expect(page.get_by_text("8 memories")).to_be_visible()
+    for text, left in ((PEANUTS, 7), ("Priya is vegetarian", 6)):
+        ann.row(text).get_by_role("link").first.focus()
         page.keyboard.press("Delete")
+        expect(ann.row(text)).to_have_count(0)
         expect(page.locator("main .row")).to_have_count(left)
     for back in (7, 8):
         page.keyboard.press("Control+z")

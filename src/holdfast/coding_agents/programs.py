@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from .. import config
-from ..errors import InvalidInput
+from ..errors import InvalidInput, meant
 
 Level = Literal["user", "project"]
 LEVELS: tuple[Level, ...] = ("user", "project")
@@ -213,7 +213,8 @@ def hook_files(
     hooks = PROGRAMS[name].hooks if name in PROGRAMS else None
     if hooks is None:
         raise InvalidInput(
-            f"There are no hooks for {name!r}. Use one of: {', '.join(with_hooks())}."
+            f"There are no hooks for {name!r}.{meant(name, with_hooks())} Use one of: "
+            f"{', '.join(with_hooks())}."
         )
     return _paths(hooks, level, project)
 

@@ -144,7 +144,7 @@ async def tell_invalid(request: Request, error: RequestValidationError) -> JSONR
     status = 400 if malformed else 422
     return problem(
         status,
-        f"Invalid request: {said}.",
+        f"Invalid request: {said}" + ("" if said.endswith((".", "?")) else "."),
         request_id=request_id(request),
         errors=errors,
     )
@@ -160,6 +160,8 @@ def _message(request: Request, error: Mapping[str, Any]) -> str:
             f"it has content type {came or 'unknown'}; send JSON, with the header "
             "Content-Type: application/json"
         )
+    if error["type"] == "extra_forbidden" and error["loc"][0] == "body":
+        return "this field is unknown here; /openapi.json has the fields of every path"
     return str(error["msg"])
 
 

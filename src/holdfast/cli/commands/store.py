@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from importlib import import_module
@@ -309,8 +310,8 @@ def _tell_copied(
         else " (with password and options as in the URL you gave)"
     )
     encrypted = key_file not in ("", NO_KEY) and not _is_server(place)
-    key = f" HOLDFAST_KEY_FILE={absolute(key_file)}" if encrypted else ""
-    print(f"Switch over with: HOLDFAST_STORE={target}{key}{more}")
+    key = f" HOLDFAST_KEY_FILE={shlex.quote(str(absolute(key_file)))}" if encrypted else ""
+    print(f"Switch over with: HOLDFAST_STORE={shlex.quote(str(target))}{key}{more}")
 
 
 # Places

@@ -109,7 +109,8 @@ def _check_object(
     known = schema["properties"]
     under = f"{name}." if name else ""
     if missing := [one for one in schema["required"] if one not in value]:
-        raise InvalidInput(f"{under}{missing[0]} is missing. Nothing was done.")
+        strange = "" if schema["additionalProperties"] else _first_strange(value, known)
+        raise InvalidInput(f"{under}{missing[0]} is missing{strange}. Nothing was done.")
     for key, one in value.items():
         if key in known:
             check(one, known[key], f"{under}{key}")
@@ -117,6 +118,12 @@ def _check_object(
             raise InvalidInput(
                 f"There is no argument {under}{key}. There are: {', '.join(known) or 'none'}."
             )
+
+
+def _first_strange(value: dict[str, Any], known: Schema) -> str:
+    """Name an argument that was given perhaps in place of the missing one."""
+    strange = next((key for key in value if key not in known), None)
+    return f", and there is no {strange}" if strange else ""
 
 
 def _check_array(
