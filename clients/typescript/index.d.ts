@@ -939,7 +939,7 @@ export declare class Holdfast extends Connection {
   /** Return memories that help answer a question, best first. */
   recall(body: Question, query?: Everywhere): Promise<Answer>;
 
-  /** Undo everything that one run did, exactly; by default the latest run. */
+  /** Undo everything that one run did, exactly; by default the latest that was not undone yet. */
   undo(body?: UndoRequest | null, query?: Everywhere): Promise<Undone>;
 
   /** List recent changes, newest first; conversation turns are left out. */

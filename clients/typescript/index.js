@@ -56,7 +56,7 @@ export class Holdfast extends Connection {
     return this.request("POST", `/api/memory/recall`, { body, query });
   }
 
-  /** Undo everything that one run did, exactly; by default the latest run. */
+  /** Undo everything that one run did, exactly; by default the latest that was not undone yet. */
   undo(body, query) {
     return this.request("POST", `/api/memory/undo`, { body, query });
   }

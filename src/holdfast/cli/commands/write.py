@@ -253,13 +253,14 @@ def forget(
 @app.command(rich_help_panel=WRITING)
 def undo(
     run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="The run to undo. Default: the latest.")
+        str | None,
+        typer.Argument(metavar="RUN", help="The run to undo. Default: the latest that stands."),
     ] = None,
     store: Store = None,
     scope: Scope = None,
     as_json: Json = False,
 ) -> None:
-    """Undo everything that one run changed. Without a run, undo the latest.
+    """Undo everything that one run changed. Without a run, undo the latest; again, the one before.
 
     Example: holdfast undo run_01m7k84jyz3dr5dxc1
     """

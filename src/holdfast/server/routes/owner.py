@@ -39,7 +39,7 @@ def switch_recall(body: schemas.Switch, hf: Mine) -> schemas.Switched:
 
 @router.post("/undo")
 def undo(hf: Mine, body: schemas.UndoRequest | None = None) -> schemas.Undone:
-    """Undo everything that one run did, exactly; by default the latest run."""
+    """Undo everything that one run did, exactly; by default the latest that was not undone yet."""
     events = hf.undo(body.run if body else None)
     return schemas.Undone(
         run=hf.last_run,
