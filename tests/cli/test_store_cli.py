@@ -5,6 +5,7 @@ what goes wrong.
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import threading
@@ -564,3 +565,9 @@ def test_an_older_backup_is_not_overwritten_by_a_newer_one(cli, tmp_path):
     cli("correct", key, "The key is in the shed", "--store", place)
     assert cli("store", "copy", place, backup).code == 1
     assert "under the pot" in cli("list", "--store", backup).out
+
+
+def test_the_setting_that_switches_over_can_be_pasted_into_a_shell(cli, filled, tmp_path):
+    done = cli("store", "copy", filled, tmp_path / "my copy.db")
+    words = shlex.split(done.out.splitlines()[-1])
+    assert words[-1] == f"HOLDFAST_STORE={tmp_path / 'my copy.db'}"

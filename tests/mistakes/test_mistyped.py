@@ -132,6 +132,7 @@ COMMANDS = [
     Mistake("serve --port 99999", 2, ("'--port'", "65535")),
     Mistake("mcp install emacs", 2, ("no client 'emacs'", "claude-code")),
     Mistake("hook install emacs", 2, ("no hooks for 'emacs'", "claude-code")),
+    Mistake("hook install clade-code", 2, ("no hooks for", "Did you mean 'claude-code'?")),
     Mistake(
         "record add --category decision x",
         2,

@@ -412,6 +412,12 @@ def test_an_unknown_query_parameter_is_refused_with_the_one_that_was_meant(http)
     assert http.get("/facts", params={"user_id": "ann", "memory_mode": "guest"}).status_code == 200
 
 
+def test_an_unknown_field_is_named_with_where_the_known_ones_are(http):
+    answer = http.post("/memories", json={"content": "tea", "tag": "green"})
+    said = problem(answer, 422)
+    assert "body.tag: this field is unknown here; /openapi.json has the fields" in said
+
+
 def test_nothing_is_written_by_a_request_with_an_unknown_parameter(http):
     answer = http.post("/memories", params={"usr_id": "bob"}, json={"content": "Bob drinks rum"})
     assert "Did you mean 'user_id'?" in problem(answer, 422)

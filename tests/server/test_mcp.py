@@ -145,7 +145,8 @@ def test_what_is_wrong_is_corrected_and_what_was_forgotten_comes_back(client):
 def test_what_a_tool_cannot_do_it_says_and_the_model_can_do_better(client):
     for arguments, said in (
         ({"id": "fact_nobody"}, "No memory"),
-        ({}, "id is missing"),
+        ({}, "id is missing. "),
+        ({"memory_id": "x"}, "id is missing, and there is no memory_id. "),
         ({"id": 7}, "id must be a string"),
         ({"id": "x", "colour": "red"}, "There is no argument colour"),
     ):
