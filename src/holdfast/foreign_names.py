@@ -6,36 +6,89 @@ from collections.abc import Collection, Mapping
 
 from .errors import meant
 
+_REMEMBER_OR_CAPTURE = "`remember` for a statement, `capture` for a turn of a conversation"
+_REMEMBER = "`remember`"
+_REMEMBER_MANY = "`remember_many`"
+_CAPTURE = "`capture`"
+_RECALL = "`recall`"
+_CONTEXT = "`context`"
+_FORGET = "`forget`, which `undo` reverses; `admin.purge` erases permanently"
+_CORRECT = "`correct`"
+_LIST = "`list`"
+_STATS = "`stats`"
+_UNDO = "`undo` with the run of the undo"
 _CALLED: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("add", "store", "save", "put", "insert", "upsert", "create", "set", "aput"),
-        "`remember` for a statement, `capture` for a turn of a conversation",
-    ),
-    **dict.fromkeys(("add_memory", "save_memory", "memorize", "memorise"), "`remember`"),
-    **dict.fromkeys(("add_many", "add_texts", "add_documents", "batch"), "`remember_many`"),
-    **dict.fromkeys(("add_message", "add_messages", "save_context"), "`capture`"),
-    **dict.fromkeys(
-        ("search", "query", "find", "retrieve", "similarity_search", "asearch"), "`recall`"
-    ),
-    **dict.fromkeys(("load_memory_variables", "get_context"), "`context`"),
-    **dict.fromkeys(
-        ("delete", "remove", "delete_memory", "adelete", "delete_all", "clear", "reset"),
-        "`forget`, which `undo` reverses; `admin.purge` erases permanently",
-    ),
-    **dict.fromkeys(("update", "edit", "modify"), "`correct`"),
-    **dict.fromkeys(("get_all", "all", "list_all", "fetch_all", "items"), "`list`"),
-    **dict.fromkeys(("count", "size"), "`stats`"),
-    **dict.fromkeys(("redo",), "`undo` with the run of the undo"),
+    "add": _REMEMBER_OR_CAPTURE,
+    "store": _REMEMBER_OR_CAPTURE,
+    "save": _REMEMBER_OR_CAPTURE,
+    "put": _REMEMBER_OR_CAPTURE,
+    "insert": _REMEMBER_OR_CAPTURE,
+    "upsert": _REMEMBER_OR_CAPTURE,
+    "create": _REMEMBER_OR_CAPTURE,
+    "set": _REMEMBER_OR_CAPTURE,
+    "aput": _REMEMBER_OR_CAPTURE,
+    "add_memory": _REMEMBER,
+    "save_memory": _REMEMBER,
+    "memorize": _REMEMBER,
+    "memorise": _REMEMBER,
+    "add_many": _REMEMBER_MANY,
+    "add_texts": _REMEMBER_MANY,
+    "add_documents": _REMEMBER_MANY,
+    "batch": _REMEMBER_MANY,
+    "add_message": _CAPTURE,
+    "add_messages": _CAPTURE,
+    "save_context": _CAPTURE,
+    "search": _RECALL,
+    "query": _RECALL,
+    "find": _RECALL,
+    "retrieve": _RECALL,
+    "similarity_search": _RECALL,
+    "asearch": _RECALL,
+    "load_memory_variables": _CONTEXT,
+    "get_context": _CONTEXT,
+    "delete": _FORGET,
+    "remove": _FORGET,
+    "delete_memory": _FORGET,
+    "adelete": _FORGET,
+    "delete_all": _FORGET,
+    "clear": _FORGET,
+    "reset": _FORGET,
+    "update": _CORRECT,
+    "edit": _CORRECT,
+    "modify": _CORRECT,
+    "get_all": _LIST,
+    "all": _LIST,
+    "list_all": _LIST,
+    "fetch_all": _LIST,
+    "items": _LIST,
+    "count": _STATS,
+    "size": _STATS,
+    "redo": _UNDO,
 }
 # What others call the content of a memory.
-_TEXT = ("text", "memory", "data", "page_content", "value", "body", "document")
-_NAMESPACES = ("sessions", "records", "entities", "reviews", "projects", "admin")
+_TEXT = (
+    "text",
+    "memory",
+    "data",
+    "page_content",
+    "value",
+    "body",
+    "document",
+)
+_NAMESPACES = (
+    "sessions",
+    "records",
+    "entities",
+    "reviews",
+    "projects",
+    "admin",
+)
 
 
 def no_such_method(owner: object, name: str) -> AttributeError:
     """Return the error for an unknown attribute of a client, with the name that was meant."""
     said = f"{type(owner).__name__!r} object has no attribute {name!r}."
-    return AttributeError(f"{said}{_advice(type(owner), name)}", name=name, obj=owner)
+    return AttributeError(f"{said}{_advice(owner, name)}", name=name, obj=owner)
 
 
 def no_such_field(
@@ -52,19 +105,14 @@ def no_such_field(
     return AttributeError(said, name=name, obj=owner)
 
 
-def _advice(client: type, name: str) -> str:
-    if name.startswith("_"):
+def _advice(client: object, name: str) -> str:
+    # A client that is not complete yet may lack a namespace.
+    if name.startswith("_") or name in _NAMESPACES:
         return ""
     if called := _CALLED.get(name):
         return f" In Holdfast it is {called}."
-    homes = [space for space in _NAMESPACES if name in _methods_of(space)]
-    if homes:
-        return f" It is `{homes[0]}.{name}`."
-    return meant(name, [known for known in dir(client) if not known.startswith("_")])
-
-
-def _methods_of(namespace: str) -> list[str]:
-    # Only somebody who has mistyped a name pays for the import.
-    from . import namespaces  # noqa: PLC0415
-
-    return dir(getattr(getattr(namespaces, namespace), namespace.title()))
+    for space in _NAMESPACES:
+        if hasattr(getattr(client, space, None), name):
+            return f" It is `{space}.{name}`."
+    public = [known for known in dir(type(client)) if not known.startswith("_")]
+    return meant(name, public)
