@@ -68,25 +68,35 @@ def _net_changes(run: Events) -> Rows:
 
 def _reverts(undo: Rows, run: Rows) -> bool:
     shared = undo.keys() & run.keys()
-    return (
-        bool(shared)
-        and all(noun in _TAKEN for _, noun, _ in undo.keys() - shared)
-        and all(noun in _LEFT for _, noun, _ in run.keys() - shared)
-        and all(_inverse(undo[row], run[row]) for row in shared)
-    )
+    if not shared:
+        return False
+    only_undo = undo.keys() - shared
+    only_run = run.keys() - shared
+    if any(noun not in _TAKEN for _, noun, _ in only_undo):
+        return False
+    if any(noun not in _LEFT for _, noun, _ in only_run):
+        return False
+    return all(_inverse(undo[row], run[row]) for row in shared)
 
 
 def _inverse(undo: Change, run: Change) -> bool:
-    (was, is_), (before, after) = undo, run
-    if (was is None, is_ is None) != (after is None, before is None):
+    was, is_ = undo
+    before, after = run
+    if (was is None) != (after is None):
         return False
-    # Of a row that came or went, that is enough: how often it was used may have changed meanwhile.
-    return None in (was, is_) or (_agree(is_, before) and _agree(was, after))
+    if (is_ is None) != (before is None):
+        return False
+    if was is None or is_ is None:
+        # The row came or went. Its uses may have changed meanwhile, so nothing else is compared.
+        return True
+    return _agree(is_, before) and _agree(was, after)
 
 
 def _agree(one: Image, other: Image) -> bool:
     """Whether two images are equal in the columns that both have: a later change of other columns
     stays when a run is undone.
     """
-    one, other = one or {}, other or {}
-    return all(one[column] == other[column] for column in one.keys() & other.keys())
+    if one is None or other is None:
+        return one is other
+    shared = one.keys() & other.keys()
+    return all(one[column] == other[column] for column in shared)

@@ -53,14 +53,14 @@ class ChatGPT(Export):
 
 def _origins(record: Object) -> tuple[str, ...]:
     """Return the chats that this one was branched off; its messages say so."""
-    messages = (
-        as_dict(as_dict(node).get("message")) for node in as_dict(record.get("mapping")).values()
-    )
-    named = (
-        as_text(as_dict(message.get("metadata")).get("branching_from_conversation_id"))
-        for message in messages
-    )
-    return tuple(dict.fromkeys(filter(None, named)))
+    origins = []
+    for node in as_dict(record.get("mapping")).values():
+        message = as_dict(as_dict(node).get("message"))
+        metadata = as_dict(message.get("metadata"))
+        origin = as_text(metadata.get("branching_from_conversation_id"))
+        if origin and origin not in origins:
+            origins.append(origin)
+    return tuple(origins)
 
 
 def _latest(nodes: Object) -> str:

@@ -122,8 +122,10 @@ def _check_object(
 
 def _first_strange(value: dict[str, Any], known: Schema) -> str:
     """Name an argument that was given perhaps in place of the missing one."""
-    strange = next((key for key in value if key not in known), None)
-    return f", and there is no {strange}" if strange else ""
+    for key in value:
+        if key not in known:
+            return f", and there is no {key}"
+    return ""
 
 
 def _check_array(
