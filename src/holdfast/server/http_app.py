@@ -28,6 +28,7 @@ from .routes import ROUTERS, mem0_hosted
 from .schemas import Problem
 from .session_watch import Conversations
 from .shared_ratelimit import SharedBuckets
+from .waiting_table import WaitingTable
 
 PREFIX = "/api/memory"
 WEB = Path(__file__).parent / "web"
@@ -62,8 +63,12 @@ def create_app(
     audit: AuditLog,
     feedback: FeedbackLog,
     buckets: Buckets | SharedBuckets | None = None,
+    waiting: WaitingTable | None = None,
 ) -> FastAPI:
-    """Return the application over an open memory and its side tables; the caller closes them."""
+    """Return the application over an open memory and its side tables; the caller closes them.
+
+    `buckets` and `waiting` are shared with other processes; without them, this one counts alone.
+    """
     app = FastAPI(
         title="Holdfast",
         description=ABOUT,
@@ -83,7 +88,7 @@ def create_app(
         audit=audit,
         feedback=feedback,
         requests=requests,
-        queue=FairQueue(),
+        queue=FairQueue(table=waiting),
     )
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, responses=_problems(PROBLEM))

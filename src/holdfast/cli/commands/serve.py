@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ...client import Holdfast
     from ...server.api_keys import KeyFile
     from ...server.shared_ratelimit import SharedBuckets
+    from ...server.waiting_table import WaitingTable
 
 PORT = 8765
 INSTALL = "`holdfast serve` needs {missing}. Install it with: pip install 'holdfast-memory[server]'"
@@ -78,6 +79,10 @@ def serve(
         int | None,
         typer.Option("--listener", hidden=True, help="Listening socket of the parent process."),
     ] = None,
+    waiting: Annotated[
+        tuple[int, int] | None,
+        typer.Option("--waiting", hidden=True, help="Table of the parent process, and the row."),
+    ] = None,
     store: Store = None,
     scope: Scope = None,
 ) -> None:
@@ -108,10 +113,13 @@ def serve(
         closing(open_audit(_beside(hf, store), key_file=hf.settings.key_file)) as audit,
         closing(open_feedback(_beside(hf, store), key_file=hf.settings.key_file)) as feedback,
         _limits(hf, store, shared=inherited is not None) as buckets,
+        _waiting(waiting) as table,
         _listener(inherited) or process.listening(host, port, opened_by) as listener,
         ended_by_signals(stop),
     ):
-        server = create_app(hf, opened_by, audit=audit, feedback=feedback, buckets=buckets)
+        server = create_app(
+            hf, opened_by, audit=audit, feedback=feedback, buckets=buckets, waiting=table
+        )
         log_to_stderr()
         if inherited is None:
             _tell(hf.store.location, listener, open_=open_)
@@ -242,6 +250,18 @@ def _limits(hf: Holdfast, store: str | None, *, shared: bool) -> Iterator[Shared
         yield SharedBuckets(table, hf.settings.rate_limit)
 
 
+@contextmanager
+def _waiting(inherited: tuple[int, int] | None) -> Iterator[WaitingTable | None]:
+    """Yield the table where workers of one address see in how many an owner waits."""
+    from ...server.waiting_table import WaitingTable
+
+    if inherited is None:
+        yield None
+        return
+    with closing(WaitingTable(*inherited)) as table:
+        yield table
+
+
 def _beside(hf: Holdfast, store: str | None) -> str | Path:
     """Location of the separate files: next to the store, or in memory for an incognito one."""
     return ":memory:" if hf.mode == "incognito" else place_of(store)
@@ -250,7 +270,7 @@ def _beside(hf: Holdfast, store: str | None) -> str | Path:
 def log_to_stderr() -> None:
     """Log one line per request to stderr."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(message)s"))
     logger = logging.getLogger("holdfast.server")
     # A configured root logger would print every line again.
     logger.handlers, logger.propagate = [handler], False
