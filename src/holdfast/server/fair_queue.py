@@ -32,7 +32,7 @@ class FairQueue:
     """Slots for requests. Used from one event loop.
 
     However many requests one owner sends, another owner waits in each slot for at most one of them.
-    An owner who waits in several processes of one address passes over turns in each, so that all
+    A slot that an owner took while nobody waited counts as a turn. An owner who waits in several processes of one address passes over turns in each, so that all
     together are as many as those of an owner who waits in one.
     """
 
@@ -61,6 +61,10 @@ class FairQueue:
             if not self._held[owner]:
                 del self._held[owner]
             self._pass_on()
+
+    def is_crowded(self) -> bool:
+        """Whether far more owners wait here than in another process of the same address."""
+        return self._table is not None and self._table.is_crowded()
 
     def close(self) -> None:
         """Refuse all waiting and new requests; those that hold a slot continue."""
@@ -107,7 +111,8 @@ class FairQueue:
     def _take(self, owner: Hashable, line: _Line) -> asyncio.Future[None] | None:
         """Return the request whose turn it is; None if the owner passes it over."""
         line.rounds += 1
-        if not line.turns or (self._table and line.rounds < self._table.places(owner)):
+        places = 1 if self._table is None else self._table.places(owner)
+        if not line.turns or line.rounds < places:
             return None
         line.rounds = 0
         return line.turns.popleft()

@@ -79,6 +79,7 @@ def create_app(
         generate_unique_id_function=_operation,
     )
     requests = RequestCounts(hf.clock())
+    queue = FairQueue(table=waiting)
     app.state.serving = Serving(
         hf=hf,
         keys=keys,
@@ -88,7 +89,7 @@ def create_app(
         audit=audit,
         feedback=feedback,
         requests=requests,
-        queue=FairQueue(table=waiting),
+        queue=queue,
     )
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, responses=_problems(PROBLEM))
@@ -103,7 +104,7 @@ def create_app(
         largest=max(SMALLEST_LIMIT, 2 * hf.settings.max_content_bytes),
     )
     # Added last and so outermost: refusals of the gate also get headers and a log line.
-    app.add_middleware(Envelope, requests=requests)
+    app.add_middleware(Envelope, requests=requests, is_crowded=queue.is_crowded)
     _add_page(app)
     _complete_schema(app)
     return app

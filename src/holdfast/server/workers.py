@@ -62,6 +62,7 @@ class Worker:
     def end(self) -> None:
         """Let it finish its requests and end."""
         self._told_to_end = True
+        self._rows.leave(self._row)
         self._process.terminate()
 
     def wait(self) -> None:

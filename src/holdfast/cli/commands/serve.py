@@ -123,11 +123,16 @@ def serve(
         log_to_stderr()
         if inherited is None:
             _tell(hf.store.location, listener, open_=open_)
-        _run(server, listener, stop, is_worker=inherited is not None)
+        _run(server, listener, stop, is_worker=inherited is not None, waiting=table)
 
 
 def _run(
-    server: FastAPI, listener: socket.socket, stop: threading.Event, *, is_worker: bool
+    server: FastAPI,
+    listener: socket.socket,
+    stop: threading.Event,
+    *,
+    is_worker: bool,
+    waiting: WaitingTable | None,
 ) -> None:
     """Answer requests until `stop` is set; a worker tells its parent, a server the person."""
     from ...server import process
@@ -137,9 +142,15 @@ def _run(
     run = partial(
         process.run, server, serving.conversations, listener, stop, overdue=serving.queue.close
     )
+
+    def announce() -> None:
+        if waiting is not None:
+            waiting.accept()
+        announce_ready()
+
     if is_worker:
         follow_parent(stop)
-        aside(partial(run, started=announce_ready))
+        aside(partial(run, started=announce))
     else:
         aside(run)
         print("Stopped.", file=sys.stderr)
@@ -270,7 +281,7 @@ def _beside(hf: Holdfast, store: str | None) -> str | Path:
 def log_to_stderr() -> None:
     """Log one line per request to stderr."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(message)s"))
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logger = logging.getLogger("holdfast.server")
     # A configured root logger would print every line again.
     logger.handlers, logger.propagate = [handler], False
