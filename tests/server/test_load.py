@@ -361,6 +361,27 @@ def test_a_connection_accepted_before_the_server_ends_is_answered(monkeypatch):
     assert not serving.is_alive()
 
 
+@posix
+def test_a_request_sent_while_the_server_ends_is_answered_and_told_to_be_the_last(monkeypatch):
+    for name in ("FIRST_REQUEST", "NEXT_REQUEST"):
+        monkeypatch.setattr(embedded_server, name, PATIENCE)
+    listener = embedded_server.listen("127.0.0.1", 0, advice="")
+    port, stop = listener.getsockname()[1], threading.Event()
+    app = PlainTextResponse("here")
+    serving = threading.Thread(target=embedded_server.answer, args=(app, listener, stop))
+    serving.start()
+    with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
+        before = client.get(f"http://127.0.0.1:{port}")
+        stop.set()
+        wait_until(lambda: not accepts(port), "the end of the listener")
+        # On the same connection: there is no other.
+        after = client.get(f"http://127.0.0.1:{port}")
+    serving.join(timeout=PATIENCE)
+    assert not serving.is_alive()
+    assert (before.text, before.headers.get("connection")) == ("here", None)
+    assert (after.text, after.headers.get("connection")) == ("here", "close")
+
+
 def accepts(port):
     with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
         return True

@@ -32,8 +32,9 @@ class FairQueue:
     """Slots for requests. Used from one event loop.
 
     However many requests one owner sends, another owner waits in each slot for at most one of them.
-    A slot that an owner took while nobody waited counts as a turn. An owner who waits in several processes of one address passes over turns in each, so that all
-    together are as many as those of an owner who waits in one.
+    A slot that an owner took while nobody waited counts as a turn. An owner who waits in several
+    processes of one address passes over turns in each, so that all together are as many as those of
+    an owner who waits in one.
     """
 
     def __init__(self, slots: int = SLOTS, table: WaitingTable | None = None) -> None:

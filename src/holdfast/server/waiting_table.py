@@ -102,7 +102,7 @@ class Rows:
 
     def __init__(self) -> None:
         # Not `memfd_create`: macOS does not have it.
-        self._file = tempfile.TemporaryFile()
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes it
         self._file.truncate(SIZE)
         self._taken: set[int] = set()
 
