@@ -281,7 +281,7 @@ def _beside(hf: Holdfast, store: str | None) -> str | Path:
 def log_to_stderr() -> None:
     """Log one line per request to stderr."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(process)d %(message)s"))
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logger = logging.getLogger("holdfast.server")
     # A configured root logger would print every line again.
     logger.handlers, logger.propagate = [handler], False
