@@ -290,12 +290,15 @@ def lost_writes(place: Place, seen: dict[str, Any]) -> list[str]:
             for start in range(0, len(ids), 500):
                 some = ids[start : start + 500]
                 stored = {one.id: one for one in view.store.get(view.scopes, some)}
-                lost += [
-                    f"{owner} {id_}"
-                    for id_ in some
-                    if id_ not in stored
-                    or [stored[id_].status, stored[id_].content] != written[id_]
-                ]
+                for id_ in some:
+                    one = stored.get(id_)
+                    found = None if one is None else [one.status, one.content]
+                    if found != written[id_]:
+                        told = [
+                            (event.actor, event.verb, event.run, event.at, event.after)
+                            for event in view.store.events(view.scopes, target=id_)
+                        ]
+                        lost.append(f"{owner} {id_}: {written[id_]}, found {found}; {told}")
     return lost
 
 
@@ -349,7 +352,11 @@ def steady(there: Place, options: argparse.Namespace, report: dict[str, object])
     found = figures(run, options.seconds)
     code = server.stop()
     lost = lost_writes(there, run.seen)
-    report["steady"] = found | {"lost_writes": len(lost), "exit_code": code}
+    report["steady"] = found | {
+        "lost_writes": len(lost),
+        "first_lost": lost[:5],
+        "exit_code": code,
+    }
     owners = found["requests_per_owner"]
     slowest = max(
         one["p99_times_p50"] for one in found["routes"].values() if one["count"] >= ENOUGH
