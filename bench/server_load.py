@@ -275,9 +275,15 @@ def growth(memory: list[float]) -> float:
     return median(memory[-quarter:]) / median(memory[quarter : 2 * quarter])
 
 
-def lost_writes(place: Place, seen: dict[str, Any]) -> list[str]:
-    """Acknowledged writes that are not in the store as they were acknowledged."""
-    lost = []
+# How the journal names what was learned from conversations.
+LEARNING = ("learn", "consider")
+
+
+def lost_writes(place: Place, seen: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Acknowledged writes that are not in the store as they were acknowledged; and those that are,
+    but that something learned from a conversation has replaced meanwhile, as the journal says.
+    """
+    lost, replaced = [], []
     with Holdfast.open(
         place.store,
         scope="user:bench",
@@ -293,13 +299,17 @@ def lost_writes(place: Place, seen: dict[str, Any]) -> list[str]:
                 for id_ in some:
                     one = stored.get(id_)
                     found = None if one is None else [one.status, one.content]
-                    if found != written[id_]:
-                        told = [
-                            (event.actor, event.verb, event.run, event.at, event.after)
-                            for event in view.store.events(view.scopes, target=id_)
-                        ]
-                        lost.append(f"{owner} {id_}: {written[id_]}, found {found}; {told}")
-    return lost
+                    if found == written[id_]:
+                        continue
+                    events = view.store.events(view.scopes, target=id_, order="oldest")
+                    told = [(event.actor, event.verb, event.after) for event in events]
+                    what = f"{owner} {id_}: {written[id_]}, found {found}; {told}"
+                    learned = found == ["superseded", written[id_][1]] and any(
+                        event.verb in LEARNING and (event.after or {}).get("status") == found[0]
+                        for event in events
+                    )
+                    (replaced if learned else lost).append(what)
+    return lost, replaced
 
 
 @contextmanager
@@ -351,10 +361,12 @@ def steady(there: Place, options: argparse.Namespace, report: dict[str, object])
     )
     found = figures(run, options.seconds)
     code = server.stop()
-    lost = lost_writes(there, run.seen)
+    lost, replaced = lost_writes(there, run.seen)
     report["steady"] = found | {
         "lost_writes": len(lost),
         "first_lost": lost[:5],
+        "replaced_by_learning": len(replaced),
+        "first_replaced": replaced[:5],
         "exit_code": code,
     }
     owners = found["requests_per_owner"]
@@ -387,7 +399,7 @@ def greedy(there: Place, options: argparse.Namespace, report: dict[str, object])
         halfway=server.renew if options.renew else None,
     )
     code = server.stop()
-    lost = lost_writes(there, run.seen)
+    lost, _ = lost_writes(there, run.seen)
     counts = run.seen["by_owner"]
     each = sorted(counts.get(name, 0) for name, _ in others)
     usual = median(each)
@@ -422,7 +434,7 @@ def restart(there: Place, options: argparse.Namespace, report: dict[str, object]
         during=change,
     )
     codes.append(after[0].stop())
-    lost = lost_writes(there, run.seen)
+    lost, _ = lost_writes(there, run.seen)
     report["restart"] = _restarted(run, lost) | {"exit_codes": codes}
     report["met_restart"] = (
         len(run.seen["times"]) > 0 and not lost and not run.seen["errors"] and not any(codes)
@@ -450,7 +462,7 @@ def several(there: Place, options: argparse.Namespace, report: dict[str, object]
     stayed = before & {process.pid for process in server.processes()[1:]}
     ended = end_twice(server, there, options.owners)
     code = server.stop()
-    lost = lost_writes(there, run.seen)
+    lost, _ = lost_writes(there, run.seen)
     limit = limited(there, options.workers)
     report["several"] = _restarted(run, lost) | {
         "workers": options.workers,
