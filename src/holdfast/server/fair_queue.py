@@ -37,7 +37,11 @@ class FairQueue:
     an owner who waits in one.
     """
 
-    def __init__(self, slots: int = SLOTS, table: WaitingTable | None = None) -> None:
+    def __init__(
+        self,
+        slots: int = SLOTS,
+        table: WaitingTable | None = None,
+    ) -> None:
         self._free = slots
         self._table = table
         self._waiting: OrderedDict[Hashable, _Line] = OrderedDict()
@@ -109,7 +113,11 @@ class FairQueue:
                 return
         self._free += 1
 
-    def _take(self, owner: Hashable, line: _Line) -> asyncio.Future[None] | None:
+    def _take(
+        self,
+        owner: Hashable,
+        line: _Line,
+    ) -> asyncio.Future[None] | None:
         """Return the request whose turn it is; None if the owner passes it over."""
         line.rounds += 1
         places = 1 if self._table is None else self._table.places(owner)

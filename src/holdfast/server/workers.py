@@ -35,13 +35,21 @@ class WorkerFailed(HoldfastError):
 class Worker:
     """One server process, and whether it answers requests yet."""
 
-    def __init__(self, command: Sequence[str], listener: int, rows: Rows) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        listener: int,
+        rows: Rows,
+    ) -> None:
         self._rows = rows
         self._row = rows.take()
         if self._row is not None:
             command = [*command, "--waiting", str(rows.file), str(self._row)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(listener, rows.file)
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=(listener, rows.file),
         )
         self._told_to_end = False
 
@@ -81,7 +89,12 @@ class Worker:
 class Workers:
     """The workers of one address."""
 
-    def __init__(self, command: Sequence[str], listener: int, count: int) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        listener: int,
+        count: int,
+    ) -> None:
         self._command = command
         self._listener = listener
         self._count = count

@@ -54,6 +54,23 @@ Host = Annotated[
 ]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")]
 MOST_WORKERS = 64
+Count = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        min=1,
+        max=MOST_WORKERS,
+        help="Server processes behind this address; SIGHUP renews them one by one.",
+    ),
+]
+Listener = Annotated[
+    int | None,
+    typer.Option("--listener", hidden=True, help="Listening socket of the parent process."),
+]
+Waiting = Annotated[
+    tuple[int, int] | None,
+    typer.Option("--waiting", hidden=True, help="Table of the parent process, and the row."),
+]
 
 
 @serve_app.callback()
@@ -66,23 +83,9 @@ def serve(
     open_: Annotated[
         bool, typer.Option("--open", help="Show the Memory page in the browser.")
     ] = False,
-    workers: Annotated[
-        int,
-        typer.Option(
-            "--workers",
-            min=1,
-            max=MOST_WORKERS,
-            help="Server processes behind this address; SIGHUP renews them one by one.",
-        ),
-    ] = 1,
-    inherited: Annotated[
-        int | None,
-        typer.Option("--listener", hidden=True, help="Listening socket of the parent process."),
-    ] = None,
-    waiting: Annotated[
-        tuple[int, int] | None,
-        typer.Option("--waiting", hidden=True, help="Table of the parent process, and the row."),
-    ] = None,
+    workers: Count = 1,
+    inherited: Listener = None,
+    waiting: Waiting = None,
     store: Store = None,
     scope: Scope = None,
 ) -> None:
@@ -118,7 +121,12 @@ def serve(
         ended_by_signals(stop),
     ):
         server = create_app(
-            hf, opened_by, audit=audit, feedback=feedback, buckets=buckets, waiting=table
+            hf,
+            opened_by,
+            audit=audit,
+            feedback=feedback,
+            buckets=buckets,
+            waiting=table,
         )
         log_to_stderr()
         if inherited is None:
