@@ -149,13 +149,13 @@ class Client:
     ) -> Any:
         start = time.perf_counter()
         status, data = await self._connection.ask(method, path, body)
+        if status == 503 and self._restarts:
+            # A server that ends has not begun this request, and says so.
+            raise Unanswered("the server ends")
         seen.times[route].append(time.perf_counter() - start)
         # What is answered afterwards says only how many clients an owner has.
         if time.monotonic() < self._until:
             seen.by_owner[self._owner] += 1
-        if status == 503 and self._restarts:
-            # A server that ends has not begun this request, and says so.
-            raise Unanswered("the server ends")
         if status != expected:
             raise Wrong(f"{status} {data[:300]!r}")
         if strangers := {name.decode() for name in MARK.findall(data)} - {self._owner}:

@@ -2,10 +2,10 @@
 server processes behind one address.
 
     python bench/server_load.py [--seconds 600] [--clients 200] [--owners 100] [--workers 2]
-                                [--processes 1]
+                                [--processes 1] [--renew]
 
 `--processes` says how many server processes share the address in the first three parts; in the last
-there are `--workers`.
+there are `--workers`. With `--renew`, SIGHUP replaces them in the middle of the first two.
 
 It starts a Postgres server of its own and `holdfast serve` on it, and everything stays on loopback.
 Every client sends its next request as soon as it has the answer to the last one: turns of a
@@ -125,8 +125,13 @@ class Server:
         spent = 0.0
         for process in self.processes():
             with suppress(psutil.NoSuchProcess):
-                spent += sum(process.cpu_times()[:2])
+                # With those of children that have ended: workers that were renewed.
+                spent += sum(process.cpu_times()[:4])
         return spent
+
+    def renew(self) -> None:
+        """Have its workers replaced one by one."""
+        self.process.send_signal(signal.SIGHUP)
 
     def stop(self) -> int:
         """Ask it to end, and wait for that; its exit code."""
@@ -152,9 +157,10 @@ def load(
     serial: int,
     owners: Sequence[tuple[str, str]] = (),
     during: Callable[[], None] | None = None,
+    halfway: Callable[[], None] | None = None,
 ) -> Run:
-    """Runs the clients in a process of their own for so long, or, with something to do in the
-    middle of it, until they had enough answers before and after that.
+    """Runs the clients in a process of their own for so long, with something to do halfway; or,
+    with something to do in between, until they had enough answers before and after that.
     """
     stop = place.keys.with_name(f"stop-{serial}")
     asked = {
@@ -163,7 +169,7 @@ def load(
         "clients": clients,
         "seconds": seconds,
         "serial": serial,
-        "restarts": during is not None,
+        "restarts": (during or halfway) is not None,
         "stop": str(stop),
     }
     generator = subprocess.Popen(
@@ -185,9 +191,13 @@ def load(
         during()
         answers_until(place, ANSWERS, generator)
         stop.touch()
+    begun = time.monotonic()
     while generator.poll() is None:
         memory.append(server.megabytes())
         time.sleep(0.5)
+        if halfway is not None and time.monotonic() > begun + seconds / 2:
+            halfway()
+            halfway = None
     reader.join()
     if generator.returncode:
         raise RuntimeError("the load generator failed")
@@ -226,6 +236,8 @@ def figures(run: Run, seconds: float) -> dict[str, Any]:
         "requests_per_second": round(len(every) / seconds, 1),
         "errors": len(seen["errors"]),
         "first_errors": seen["errors"][:5],
+        "unanswered": seen["unanswered"],
+        "acknowledged_writes": sum(map(len, seen["written"].values())),
         "all": _latency(every),
         "routes": routes,
         "requests_per_owner": {"least": owners[0], "median": median(owners), "most": owners[-1]},
@@ -263,9 +275,15 @@ def growth(memory: list[float]) -> float:
     return median(memory[-quarter:]) / median(memory[quarter : 2 * quarter])
 
 
-def lost_writes(place: Place, seen: dict[str, Any]) -> list[str]:
-    """Acknowledged writes that are not in the store as they were acknowledged."""
-    lost = []
+# How the journal names what was learned from conversations.
+LEARNING = ("learn", "consider")
+
+
+def lost_writes(place: Place, seen: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Acknowledged writes that are not in the store as they were acknowledged; and those that are,
+    but that something learned from a conversation has replaced meanwhile, as the journal says.
+    """
+    lost, replaced = [], []
     with Holdfast.open(
         place.store,
         scope="user:bench",
@@ -278,13 +296,20 @@ def lost_writes(place: Place, seen: dict[str, Any]) -> list[str]:
             for start in range(0, len(ids), 500):
                 some = ids[start : start + 500]
                 stored = {one.id: one for one in view.store.get(view.scopes, some)}
-                lost += [
-                    f"{owner} {id_}"
-                    for id_ in some
-                    if id_ not in stored
-                    or [stored[id_].status, stored[id_].content] != written[id_]
-                ]
-    return lost
+                for id_ in some:
+                    one = stored.get(id_)
+                    found = None if one is None else [one.status, one.content]
+                    if found == written[id_]:
+                        continue
+                    events = view.store.events(view.scopes, target=id_, order="oldest")
+                    told = [(event.actor, event.verb, event.after) for event in events]
+                    what = f"{owner} {id_}: {written[id_]}, found {found}; {told}"
+                    learned = found == ["superseded", written[id_][1]] and any(
+                        event.verb in LEARNING and (event.after or {}).get("status") == found[0]
+                        for event in events
+                    )
+                    (replaced if learned else lost).append(what)
+    return lost, replaced
 
 
 @contextmanager
@@ -304,6 +329,7 @@ def main() -> None:
     parser.add_argument("--owners", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--renew", action="store_true")
     parser.add_argument("--only", choices=tuple(PHASES))
     parser.add_argument("--log", type=Path, help="Keep the log of the servers here.")
     options = parser.parse_args()
@@ -325,11 +351,24 @@ def steady(there: Place, options: argparse.Namespace, report: dict[str, object])
     server = Server(there, workers=options.processes)
     # Models are loaded and caches filled before anything is measured.
     load(server, there, seconds=10, clients=options.clients, serial=0)
-    run = load(server, there, seconds=options.seconds, clients=options.clients, serial=1)
+    run = load(
+        server,
+        there,
+        seconds=options.seconds,
+        clients=options.clients,
+        serial=1,
+        halfway=server.renew if options.renew else None,
+    )
     found = figures(run, options.seconds)
     code = server.stop()
-    lost = lost_writes(there, run.seen)
-    report["steady"] = found | {"lost_writes": len(lost), "exit_code": code}
+    lost, replaced = lost_writes(there, run.seen)
+    report["steady"] = found | {
+        "lost_writes": len(lost),
+        "first_lost": lost[:5],
+        "replaced_by_learning": len(replaced),
+        "first_replaced": replaced[:5],
+        "exit_code": code,
+    }
     owners = found["requests_per_owner"]
     slowest = max(
         one["p99_times_p50"] for one in found["routes"].values() if one["count"] >= ENOUGH
@@ -357,9 +396,10 @@ def greedy(there: Place, options: argparse.Namespace, report: dict[str, object])
         clients=2 * len(others),
         serial=4,
         owners=[one for other in others for one in (first, other)],
+        halfway=server.renew if options.renew else None,
     )
     code = server.stop()
-    lost = lost_writes(there, run.seen)
+    lost, _ = lost_writes(there, run.seen)
     counts = run.seen["by_owner"]
     each = sorted(counts.get(name, 0) for name, _ in others)
     usual = median(each)
@@ -368,6 +408,7 @@ def greedy(there: Place, options: argparse.Namespace, report: dict[str, object])
         "requests_of_one": counts[first[0]],
         "requests_of_another": {"least": each[0], "median": usual, "most": each[-1]},
         "errors": len(run.seen["errors"]),
+        "unanswered": run.seen["unanswered"],
         "lost_writes": len(lost),
         "exit_code": code,
     }
@@ -393,7 +434,7 @@ def restart(there: Place, options: argparse.Namespace, report: dict[str, object]
         during=change,
     )
     codes.append(after[0].stop())
-    lost = lost_writes(there, run.seen)
+    lost, _ = lost_writes(there, run.seen)
     report["restart"] = _restarted(run, lost) | {"exit_codes": codes}
     report["met_restart"] = (
         len(run.seen["times"]) > 0 and not lost and not run.seen["errors"] and not any(codes)
@@ -405,16 +446,13 @@ def several(there: Place, options: argparse.Namespace, report: dict[str, object]
     server = Server(there, workers=options.workers)
     before = {process.pid for process in server.processes()[1:]}
 
-    def renew() -> None:
-        server.process.send_signal(signal.SIGHUP)
-
     run = load(
         server,
         there,
         seconds=MOST_SECONDS,
         clients=options.clients,
         serial=3,
-        during=renew,
+        during=server.renew,
     )
     until = time.monotonic() + PATIENCE
     while before & {process.pid for process in server.processes()[1:]}:
@@ -424,7 +462,7 @@ def several(there: Place, options: argparse.Namespace, report: dict[str, object]
     stayed = before & {process.pid for process in server.processes()[1:]}
     ended = end_twice(server, there, options.owners)
     code = server.stop()
-    lost = lost_writes(there, run.seen)
+    lost, _ = lost_writes(there, run.seen)
     limit = limited(there, options.workers)
     report["several"] = _restarted(run, lost) | {
         "workers": options.workers,

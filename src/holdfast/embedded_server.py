@@ -6,7 +6,7 @@ import asyncio
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +21,9 @@ GRACE = 2
 LAST_SECONDS = 5
 # Seconds that a connection accepted just before the shutdown gets to send its first request.
 FIRST_REQUEST = 2.0
+# Seconds after an answer in which the next request may be on its way, from a client that was not
+# told then that the connection ends.
+NEXT_REQUEST = 0.5
 # Backlog of connections that wait to be accepted; the system may allow fewer.
 WAITING = 2048
 
@@ -72,8 +75,9 @@ def answer(
     `overdue` is called in the event loop if requests are open `grace` seconds later. It answers
     those that have not begun; without it, they are cut off.
     """
+    ending = threading.Event()
     chosen = uvicorn.Config(
-        app,
+        _told_when(ending, app),
         http="h11",
         ws="none",
         loop="asyncio",
@@ -87,7 +91,7 @@ def answer(
         backlog=1,
         **{"lifespan": "off", **settings},
     )
-    server = _Server(chosen, stop, started)
+    server = _Server(chosen, stop, ending, started)
     if overdue is not None:
         server.overdue = (grace, overdue)
     server.run(sockets=[listener])
@@ -97,10 +101,15 @@ class _Server(uvicorn.Server):
     """Server that also checks `stop` on each tick."""
 
     def __init__(
-        self, settings: uvicorn.Config, stop: threading.Event, started: Callable[[], None]
+        self,
+        settings: uvicorn.Config,
+        stop: threading.Event,
+        ending: threading.Event,
+        started: Callable[[], None],
     ) -> None:
         super().__init__(settings)
         self._stop = stop
+        self._ending = ending
         self._begun = started
         self.overdue: tuple[float, Callable[[], None]] | None = None
         """Seconds after the begin of the shutdown, and what to call then."""
@@ -115,8 +124,9 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more connections, and wait for open requests."""
+        self._ending.set()
         await self._stop_accepting(sockets or [])
-        await self._wait_for_first_requests()
+        await self._wait_for_requests_on_their_way()
         if self.overdue is None:
             await super().shutdown(sockets)
             return
@@ -145,14 +155,38 @@ class _Server(uvicorn.Server):
         for one in sockets:
             one.close()
 
-    async def _wait_for_first_requests(self) -> None:
-        """Wait for connections that have sent nothing yet: uvicorn closes them unanswered."""
+    async def _wait_for_requests_on_their_way(self) -> None:
+        """Wait for connections that are about to send a request: uvicorn closes them unanswered."""
+        now = asyncio.get_running_loop().time
         with suppress(TimeoutError):
             async with asyncio.timeout(FIRST_REQUEST):
-                while any(map(_has_sent_nothing, self.server_state.connections)):
+                while any(_may_send(one, now()) for one in self.server_state.connections):
                     await asyncio.sleep(0.01)
 
 
-def _has_sent_nothing(connection: object) -> bool:
-    """Whether no request has begun on a connection."""
-    return isinstance(connection, H11Protocol) and connection.cycle is None
+def _may_send(connection: object, now: float) -> bool:
+    """Whether a connection has sent no request yet, or was answered a moment ago."""
+    if not isinstance(connection, H11Protocol):
+        return False
+    if connection.cycle is None:
+        return True
+    # Set with each answer, and removed when the next request comes.
+    idle = connection.timeout_keep_alive_task
+    return idle is not None and now - (idle.when() - connection.timeout_keep_alive) < NEXT_REQUEST
+
+
+def _told_when(ending: threading.Event, app: Any) -> Any:
+    """Return the application, whose answers say when the connection ends with them. Otherwise a
+    client would send its next request on a connection that is being closed.
+    """
+
+    async def told(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
+        async def last(message: Any) -> None:
+            if message["type"] == "http.response.start" and ending.is_set():
+                others = [one for one in message.get("headers", ()) if one[0] != b"connection"]
+                message = {**message, "headers": [*others, (b"connection", b"close")]}
+            await send(message)
+
+        await app(scope, receive, last)
+
+    return told

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 
 import httpx
 import psutil
@@ -24,7 +24,9 @@ from holdfast import embedded_server
 from holdfast.client import Holdfast
 from holdfast.server.api_keys import KeyFile
 from holdfast.server.fair_queue import FairQueue
+from holdfast.server.response_headers import Envelope
 from holdfast.server.shared_ratelimit import SharedBuckets, open_limits
+from holdfast.server.waiting_table import Rows, WaitingTable
 from patience import PATIENCE, wait_until
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -93,6 +95,114 @@ def test_at_the_end_whoever_has_not_begun_is_told_to_come_again():
 
     for refusal in asyncio.run(run()):
         assert (refusal.status_code, refusal.headers) == (503, {"Retry-After": "1"})
+
+
+def test_slots_that_an_owner_took_while_nobody_waited_count_as_turns():
+    order = []
+
+    async def ask(queue, owner, go_on):
+        async with queue.slot(owner):
+            await go_on.wait()
+            order.append(owner)
+
+    async def run():
+        queue, go_on = FairQueue(slots=2), asyncio.Event()
+        every = ["ann", "ann", "ann", "bob", "cleo", "ann", "bob", "bob"]
+        tasks = [asyncio.create_task(ask(queue, owner, go_on)) for owner in every]
+        await asyncio.sleep(0)  # Ann has both slots now, and all others wait
+        go_on.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+    assert order == ["ann", "ann", "bob", "cleo", "bob", "ann", "bob", "ann"]
+
+
+@pytest.fixture
+def rows():
+    """The table that the processes of one address share."""
+    with closing(Rows()) as rows:
+        yield rows
+
+
+@pytest.fixture
+def table(rows):
+    """Opens the table for one more process."""
+    with ExitStack() as stack:
+        yield lambda: stack.enter_context(closing(WaitingTable(rows.file, rows.take())))
+
+
+def test_an_owner_who_waits_in_two_processes_takes_every_second_turn_in_each(table):
+    orders = {"left": [], "right": []}
+
+    async def ask(queue, owner, order):
+        async with queue.slot(owner):
+            order.append(owner)
+
+    async def run():
+        queues = {name: FairQueue(slots=1, table=table()) for name in orders}
+        async with queues["left"].slot("first"), queues["right"].slot("first"):
+            tasks = [
+                asyncio.create_task(ask(queues[name], owner, orders[name]))
+                for name, others in (("left", ["bob", "cleo"]), ("right", ["dan"]))
+                for owner in [*["ann"] * 4, *others * 4]
+            ]
+            await asyncio.sleep(0)  # all of them wait now
+        await asyncio.gather(*tasks)
+        return [queue._table.places("ann") for queue in queues.values()]
+
+    assert asyncio.run(run()) == [0, 0]
+    # The two take turns in running, so somebody still waits in both during the first four turns.
+    assert orders["left"][:8] == ["bob", "cleo", "ann", "bob", "cleo", "bob", "cleo", "ann"]
+    assert orders["right"][:4] == ["dan", "ann", "dan", "dan"]
+
+
+def test_what_a_killed_process_wrote_into_the_table_is_cleared(rows):
+    other = WaitingTable(rows.file, rows.take())
+    killed = rows.take()
+    with closing(WaitingTable(rows.file, killed)) as table:
+        table.accept()
+        table.enter("ann")
+    other.enter("ann")
+    for number in range(20):
+        other.enter(number)
+    assert other.places("ann") == 2 and other.is_crowded()
+    rows.free(killed)
+    assert other.places("ann") == 1 and not other.is_crowded()
+    assert rows.take() == killed
+    other.close()
+
+
+def test_a_process_where_far_more_wait_sends_callers_to_another(rows, table):
+    here, there = table(), table()
+    for one in (here, there):
+        one.accept()
+    for number in range(20):
+        here.enter(number)
+    assert here.is_crowded() and not there.is_crowded()
+    for number in range(16):
+        there.enter(number)
+    assert not here.is_crowded()
+    for number in range(16):
+        there.leave(number)
+    assert here.is_crowded()
+    # One that ends does not accept anybody.
+    there.accept_no_more()
+    assert not here.is_crowded()
+
+
+def test_a_caller_of_a_crowded_process_is_told_to_connect_again():
+    crowded = [False, True]
+    app = Envelope(PlainTextResponse("here"), is_crowded=crowded.pop)
+    listener = embedded_server.listen("127.0.0.1", 0, advice="")
+    port, stop = listener.getsockname()[1], threading.Event()
+    serving = threading.Thread(target=embedded_server.answer, args=(app, listener, stop))
+    serving.start()
+    with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
+        answers = [client.get(f"http://127.0.0.1:{port}") for _ in range(2)]
+    stop.set()
+    serving.join(timeout=PATIENCE)
+    assert [answer.text for answer in answers] == ["here", "here"]
+    assert [answer.headers.get("connection") for answer in answers] == ["close", None]
 
 
 # Limits
@@ -249,6 +359,27 @@ def test_a_connection_accepted_before_the_server_ends_is_answered(monkeypatch):
         assert connection.recv(15) == b"HTTP/1.1 200 OK"
     serving.join(timeout=PATIENCE)
     assert not serving.is_alive()
+
+
+@posix
+def test_a_request_sent_while_the_server_ends_is_answered_and_told_to_be_the_last(monkeypatch):
+    for name in ("FIRST_REQUEST", "NEXT_REQUEST"):
+        monkeypatch.setattr(embedded_server, name, PATIENCE)
+    listener = embedded_server.listen("127.0.0.1", 0, advice="")
+    port, stop = listener.getsockname()[1], threading.Event()
+    app = PlainTextResponse("here")
+    serving = threading.Thread(target=embedded_server.answer, args=(app, listener, stop))
+    serving.start()
+    with httpx.Client(trust_env=False, timeout=PATIENCE) as client:
+        before = client.get(f"http://127.0.0.1:{port}")
+        stop.set()
+        wait_until(lambda: not accepts(port), "the end of the listener")
+        # On the same connection: there is no other.
+        after = client.get(f"http://127.0.0.1:{port}")
+    serving.join(timeout=PATIENCE)
+    assert not serving.is_alive()
+    assert (before.text, before.headers.get("connection")) == ("here", None)
+    assert (after.text, after.headers.get("connection")) == ("here", "close")
 
 
 def accepts(port):

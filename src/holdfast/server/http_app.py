@@ -28,6 +28,7 @@ from .routes import ROUTERS, mem0_hosted
 from .schemas import Problem
 from .session_watch import Conversations
 from .shared_ratelimit import SharedBuckets
+from .waiting_table import WaitingTable
 
 PREFIX = "/api/memory"
 WEB = Path(__file__).parent / "web"
@@ -62,8 +63,12 @@ def create_app(
     audit: AuditLog,
     feedback: FeedbackLog,
     buckets: Buckets | SharedBuckets | None = None,
+    waiting: WaitingTable | None = None,
 ) -> FastAPI:
-    """Return the application over an open memory and its side tables; the caller closes them."""
+    """Return the application over an open memory and its side tables; the caller closes them.
+
+    `buckets` and `waiting` are shared with other processes; without them, this one counts alone.
+    """
     app = FastAPI(
         title="Holdfast",
         description=ABOUT,
@@ -74,6 +79,7 @@ def create_app(
         generate_unique_id_function=_operation,
     )
     requests = RequestCounts(hf.clock())
+    queue = FairQueue(table=waiting)
     app.state.serving = Serving(
         hf=hf,
         keys=keys,
@@ -83,7 +89,7 @@ def create_app(
         audit=audit,
         feedback=feedback,
         requests=requests,
-        queue=FairQueue(),
+        queue=queue,
     )
     for router, checks in ROUTERS:
         app.include_router(router, prefix=PREFIX, dependencies=checks, responses=_problems(PROBLEM))
@@ -98,7 +104,7 @@ def create_app(
         largest=max(SMALLEST_LIMIT, 2 * hf.settings.max_content_bytes),
     )
     # Added last and so outermost: refusals of the gate also get headers and a log line.
-    app.add_middleware(Envelope, requests=requests)
+    app.add_middleware(Envelope, requests=requests, is_crowded=queue.is_crowded)
     _add_page(app)
     _complete_schema(app)
     return app

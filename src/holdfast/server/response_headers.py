@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+from collections.abc import Callable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -49,9 +50,15 @@ HEADERS = {
 class Envelope:
     """Outermost middleware: names the request, answers if all else failed, logs the response."""
 
-    def __init__(self, app: ASGIApp, requests: RequestCounts | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        requests: RequestCounts | None = None,
+        is_crowded: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._app = app
         self._requests = requests
+        self._is_crowded = is_crowded
 
     async def __call__(
         self,
@@ -75,6 +82,9 @@ class Envelope:
                 _add_headers(headers, scope["path"], name)
                 if left_out := _left_out(scope):
                     headers[LEFT_OUT] = left_out
+                # The caller connects again, and another process may accept it.
+                if self._is_crowded():
+                    headers["Connection"] = "close"
             await send(message)
 
         try:

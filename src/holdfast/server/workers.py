@@ -16,6 +16,7 @@ import threading
 from collections.abc import Sequence
 
 from ..errors import HoldfastError, InvalidInput
+from .waiting_table import Rows
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +35,21 @@ class WorkerFailed(HoldfastError):
 class Worker:
     """One server process, and whether it answers requests yet."""
 
-    def __init__(self, command: Sequence[str], listener: int) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        listener: int,
+        rows: Rows,
+    ) -> None:
+        self._rows = rows
+        self._row = rows.take()
+        if self._row is not None:
+            command = [*command, "--waiting", str(rows.file), str(self._row)]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=(listener,)
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=(listener, rows.file),
         )
         self._told_to_end = False
 
@@ -57,11 +70,13 @@ class Worker:
     def end(self) -> None:
         """Let it finish its requests and end."""
         self._told_to_end = True
+        self._rows.leave(self._row)
         self._process.terminate()
 
     def wait(self) -> None:
         """Wait until it has ended; log it if that went wrong."""
         code = self._process.wait()
+        self._rows.free(self._row)
         # One that is still starting has no handler for the signal yet: it just ends.
         as_told = self._told_to_end and code == -signal.SIGTERM
         if code and not as_told:
@@ -74,16 +89,22 @@ class Worker:
 class Workers:
     """The workers of one address."""
 
-    def __init__(self, command: Sequence[str], listener: int, count: int) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        listener: int,
+        count: int,
+    ) -> None:
         self._command = command
         self._listener = listener
         self._count = count
+        self._rows = Rows()
         self._running: list[Worker] = []
         self._leaving: list[Worker] = []
 
     def start(self) -> None:
         """Start all workers; return when they answer. Raises WorkerFailed."""
-        self._running = [Worker(self._command, self._listener) for _ in range(self._count)]
+        self._running = [self._worker() for _ in range(self._count)]
         ready = [worker.wait_until_ready() for worker in self._running]
         if not all(ready):
             self.end()
@@ -103,14 +124,17 @@ class Workers:
                 self._running.remove(worker)
                 worker.wait()
                 if not stop.wait(REST):
-                    self._running.append(Worker(self._command, self._listener))
+                    self._running.append(self._worker())
+
+    def _worker(self) -> Worker:
+        return Worker(self._command, self._listener, self._rows)
 
     def _renew(self, stop: threading.Event) -> None:
         """Replace one worker after the other; each ends when its successor answers."""
         for old in list(self._running):
             if stop.is_set():
                 return
-            new = Worker(self._command, self._listener)
+            new = self._worker()
             if not new.wait_until_ready():
                 log.error("the new worker %d did not start; the old ones go on", new.pid)
                 new.wait()
@@ -126,6 +150,7 @@ class Workers:
         for worker in (*self._running, *self._leaving):
             worker.wait()
         self._running, self._leaving = [], []
+        self._rows.close()
 
 
 def check_supported() -> None:

@@ -357,7 +357,9 @@ class SQLEntityTable(SQLEntityReads):
         )
 
     def mention_many(self, scope: Scope, mentions: Sequence[tuple[str, str]]) -> None:
-        known = self.mentions_of(scope, [memory for _, memory in mentions])
+        number, unmentioned = self._rows.known(scope), self._rows.unmentioned
+        asked = [memory for _, memory in mentions if (number, memory) not in unmentioned]
+        known = self.mentions_of(scope, asked) if asked else {}
         new = [
             {"entity": entity, "memory": memory}
             for entity, memory in dict.fromkeys(mentions)

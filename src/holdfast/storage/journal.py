@@ -18,7 +18,17 @@ from ..types import Events, Memories, Memory, Scope
 from .damage import Damages
 from .filters import Dialect, marks
 from .row_codec import check_row, event_from, memory_from, terms_of, to_json
-from .schema import EVENTS, MEMORIES, MEMORY_COLUMNS, POINTS_TO, TABLES, Rows, Statements, Table
+from .schema import (
+    EVENTS,
+    MEMORIES,
+    MEMORY_COLUMNS,
+    MENTIONS,
+    POINTS_TO,
+    TABLES,
+    Rows,
+    Statements,
+    Table,
+)
 from .store_types import Author, EventOrder
 from .table_access import Access, Reach
 
@@ -66,6 +76,8 @@ class JournalledRows(ABC):
         self._entries: list[tuple[Any, ...]] = []
         # By source, then by scope number and id: the row at the start of the transaction.
         self._touched: dict[str, dict[tuple[int, str], dict[str, Any] | None]] = defaultdict(dict)
+        self.unmentioned: set[tuple[int, str]] = set()
+        """Scope number and id of memories that this transaction has added without mentions."""
         # The row whose journal entries the caller supplies; see `silent`.
         self._unsaid: tuple[str, str] | None = None
 
@@ -303,6 +315,8 @@ class JournalledRows(ABC):
             return
         if table is EVENTS:
             self.count_totals(number, 0, 0, len(rows))
+        elif table is MENTIONS:
+            self.unmentioned.difference_update((number, row["memory"]) for row in rows)
         columns = [column for column in table.columns if column in rows[0]]
         self.execute.many(
             (

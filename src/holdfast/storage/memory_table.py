@@ -88,6 +88,7 @@ class SQLMemoryTable:
                 self._rows.count_totals(number, 1, len(terms))
             self._rows.note_touched(number, memory.__dict__, None)
             self._rows.journal_change(number, "memory", memory.id, None, None)
+            self._rows.unmentioned.add((number, memory.id))
         self._rows.execute.many(INSERT_MEMORY, rows)
         self._rows.index(indexed)
         return [memory.with_(seq=seq) for seq, memory in zip(seqs, memories, strict=True)]

@@ -378,6 +378,26 @@ class EntitiesContract:
         undo(store, "run_many")
         assert truth(store) == before
 
+    def test_mentions_of_a_memory_that_was_just_added_are_noted_each_once(
+        self, store: Store
+    ) -> None:
+        bob = Entity("ent_bob", ANN, "Bob", "person", START)
+        known(store, ZOE, bob)
+        before = truth(store)
+
+        def work(tx: Transaction) -> str:
+            (one,) = tx.add_many([fact("met Zoe and Bob")])
+            tx.entities.mention_many(ANN, [(ZOE.id, one.id)])
+            tx.entities.mention_many(ANN, [(ZOE.id, one.id), (bob.id, one.id)])
+            return one.id
+
+        id_ = write(store, work, run="run_added")
+        assert store.entities.mentions_of(ANN, [id_]) == {id_: sorted((ZOE.id, bob.id))}
+        told = [event.noun for event in store.events([ANN], run="run_added")]
+        assert sorted(told) == ["memory", "mention", "mention"]
+        undo(store, "run_added")
+        assert truth(store) == before
+
     def test_a_removed_entity_takes_its_names_and_mentions_along(self, store: Store) -> None:
         one = put_one(store, fact("met Zoe"))
         other = Entity("ent_other", ANN, "Other", "person", START, ("Zoe",))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ...client import Holdfast
     from ...server.api_keys import KeyFile
     from ...server.shared_ratelimit import SharedBuckets
+    from ...server.waiting_table import WaitingTable
 
 PORT = 8765
 INSTALL = "`holdfast serve` needs {missing}. Install it with: pip install 'holdfast-memory[server]'"
@@ -53,6 +54,23 @@ Host = Annotated[
 ]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")]
 MOST_WORKERS = 64
+Count = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        min=1,
+        max=MOST_WORKERS,
+        help="Server processes behind this address; SIGHUP renews them one by one.",
+    ),
+]
+Listener = Annotated[
+    int | None,
+    typer.Option("--listener", hidden=True, help="Listening socket of the parent process."),
+]
+Waiting = Annotated[
+    tuple[int, int] | None,
+    typer.Option("--waiting", hidden=True, help="Table of the parent process, and the row."),
+]
 
 
 @serve_app.callback()
@@ -65,19 +83,9 @@ def serve(
     open_: Annotated[
         bool, typer.Option("--open", help="Show the Memory page in the browser.")
     ] = False,
-    workers: Annotated[
-        int,
-        typer.Option(
-            "--workers",
-            min=1,
-            max=MOST_WORKERS,
-            help="Server processes behind this address; SIGHUP renews them one by one.",
-        ),
-    ] = 1,
-    inherited: Annotated[
-        int | None,
-        typer.Option("--listener", hidden=True, help="Listening socket of the parent process."),
-    ] = None,
+    workers: Count = 1,
+    inherited: Listener = None,
+    waiting: Waiting = None,
     store: Store = None,
     scope: Scope = None,
 ) -> None:
@@ -108,18 +116,31 @@ def serve(
         closing(open_audit(_beside(hf, store), key_file=hf.settings.key_file)) as audit,
         closing(open_feedback(_beside(hf, store), key_file=hf.settings.key_file)) as feedback,
         _limits(hf, store, shared=inherited is not None) as buckets,
+        _waiting(waiting) as table,
         _listener(inherited) or process.listening(host, port, opened_by) as listener,
         ended_by_signals(stop),
     ):
-        server = create_app(hf, opened_by, audit=audit, feedback=feedback, buckets=buckets)
+        server = create_app(
+            hf,
+            opened_by,
+            audit=audit,
+            feedback=feedback,
+            buckets=buckets,
+            waiting=table,
+        )
         log_to_stderr()
         if inherited is None:
             _tell(hf.store.location, listener, open_=open_)
-        _run(server, listener, stop, is_worker=inherited is not None)
+        _run(server, listener, stop, is_worker=inherited is not None, waiting=table)
 
 
 def _run(
-    server: FastAPI, listener: socket.socket, stop: threading.Event, *, is_worker: bool
+    server: FastAPI,
+    listener: socket.socket,
+    stop: threading.Event,
+    *,
+    is_worker: bool,
+    waiting: WaitingTable | None,
 ) -> None:
     """Answer requests until `stop` is set; a worker tells its parent, a server the person."""
     from ...server import process
@@ -129,9 +150,15 @@ def _run(
     run = partial(
         process.run, server, serving.conversations, listener, stop, overdue=serving.queue.close
     )
+
+    def announce() -> None:
+        if waiting is not None:
+            waiting.accept()
+        announce_ready()
+
     if is_worker:
         follow_parent(stop)
-        aside(partial(run, started=announce_ready))
+        aside(partial(run, started=announce))
     else:
         aside(run)
         print("Stopped.", file=sys.stderr)
@@ -240,6 +267,18 @@ def _limits(hf: Holdfast, store: str | None, *, shared: bool) -> Iterator[Shared
             yield None
             return
         yield SharedBuckets(table, hf.settings.rate_limit)
+
+
+@contextmanager
+def _waiting(inherited: tuple[int, int] | None) -> Iterator[WaitingTable | None]:
+    """Yield the table where workers of one address see in how many an owner waits."""
+    from ...server.waiting_table import WaitingTable
+
+    if inherited is None:
+        yield None
+        return
+    with closing(WaitingTable(*inherited)) as table:
+        yield table
 
 
 def _beside(hf: Holdfast, store: str | None) -> str | Path:
