@@ -47,6 +47,10 @@ _SOURCE = re.compile(
 )
 # An error at a line of a file: of the program, too.
 _IN_LINE = re.compile(rf"{_SOURCE.pattern}(?::\d|\(\d|\", line \d)", re.IGNORECASE)
+# "Please run `prisma generate`": an error that says what helps.
+_COMMAND_ASKED = re.compile(
+    r"\b(?:run|try|execute|use)(?:ning)?:? [`'\"]([a-z][^`'\"\n]{3,80})[`'\"]", re.IGNORECASE
+)
 # Turns from a failure to its end, where one thing was wrong and one thing helped.
 _AT_ONCE = 12
 # Something is not installed: only an account that names it counts.
@@ -133,7 +137,7 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
     meanwhile = session.between(failure.place, passed.place)[-_MOST_TALK:]
     talk = [*meanwhile, *_after(session, passed)]
     runs = [run for run in session.runs if failure.place < run.place < passed.place]
-    helped = _repairs(runs)
+    helped = _repairs(runs, failure)
     fix = _telling(explanations.fix(talk))
     if fix is None and any(run.edited for run in runs):
         fix = _telling(explanations.repair(meanwhile))
@@ -185,11 +189,20 @@ def _after(session: Session, passed: Run) -> list[Said]:
     return after
 
 
-def _repairs(between: Sequence[Run]) -> list[Run]:
-    """Commands in between that may have helped, if they are few and nothing was edited."""
+def _repairs(between: Sequence[Run], failure: Run) -> list[Run]:
+    """Commands in between that may have helped, if they are few and nothing was edited: of a kind
+    that fixes things, or asked for by the error itself.
+    """
     if any(run.edited for run in between):
         return []
-    found = {run.command: run for run in between if run.failed is not True and repairs(run.command)}
+    asked = _COMMAND_ASKED.findall(failure.error)
+    found = {
+        run.command: run
+        for run in between
+        if run.failed is not True
+        and run.command
+        and (repairs(run.command) or any(run.command.endswith(each) for each in asked))
+    }
     if len(found) <= _MOST_REPAIRS:
         return list(found.values())
     return []
