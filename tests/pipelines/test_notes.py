@@ -93,6 +93,10 @@ def texts(*said):
                 "time."
             ),
         ),
+        (
+            "I thought about it again: we'll keep one database rather than two, because we are few.",
+            "Decided: keep one database rather than two. Reason: we are few.",
+        ),
         ("ok, switch to Vite instead of webpack", "Decided: switch to Vite instead of webpack."),
         (
             "Wir nehmen Postgres statt MySQL, weil wir JSONB brauchen.",
@@ -146,6 +150,14 @@ def test_a_proposal_becomes_a_decision_when_a_person_agrees():
     ]
 
 
+def test_what_an_agent_would_do_is_a_proposal():
+    said = agent("A queue is possible. I'd keep cron rather than a queue, since it needs no broker.")
+    assert texts(said, user("Sounds good!")) == [
+        ("decisions", "Decided: keep cron rather than a queue. Reason: it needs no broker.")
+    ]
+    assert notes(said, user("hm, why?")) == []
+
+
 @pytest.mark.parametrize(
     "answer", ["no", "yes but not now", "why?", "let me ask the team first", "show me the diff"]
 )
@@ -167,12 +179,14 @@ def test_a_yes_to_the_next_step_decides_nothing():
         "In this repo we never mock the database.",
         "Use pnpm, not npm.",
         "Every migration must be reversible.",
+        "Every new endpoint needs a changelog entry.",
         "From now on run `make fmt` before every commit.",
         "Don't push to main without asking.",
         "Bitte committe nie direkt auf main.",
         "En este repositorio siempre escribimos los mensajes de commit en inglés.",
         "Dans ce projet on n'utilise jamais de requêtes SQL brutes.",
         "Никогда не коммить напрямую в main.",
+        "И запускай ruff, а не flake8.",
         "请不要直接修改生成的文件。",
         "このリポジトリではmainに直接pushしないでください。",
     ],
@@ -275,6 +289,29 @@ def test_a_fix_that_was_told_beats_the_commands_in_between():
     mended = edited("pyproject.toml")
     (note,) = notes(FAILED, mended, PASSED, agent("Fixed by adding psycopg to the dev extra."))
     assert note.text.endswith("Fix: Adding psycopg to the dev extra.")
+
+
+def test_the_error_itself_may_say_what_helps():
+    error = "Error: The client is not there yet. Please run `kyotool emit` and try again."
+    broken = ran("pnpm test", error, failed=True)
+    (note,) = notes(broken, ran("pnpm kyotool emit"), ran("pnpm test", "8 passed"))
+    assert note.text.endswith("Fix: run `pnpm kyotool emit`.")
+    assert notes(broken, ran("pnpm other emits"), ran("pnpm test", "8 passed")) == []
+
+
+def test_what_another_machine_is_told_to_run_can_fail_and_pass():
+    there = "ssh box 'cd app && pnpm build'"
+    (note,) = notes(
+        ran(there, "FATAL ERROR: Reached heap limit", failed=True),
+        agent("The cause is the size of the maps, which fill 2 GB."),
+        edited("build.toml"),
+        ran(there, "built in 48 s"),
+        agent("It builds now: I disabled the maps of the worker."),
+    )
+    assert note.text.startswith(f"`{there}` failed: FATAL ERROR: Reached heap limit. Cause: ")
+    assert note.text.endswith("Fix: Disabled the maps of the worker.")
+    assert is_trivial("ssh box 'tail -f log'")
+    assert not is_trivial(there)
 
 
 @pytest.mark.parametrize(
@@ -437,6 +474,14 @@ def test_a_fix_of_something_missing_names_it():
         (
             "Ein Release geht bei uns so: erst `make version`, dann das Changelog schreiben.",
             "Ein Release:\n1. `make version`\n2. das Changelog schreiben",
+        ),
+        (
+            "You asked twice already. To add a currency:\n1. edit `rates.json`\n2. run `make rates`",
+            "To add a currency:\n1. edit `rates.json`\n2. run `make rates`",
+        ),
+        (
+            "for next time, this is how we do backports: 1. cherry-pick 2. run `make backport`",
+            "To do backports:\n1. cherry-pick\n2. run `make backport`",
         ),
     ],
 )

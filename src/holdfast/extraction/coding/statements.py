@@ -115,11 +115,22 @@ def _is_likely(
     # The pattern has looked for doubts and for the moment itself.
     if not likely or len(found.quote.split()) < _FEWEST_WORDS:
         return False
-    quote = straight(found.quote)
+    quote = _announced(said.words[0], found)
     # Who decides between two things means more than how the product looks.
     guards = _DECISION_GUARDS if found.category == "decisions" else _PATTERN_GUARDS
     whole = said.sentences[place[1]]
+    if quote != straight(found.quote):
+        whole = replace(whole, text=whole.text[whole.text.find(quote) :])
     return may_stand(whole, guards) and may_stand(Sentence(quote), guards)
+
+
+def _announced(words: Words, found: Candidate) -> str:
+    """The quote without what leads to a decision: "I slept on it: we'll keep one database"."""
+    quote = straight(found.quote)
+    _, colon, rest = quote.partition(": ")
+    if found.category == "decisions" and colon and words.begins("decided.opening", rest):
+        return rest
+    return quote
 
 
 def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
