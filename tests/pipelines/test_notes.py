@@ -139,6 +139,30 @@ def test_who_picks_nothing_decides_nothing(answer):
     assert notes(CHOICES, user(answer)) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("What I did:\n1. Moved the tests\n2. Kept the API\n\nWhich one should I show?", "1"),
+        ("Which limit do you mean?\n1. Requests a minute\n2. Tokens a day", "2"),
+        ("Which one?\n1. Redis streams\n2. LISTEN/NOTIFY", "B"),
+        ("Two ways:\n1. Redis\n2. SQLite\n\nPlan:\n1. Write tests\n2. Run the linter", "2"),
+        ("Which one?\n1. Redis streams\n2. LISTEN/NOTIFY", "1. keep it\n2. remove"),
+        ("Which one?\n1. Git Integration\n2. Search Index", "Week 2: the Git part, as planned"),
+    ],
+    ids=["a summary", "a question", "another key", "another list", "answers", "a title"],
+)
+def test_an_answer_to_something_else_picks_nothing(said, answer):
+    assert notes(agent(said), user(answer)) == []
+
+
+def test_the_last_list_is_the_one_that_is_picked_from():
+    said = "Plan:\n1. Write tests\n2. Lint\n\nWhich one?\n1. Redis\n2. Postgres 16"
+    assert texts(agent(said), user("2")) == [("decisions", "Decided: Postgres 16.")]
+    assert texts(agent("用哪个方案？\n方案一：Redis\n方案二：Postgres"), user("方案二")) == [
+        ("decisions", "决定：Postgres。")
+    ]
+
+
 PROPOSAL = agent(
     "I'd suggest switching to httpx instead of requests because we need HTTP/2. Shall I?"
 )
@@ -151,7 +175,9 @@ def test_a_proposal_becomes_a_decision_when_a_person_agrees():
 
 
 def test_what_an_agent_would_do_is_a_proposal():
-    said = agent("A queue is possible. I'd keep cron rather than a queue, since it needs no broker.")
+    said = agent(
+        "A queue is possible. I'd keep cron rather than a queue, since it needs no broker."
+    )
     assert texts(said, user("Sounds good!")) == [
         ("decisions", "Decided: keep cron rather than a queue. Reason: it needs no broker.")
     ]
@@ -159,10 +185,24 @@ def test_what_an_agent_would_do_is_a_proposal():
 
 
 @pytest.mark.parametrize(
-    "answer", ["no", "yes but not now", "why?", "let me ask the team first", "show me the diff"]
+    "answer",
+    [
+        "no",
+        "yes but not now",
+        "why?",
+        "let me ask the team first",
+        "show me the diff",
+        "yep let's continue",
+        "ok, and please also look at the failing build of the docs",
+    ],
 )
 def test_a_proposal_that_nobody_agreed_to_is_nothing(answer):
     assert notes(PROPOSAL, user(answer)) == []
+
+
+def test_a_yes_answers_the_end_of_a_message():
+    said = f"{PROPOSAL[1]} The rest is fine. I read all files. They are short. Shall I go on?"
+    assert notes(agent(said), user("yes")) == []
 
 
 def test_a_yes_to_the_next_step_decides_nothing():
@@ -392,6 +432,8 @@ def test_an_agents_steps_count_when_they_were_run_in_order_and_passed():
     assert len(notes(ran("docker compose up -d db"), ran("make migrate"), STEPS)) == 1
     assert notes(ran("make migrate"), ran("docker compose up -d db"), STEPS) == []
     assert notes(ran("docker compose up -d db"), STEPS) == []
+    # Told before they were run, they are a plan.
+    assert notes(STEPS, ran("docker compose up -d db"), ran("make migrate")) == []
     assert notes(user("how do I run this locally?"), STEPS) == []
 
 
@@ -507,6 +549,10 @@ def test_steps_of_a_pasted_document_are_none_of_the_users():
         "we never dealt with such patterns",
         "always rename it before you deploy them",
         "app.js:12 always reports ReferenceError: Chart is not defined",
+        "don't ever mention in the commit message that we removed the old parser",
+        "if you are unsure about any column, always ask me",
+        "the list must always sort by date",
+        "You are a senior Python reviewer. Never commit generated files in this repo.",
     ],
 )
 def test_looks_of_the_product_orders_and_reports_are_no_rules(said):
@@ -698,6 +744,11 @@ def test_what_commands_are_for():
 )
 def test_the_most_telling_line_of_an_output(output, line):
     assert telling_line(output) == line
+
+
+def test_lines_of_a_note_are_parted():
+    assert sentence("Points are pts\nScores are pins\n") == "Points are pts; Scores are pins."
+    assert sentence("we broke this line\nin the middle") == "We broke this line in the middle."
 
 
 def test_texts_are_cut_between_words():

@@ -73,6 +73,9 @@ def test_what_a_user_wants_beyond_the_moment_is_noted_in_their_words(judge, said
         "I see two entries for the same user",
         "the user should be able to export the table",
         "✓ should include CORS headers (2 ms)",
+        "I don't like how we mixed the docs with the bugfix",
+        "we do not need backward compatibility with the original parameters",
+        "we don't want the verbose xml1 format, we need compact swift",
         "why did you remove that line?",
     ],
 )

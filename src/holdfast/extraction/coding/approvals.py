@@ -33,6 +33,7 @@ _LINES_BEFORE = 3
 _LAST_SENTENCES = 3
 # Words behind a yes that is only a yes.
 _MOST_BEHIND_YES = 3
+_CHINESE = "一二三四"
 _KEY = re.compile(r"[a-z\d]", re.IGNORECASE)
 # Somebody who answers several questions picks nothing.
 _SEVERAL_ANSWERS = re.compile(r"\n\s*(?:2|b)[.):]", re.IGNORECASE)
@@ -129,14 +130,16 @@ def _last_list(found: Sequence[tuple[int, re.Match[str]]]) -> list[tuple[int, re
     """The options at the end whose numbers or letters follow each other."""
     last: list[tuple[int, re.Match[str]]] = []
     for at, match in found:
-        goes_on = last and ord(match["key"].lower()) == ord(last[-1][1]["key"].lower()) + 1
+        goes_on = last and _number(match["key"]) == _number(last[-1][1]["key"]) + 1
         last = [*last, (at, match)] if goes_on else [(at, match)]
     return last
 
 
-def _alternatives(
-    said: Said, words: Words, found: Sequence[re.Match[str]]
-) -> Iterator[_Proposal]:
+def _number(key: str) -> int:
+    return _CHINESE.index(key) if key in _CHINESE else ord(key.lower())
+
+
+def _alternatives(said: Said, words: Words, found: Sequence[re.Match[str]]) -> Iterator[_Proposal]:
     for place, match in enumerate(found):
         what = _MARKS.sub("", match["said"]).strip(" *_")
         # Otherwise it is something to answer, a heading or a summary, and not to choose.

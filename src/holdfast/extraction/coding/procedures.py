@@ -2,7 +2,7 @@
 
 A person's steps are accepted if they say what to run. A command that passed is no note if anybody
 would guess it, or would find it in the repository. An agent's steps are accepted if all of their
-commands were run in this order and passed: its lists are mostly plans and summaries.
+commands had been run in this order and passed: its lists are mostly plans and summaries.
 """
 
 from __future__ import annotations
@@ -152,12 +152,14 @@ def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
     commands = [bare(command) for step in steps.steps for command in _COMMAND.findall(step)]
     if said.by_user:
         return bool(commands) or len(steps.steps) == 1 or any(map(_RUNS.match, steps.steps))
-    return bool(commands) and _passed_in_order(session, commands)
+    return bool(commands) and _passed_in_order(session, commands, said.place)
 
 
-def _passed_in_order(session: Session, commands: Sequence[str]) -> bool:
-    """Whether commands were run one after the other, each with success."""
-    runs = (run.command for run in session.runs if run.failed is False)
+def _passed_in_order(session: Session, commands: Sequence[str], before: int) -> bool:
+    """Whether commands were run one after the other, each with success, before they were told: what
+    is told first is a plan, even if it is carried out.
+    """
+    runs = (run.command for run in session.runs if run.failed is False and run.place < before)
     return all(any(run == command for run in runs) for command in commands)
 
 

@@ -53,7 +53,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
     """Notes from what people state: where a pattern fits, and where the judge says that it holds
     beyond the moment. An agent's statements are no decisions.
     """
-    said = [one for one in session.said if one.by_user]
+    said = [one for one in session.said if one.by_user and not _is_prompt(one)]
     verdicts = _verdicts(said, judge)
     patterned: set[Place] = set()
     by_id = {one.turn.id: one for one in said}
@@ -70,6 +70,17 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
             sentence = one.sentences[place[1]]
             if may_stand(sentence):
                 yield _judged_note(one, sentence, verdict)
+
+
+def _is_prompt(said: Said) -> bool:
+    """Whether a message casts the agent in a part ("You are a senior reviewer"): that is a prompt
+    written for one task, and its rules are no rules of the project.
+    """
+    return any(
+        words.begins("guard.cast", sentence.text)
+        for words in said.words
+        for sentence in said.sentences
+    )
 
 
 def is_clear(text: str, keep: float) -> bool:
