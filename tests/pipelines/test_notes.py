@@ -94,7 +94,7 @@ def texts(*said):
             ),
         ),
         (
-            "I thought about it again: we'll keep one database rather than two, because we are few.",
+            "I thought about it: we'll keep one database rather than two, because we are few.",
             "Decided: keep one database rather than two. Reason: we are few.",
         ),
         ("ok, switch to Vite instead of webpack", "Decided: switch to Vite instead of webpack."),
@@ -518,7 +518,7 @@ def test_a_fix_of_something_missing_names_it():
             "Ein Release:\n1. `make version`\n2. das Changelog schreiben",
         ),
         (
-            "You asked twice already. To add a currency:\n1. edit `rates.json`\n2. run `make rates`",
+            "You asked twice. To add a currency:\n1. edit `rates.json`\n2. run `make rates`",
             "To add a currency:\n1. edit `rates.json`\n2. run `make rates`",
         ),
         (
