@@ -83,6 +83,11 @@ def test_the_moment_is_not_noted(judge, said):
     assert noted(judge, ("user", said)) == []
 
 
+def test_the_judge_says_nothing_on_languages_that_it_did_not_learn(judge):
+    said = [("user", "先写 plan,再 subagent-driven 执行。mockup + 品牌调整 + ESLint 清理")]
+    assert find_notes(turns(*said), judge, tentative=True) == []
+
+
 def test_what_an_agent_says_is_no_decision(judge):
     said = "We decided to use pnpm instead of npm because npm breaks the lock file."
     assert noted(judge, ("assistant", said)) == []

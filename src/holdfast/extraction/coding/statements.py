@@ -68,8 +68,14 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
         if place not in patterned and verdict.keep >= threshold("again"):
             one = by_id[place[0]]
             sentence = one.sentences[place[1]]
-            if may_stand(sentence):
+            if may_stand(sentence) and _is_english(one, sentence):
                 yield _judged_note(one, sentence, verdict)
+
+
+def _is_english(said: Said, sentence: Sentence) -> bool:
+    """Whether the judge knows the language: it learned from English sentences only."""
+    spoken_in = (said.words[:1], words_of(sentence.text)[:1])
+    return all(words and words[0].code == "en" for words in spoken_in)
 
 
 def _is_prompt(said: Said) -> bool:
@@ -118,7 +124,7 @@ def _is_likely(
 ) -> bool:
     """Whether nothing speaks against a statement that a pattern fits."""
     if not said.words or said.words[0].code != "en" or place[1] < 0:
-        # The labelled sentences are English: elsewhere the judge may add, but not take away.
+        # The labelled sentences are English: elsewhere the judge says nothing.
         return True
     verdict = verdicts.get(place)
     wanted = threshold("choice" if found.category in ("decisions", "preferences") else "pattern")
