@@ -482,6 +482,20 @@ def test_a_command_that_anybody_would_guess_is_no_note(command):
     assert notes(*[ran(command, "9 passed")] * 3) == []
 
 
+def test_several_commands_in_a_line_are_no_note():
+    failed = ran("npm test", "1 failed", failed=True)
+    chained = ran("npm test 2>&1 | tail -6 && npm run lint 2>&1 | tail -3", "9 passed")
+    assert notes(failed, chained, chained) == []
+
+
+def test_a_note_is_worded_in_the_language_of_most_sentences():
+    markup = "move div.flex > main.m px s.m:py d.m n.est l.a m.de t.la j.le s.un d.et"
+    plain, other = ran("cargo test", "error: no feature", failed=True), "cargo test --features pg"
+    said = (user(markup), user("Please check the export. It is the last one."))
+    (note,) = notes(*said, plain, ran(other, "9 passed"), ran(other, "9 passed"))
+    assert note.text == "To run the tests: `cargo test --features pg`."
+
+
 def test_flags_are_worth_a_note_where_the_plain_command_failed():
     flagged = ran("cargo test --features pg", "9 passed")
     assert notes(flagged, flagged) == []

@@ -28,6 +28,8 @@ _COMMAND = re.compile(r"`([^`\n]{3,200})`")
 # A prompt copied from a terminal is no part of the command.
 _PROMPT = re.compile(r"^(?:[$%#❯>]\s+)")
 _MARKS = re.compile(r"\*\*|__")
+# Several commands in a line: an agent's way of the moment.
+_CHAINED = re.compile(r"&&|\|\||[;|]|\b2>&1\b")
 _SENTENCE_END = re.compile(r"(?<=\w\w)[.!?…]\s+(?=\S)|[。！？]")
 # A step that is a command, though nobody marked it as code.
 _RUNS = re.compile(
@@ -202,7 +204,11 @@ def _recurring(session: Session) -> Iterator[Note]:
     only if it has something that nobody would guess, a variable, or flags without which it failed.
     """
     passed = [run for run in session.runs if run.command and run.failed is False]
-    counts = Counter(run.called for run in passed if not is_narrow(run.command))
+    counts = Counter(
+        run.called
+        for run in passed
+        if not is_narrow(run.command) and not _CHAINED.search(run.command)
+    )
     found: set[str] = set()
     for command, count in counts.most_common():
         what_for = purpose(bare(command))
