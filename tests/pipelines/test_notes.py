@@ -413,6 +413,14 @@ def test_a_cause_and_a_fix_that_were_told_need_no_commands():
     assert texts(agent(told), user("still failing, same error")) == []
 
 
+def test_an_agents_account_counts_if_it_names_a_fix_and_the_person_only_agrees():
+    cause = "The issue was that `push_event` adds the prefix `phx:` itself."
+    named = agent(f"{cause} The fix is to push `print` and to listen for `phx:print`.")
+    assert len(notes(named, user("perfect, thanks"))) == 1
+    assert notes(named, user("ok now make the button bigger and add a menu to the page")) == []
+    assert notes(agent(f"{cause} I've changed the listener to `phx:print`."), user("great")) == []
+
+
 # Procedures
 
 

@@ -204,7 +204,7 @@ def _names(what: str) -> set[str]:
 
 def _recommended(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
     """The agent's latest recommendation, if the answer is a plain yes."""
-    if _asks(answer) or not _agrees(answer):
+    if _asks(answer) or not agrees(answer):
         return None
     one = proposer[-1]
     for sentence in reversed(one.sentences[-_LAST_SENTENCES:]):
@@ -218,7 +218,8 @@ def _recommended(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
     return None
 
 
-def _agrees(answer: Said) -> bool:
+def agrees(answer: Said) -> bool:
+    """Whether an answer is a plain yes."""
     first = answer.own.strip()
     return any(
         (yes := words.begins("proposal.yes", first))

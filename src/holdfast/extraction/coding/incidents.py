@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from . import explanations
+from .approvals import agrees
 from .coding_session import Run, Said, Session
 from .error_lines import describe_error_line, is_assertion
 from .explanations import Explanation
@@ -308,7 +309,7 @@ def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
             each for each in session.said[place + 1 : place + 2] if each.by_user == one.by_user
         ]
         cause = _telling(explanations.cause([one]))
-        fix = _telling(explanations.fix([one]) or explanations.fix(following))
+        fix = _telling(explanations.remedy([one]) or explanations.remedy(following))
         if cause is None or fix is None or {one.turn.id, fix.said.turn.id} & covered:
             continue
         # People know what they mean; an agent's account must give something to look for.
@@ -322,15 +323,7 @@ def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
 def _agreed(session: Session, said: Said) -> bool:
     """Whether a person's next words are a plain yes or thanks, with no work in between."""
     after = next((one for one in session.said if one.place > said.place), None)
-    return (
-        after is not None
-        and after.by_user
-        and after.place == said.place + 1
-        and any(
-            words.begins("proposal.yes", after.own) and not words.says("proposal.but", after.own)
-            for words in after.words
-        )
-    )
+    return after is not None and after.by_user and after.place == said.place + 1 and agrees(after)
 
 
 def _reaction(session: Session, said: Said) -> list[Said]:
