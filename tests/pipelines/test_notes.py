@@ -147,9 +147,10 @@ def test_who_picks_nothing_decides_nothing(answer):
         ("Which one?\n1. Redis streams\n2. LISTEN/NOTIFY", "B"),
         ("Two ways:\n1. Redis\n2. SQLite\n\nPlan:\n1. Write tests\n2. Run the linter", "2"),
         ("Which one?\n1. Redis streams\n2. LISTEN/NOTIFY", "1. keep it\n2. remove"),
+        ("My way:\n1. I write the slots\n2. One agent does 44 items\n\nShall I proceed?", "2"),
         ("Which one?\n1. Git Integration\n2. Search Index", "Week 2: the Git part, as planned"),
     ],
-    ids=["a summary", "a question", "another key", "another list", "answers", "a title"],
+    ids=["a summary", "a question", "another key", "another list", "answers", "steps", "a title"],
 )
 def test_an_answer_to_something_else_picks_nothing(said, answer):
     assert notes(agent(said), user(answer)) == []
