@@ -575,6 +575,7 @@ def test_steps_of_a_pasted_document_are_none_of_the_users():
         "don't ever mention in the commit message that we removed the old parser",
         "if you are unsure about any column, always ask me",
         "the list must always sort by date",
+        "I don't want to commit after each change please go ahead and finish phase 5",
         "You are a senior Python reviewer. Never commit generated files in this repo.",
     ],
 )

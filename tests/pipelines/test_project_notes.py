@@ -75,6 +75,7 @@ def test_what_a_user_wants_beyond_the_moment_is_noted_in_their_words(judge, said
         "✓ should include CORS headers (2 ms)",
         "I don't like how we mixed the docs with the bugfix",
         "we do not need backward compatibility with the original parameters",
+        "I don't like frames around text, they look like corruption",
         "we don't want the verbose xml1 format, we need compact swift",
         "why did you remove that line?",
     ],
