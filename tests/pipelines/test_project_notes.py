@@ -76,6 +76,8 @@ def test_what_a_user_wants_beyond_the_moment_is_noted_in_their_words(judge, said
         "I don't like how we mixed the docs with the bugfix",
         "we do not need backward compatibility with the original parameters",
         "I don't like frames around text, they look like corruption",
+        "The Flask docs say you should always use blueprints for larger apps.",
+        "The style guide of Google says: never use wildcard imports.",
         "we don't want the verbose xml1 format, we need compact swift",
         "why did you remove that line?",
     ],

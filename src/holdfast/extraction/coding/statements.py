@@ -152,7 +152,7 @@ def _announced(words: Words, found: Candidate) -> str:
 
 def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
     """Whether a sentence can be a note by its form: a whole statement that names what it is about,
-    not a question, a doubt, an order of the moment or a report.
+    not a question, a doubt, an order of the moment, a report or what somebody else says.
     """
     text = sentence.text
     known = words_of(text)
@@ -163,7 +163,8 @@ def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
         return False
     bare = without_lead(known[0], text)
     guarded = any(known[0].says(f"guard.{name}", bare) for name in guards)
-    return not guarded and not known[0].language.begins("question", bare)
+    asked_or_told = any(known[0].language.begins(cue, bare) for cue in ("question", "reported"))
+    return not guarded and not asked_or_told
 
 
 def without_lead(words: Words, text: str) -> str:
