@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ...text.lazy_regex import NEVER
 from ..speech import Sentence
 from .coding_session import Said, Session
 from .cue_words import Words
@@ -154,8 +153,9 @@ def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
         opening = words.begins("proposal.picks", answer.own)
         rest = answer.own[opening.end() :] if opening else answer.own
         for option in options:
-            ordinal = words.ordinals[option.place] if option.place < len(words.ordinals) else NEVER
-            which = ordinal.match(rest)
+            if option.place >= len(words.ordinals):
+                break
+            which = words.ordinals[option.place].match(rest)
             if (
                 which
                 # "C" is no third of a list with numbers.

@@ -99,8 +99,12 @@ def _on_one_line(text: str) -> str:
     told = ""
     for line in filter(None, lines):
         # A line that was only broken goes on in small letters.
-        joint = "" if not told else "; " if told[-1].isalnum() and line[:1].isupper() else " "
-        told += joint + line
+        if not told:
+            told = line
+        elif told[-1].isalnum() and line[0].isupper():
+            told += f"; {line}"
+        else:
+            told += f" {line}"
     return told
 
 
