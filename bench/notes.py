@@ -1,13 +1,14 @@
 """How much of what a coding session teaches the note finder notes down, and how much it makes up.
 
-    python bench/notes.py [--data bench/data/notes.jsonl] [--mistakes]
+    python bench/notes.py [--data bench/data/notes.jsonl] [--judge] [--mistakes]
 
 Sessions are labelled by hand with the notes that a developer would keep: the category and the words
 that carry it. A note is right when its category is the labelled one, it holds at least half of the
 labelled words, and no note before it took that label; every other note is wrong. A label for every
 project is met only by a note for every project. The rules were tuned on one half of the sessions,
 told apart by the id; `--mistakes` shows what they get wrong there. The bars hold for the other
-half: precision at least 0.9, recall at least 0.5.
+half: precision at least 0.9, recall at least 0.5. With `--judge` the judge of the bundled encoder
+reads along, as it does wherever that encoder is installed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from typing import Any
 
 from common import finish, median, timed
 from holdfast.extraction.coding import CATEGORIES, Note, find_notes
+from holdfast.extraction.coding.note_judge import NoteJudge
+from holdfast.models.embeddings.onnx import OnnxEmbedder
+from holdfast.models.embeddings.tiers import Tiers
 from holdfast.text.tokens import index_terms
 from holdfast.types import Memory, Scope
 
@@ -143,12 +147,12 @@ def read(path: Path = DATA) -> list[Row]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
-def measure(rows: list[Row]) -> dict[str, object]:
+def measure(rows: list[Row], judge: NoteJudge | None = None) -> dict[str, object]:
     """How well the rules find the notes of these sessions, and how long one takes."""
     sessions = {row["id"]: turns_of(row) for row in rows}
-    found = {name: find_notes(turns) for name, turns in sessions.items()}
+    found = {name: find_notes(turns, judge) for name, turns in sessions.items()}
     unseen = half([row for row in rows if held_out(row)], found)
-    times = [timed(lambda turns=turns: find_notes(turns)) for turns in sessions.values()]
+    times = [timed(lambda turns=turns: find_notes(turns, judge)) for turns in sessions.values()]
     return {
         "tuned_on": half([row for row in rows if not held_out(row)], found),
         "held_out": unseen,
@@ -167,12 +171,14 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--mistakes", action="store_true")
+    parser.add_argument("--judge", action="store_true")
     options = parser.parse_args()
     rows = read(options.data)
+    judge = NoteJudge(Tiers.of(OnnxEmbedder())) if options.judge else None
     if options.mistakes:
-        mistakes(rows, {row["id"]: find_notes(turns_of(row)) for row in rows})
+        mistakes(rows, {row["id"]: find_notes(turns_of(row), judge) for row in rows})
         return
-    finish(measure(rows))
+    finish(measure(rows, judge))
 
 
 if __name__ == "__main__":

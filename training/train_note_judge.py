@@ -44,7 +44,7 @@ OWN = "own"
 fitted = partial(train_judge.fitted, penalty=10.0)
 # Likelihoods: chosen on the scores by project below.
 THRESHOLDS = {
-    "alone": 0.85,
+    "alone": 0.95,
     "lasting": 0.4,
     "pattern": 0.3,
     "choice": 0.1,

@@ -93,6 +93,10 @@ def texts(*said):
                 "time."
             ),
         ),
+        (
+            "I thought about it: we'll keep one database rather than two, because we are few.",
+            "Decided: keep one database rather than two. Reason: we are few.",
+        ),
         ("ok, switch to Vite instead of webpack", "Decided: switch to Vite instead of webpack."),
         (
             "Wir nehmen Postgres statt MySQL, weil wir JSONB brauchen.",
@@ -135,6 +139,31 @@ def test_who_picks_nothing_decides_nothing(answer):
     assert notes(CHOICES, user(answer)) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("What I did:\n1. Moved the tests\n2. Kept the API\n\nWhich one should I show?", "1"),
+        ("Which limit do you mean?\n1. Requests a minute\n2. Tokens a day", "2"),
+        ("Which one?\n1. Redis streams\n2. LISTEN/NOTIFY", "B"),
+        ("Two ways:\n1. Redis\n2. SQLite\n\nPlan:\n1. Write tests\n2. Run the linter", "2"),
+        ("Which one?\n1. Redis streams\n2. LISTEN/NOTIFY", "1. keep it\n2. remove"),
+        ("My way:\n1. I write the slots\n2. One agent does 44 items\n\nShall I proceed?", "2"),
+        ("Which one?\n1. Git Integration\n2. Search Index", "Week 2: the Git part, as planned"),
+    ],
+    ids=["a summary", "a question", "another key", "another list", "answers", "steps", "a title"],
+)
+def test_an_answer_to_something_else_picks_nothing(said, answer):
+    assert notes(agent(said), user(answer)) == []
+
+
+def test_the_last_list_is_the_one_that_is_picked_from():
+    said = "Plan:\n1. Write tests\n2. Lint\n\nWhich one?\n1. Redis\n2. Postgres 16"
+    assert texts(agent(said), user("2")) == [("decisions", "Decided: Postgres 16.")]
+    assert texts(agent("用哪个方案？\n方案一：Redis\n方案二：Postgres"), user("方案二")) == [
+        ("decisions", "决定：Postgres。")
+    ]
+
+
 PROPOSAL = agent(
     "I'd suggest switching to httpx instead of requests because we need HTTP/2. Shall I?"
 )
@@ -146,11 +175,35 @@ def test_a_proposal_becomes_a_decision_when_a_person_agrees():
     ]
 
 
+def test_what_an_agent_would_do_is_a_proposal():
+    said = agent(
+        "A queue is possible. I'd keep cron rather than a queue, since it needs no broker."
+    )
+    assert texts(said, user("Sounds good!")) == [
+        ("decisions", "Decided: keep cron rather than a queue. Reason: it needs no broker.")
+    ]
+    assert notes(said, user("hm, why?")) == []
+
+
 @pytest.mark.parametrize(
-    "answer", ["no", "yes but not now", "why?", "let me ask the team first", "show me the diff"]
+    "answer",
+    [
+        "no",
+        "yes but not now",
+        "why?",
+        "let me ask the team first",
+        "show me the diff",
+        "yep let's continue",
+        "ok, and please also look at the failing build of the docs",
+    ],
 )
 def test_a_proposal_that_nobody_agreed_to_is_nothing(answer):
     assert notes(PROPOSAL, user(answer)) == []
+
+
+def test_a_yes_answers_the_end_of_a_message():
+    said = f"{PROPOSAL[1]} The rest is fine. I read all files. They are short. Shall I go on?"
+    assert notes(agent(said), user("yes")) == []
 
 
 def test_a_yes_to_the_next_step_decides_nothing():
@@ -167,12 +220,14 @@ def test_a_yes_to_the_next_step_decides_nothing():
         "In this repo we never mock the database.",
         "Use pnpm, not npm.",
         "Every migration must be reversible.",
+        "Every new endpoint needs a changelog entry.",
         "From now on run `make fmt` before every commit.",
         "Don't push to main without asking.",
         "Bitte committe nie direkt auf main.",
         "En este repositorio siempre escribimos los mensajes de commit en inglés.",
         "Dans ce projet on n'utilise jamais de requêtes SQL brutes.",
         "Никогда не коммить напрямую в main.",
+        "И запускай ruff, а не flake8.",
         "请不要直接修改生成的文件。",
         "このリポジトリではmainに直接pushしないでください。",
     ],
@@ -277,6 +332,29 @@ def test_a_fix_that_was_told_beats_the_commands_in_between():
     assert note.text.endswith("Fix: Adding psycopg to the dev extra.")
 
 
+def test_the_error_itself_may_say_what_helps():
+    error = "Error: The client is not there yet. Please run `kyotool emit` and try again."
+    broken = ran("pnpm test", error, failed=True)
+    (note,) = notes(broken, ran("pnpm kyotool emit"), ran("pnpm test", "8 passed"))
+    assert note.text.endswith("Fix: run `pnpm kyotool emit`.")
+    assert notes(broken, ran("pnpm other emits"), ran("pnpm test", "8 passed")) == []
+
+
+def test_what_another_machine_is_told_to_run_can_fail_and_pass():
+    there = "ssh box 'cd app && pnpm build'"
+    (note,) = notes(
+        ran(there, "FATAL ERROR: Reached heap limit", failed=True),
+        agent("The cause is the size of the maps, which fill 2 GB."),
+        edited("build.toml"),
+        ran(there, "built in 48 s"),
+        agent("It builds now: I disabled the maps of the worker."),
+    )
+    assert note.text.startswith(f"`{there}` failed: FATAL ERROR: Reached heap limit. Cause: ")
+    assert note.text.endswith("Fix: Disabled the maps of the worker.")
+    assert is_trivial("ssh box 'tail -f log'")
+    assert not is_trivial(there)
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -336,6 +414,14 @@ def test_a_cause_and_a_fix_that_were_told_need_no_commands():
     assert texts(agent(told), user("still failing, same error")) == []
 
 
+def test_an_agents_account_counts_if_it_names_a_fix_and_the_person_only_agrees():
+    cause = "The issue was that `push_event` adds the prefix `phx:` itself."
+    named = agent(f"{cause} The fix is to push `print` and to listen for `phx:print`.")
+    assert len(notes(named, user("perfect, thanks"))) == 1
+    assert notes(named, user("ok now make the button bigger and add a menu to the page")) == []
+    assert notes(agent(f"{cause} I've changed the listener to `phx:print`."), user("great")) == []
+
+
 # Procedures
 
 
@@ -355,6 +441,8 @@ def test_an_agents_steps_count_when_they_were_run_in_order_and_passed():
     assert len(notes(ran("docker compose up -d db"), ran("make migrate"), STEPS)) == 1
     assert notes(ran("make migrate"), ran("docker compose up -d db"), STEPS) == []
     assert notes(ran("docker compose up -d db"), STEPS) == []
+    # Told before they were run, they are a plan.
+    assert notes(STEPS, ran("docker compose up -d db"), ran("make migrate")) == []
     assert notes(user("how do I run this locally?"), STEPS) == []
 
 
@@ -403,6 +491,20 @@ def test_a_command_that_anybody_would_guess_is_no_note(command):
     assert notes(*[ran(command, "9 passed")] * 3) == []
 
 
+def test_several_commands_in_a_line_are_no_note():
+    failed = ran("npm test", "1 failed", failed=True)
+    chained = ran("npm test 2>&1 | tail -6 && npm run lint 2>&1 | tail -3", "9 passed")
+    assert notes(failed, chained, chained) == []
+
+
+def test_a_note_is_worded_in_the_language_of_most_sentences():
+    markup = "move div.flex > main.m px s.m:py d.m n.est l.a m.de t.la j.le s.un d.et"
+    plain, other = ran("cargo test", "error: no feature", failed=True), "cargo test --features pg"
+    said = (user(markup), user("Please check the export. It is the last one."))
+    (note,) = notes(*said, plain, ran(other, "9 passed"), ran(other, "9 passed"))
+    assert note.text == "To run the tests: `cargo test --features pg`."
+
+
 def test_flags_are_worth_a_note_where_the_plain_command_failed():
     flagged = ran("cargo test --features pg", "9 passed")
     assert notes(flagged, flagged) == []
@@ -438,6 +540,14 @@ def test_a_fix_of_something_missing_names_it():
             "Ein Release geht bei uns so: erst `make version`, dann das Changelog schreiben.",
             "Ein Release:\n1. `make version`\n2. das Changelog schreiben",
         ),
+        (
+            "You asked twice. To add a currency:\n1. edit `rates.json`\n2. run `make rates`",
+            "To add a currency:\n1. edit `rates.json`\n2. run `make rates`",
+        ),
+        (
+            "for next time, this is how we do backports: 1. cherry-pick 2. run `make backport`",
+            "To do backports:\n1. cherry-pick\n2. run `make backport`",
+        ),
     ],
 )
 def test_steps_may_stand_in_one_line_or_under_a_name(said, text):
@@ -462,6 +572,11 @@ def test_steps_of_a_pasted_document_are_none_of_the_users():
         "we never dealt with such patterns",
         "always rename it before you deploy them",
         "app.js:12 always reports ReferenceError: Chart is not defined",
+        "don't ever mention in the commit message that we removed the old parser",
+        "if you are unsure about any column, always ask me",
+        "the list must always sort by date",
+        "I don't want to commit after each change please go ahead and finish phase 5",
+        "You are a senior Python reviewer. Never commit generated files in this repo.",
     ],
 )
 def test_looks_of_the_product_orders_and_reports_are_no_rules(said):
@@ -653,6 +768,11 @@ def test_what_commands_are_for():
 )
 def test_the_most_telling_line_of_an_output(output, line):
     assert telling_line(output) == line
+
+
+def test_lines_of_a_note_are_parted():
+    assert sentence("Points are pts\nScores are pins\n") == "Points are pts; Scores are pins."
+    assert sentence("we broke this line\nin the middle") == "We broke this line in the middle."
 
 
 def test_texts_are_cut_between_words():

@@ -73,11 +73,22 @@ def test_what_a_user_wants_beyond_the_moment_is_noted_in_their_words(judge, said
         "I see two entries for the same user",
         "the user should be able to export the table",
         "✓ should include CORS headers (2 ms)",
+        "I don't like how we mixed the docs with the bugfix",
+        "we do not need backward compatibility with the original parameters",
+        "I don't like frames around text, they look like corruption",
+        "The Flask docs say you should always use blueprints for larger apps.",
+        "The style guide of Google says: never use wildcard imports.",
+        "we don't want the verbose xml1 format, we need compact swift",
         "why did you remove that line?",
     ],
 )
 def test_the_moment_is_not_noted(judge, said):
     assert noted(judge, ("user", said)) == []
+
+
+def test_the_judge_says_nothing_on_languages_that_it_did_not_learn(judge):
+    said = [("user", "先写 plan,再 subagent-driven 执行。mockup + 品牌调整 + ESLint 清理")]
+    assert find_notes(turns(*said), judge, tentative=True) == []
 
 
 def test_what_an_agent_says_is_no_decision(judge):

@@ -32,6 +32,8 @@ BLOCK = fence("- I prefer tea over coffee.", block_id="b1", label="memory")
 
 PASTED = {
     CODE: [
+        f"These rules: ```\n- first\n- {RULE} ```\nIf so, tell me.",
+        f"My prompt says ```text\n{RULE}\n```",
         f"```\n{RULE}\n```",
         f"~~~md\n{RULE}\n~~~",
         f'"""\n{RULE}\n"""',

@@ -47,6 +47,8 @@ class Part(NamedTuple):
 
 # Three marks open a code block, including look-alikes of back-ticks and quotes.
 _BLOCK_EDGE = later(r"\s{0,12}(```|~~~|\"\"\"|'''|｀｀｀|ˋˋˋ|‘‘‘|’’’|´´´|“““|”””|〜〜〜|∼∼∼)")
+# A block may also open behind words of its author: "the rules are: ```".
+_BLOCK_BEHIND = later(r".*\S\s*(```|~~~)[\w+-]{0,12}\s*$")
 _QUOTED_LINE = later(r"\s{0,12}(?:[>|》＞▌┃│]|&gt;)")
 
 
@@ -270,7 +272,14 @@ def _blocks_of_code(lines: Sequence[_Line]) -> list[str]:
         elif edge:
             reasons[number] = CODE
             block = "" if line.text.count(edge[1]) > 1 else edge[1]
+        elif (behind := _BLOCK_BEHIND.match(line.text)) and _is_open(lines[number:], behind[1]):
+            block = behind[1]
     return reasons
+
+
+def _is_open(lines: Sequence[_Line], mark: str) -> bool:
+    """Whether the first line opens a block that a later one closes."""
+    return lines[0].text.count(mark) % 2 == 1 and any(mark in line.text for line in lines[1:])
 
 
 def _reason_of(line: str) -> str:

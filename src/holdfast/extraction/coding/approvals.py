@@ -26,6 +26,20 @@ _LONGEST_PICK = 60
 # Characters; a longer one is a task of its own.
 _LONGEST_ANSWER = 300
 _FEWEST_OPTIONS = 2
+# Lines before a list that may ask for a choice.
+_LINES_BEFORE = 3
+# Sentences at the end of what an agent says: a plain yes answers one of them.
+_LAST_SENTENCES = 3
+# Words behind a yes that is only a yes.
+_MOST_BEHIND_YES = 3
+_CHINESE = "一二三四"
+_KEY = re.compile(r"[a-z\d]", re.IGNORECASE)
+# Somebody who answers several questions picks nothing.
+_SEVERAL_ANSWERS = re.compile(r"\n\s*(?:2|b)[.):]", re.IGNORECASE)
+# Letters that a name has where every word has a capital: "Git Integration" names nothing.
+_NAME_IN_TITLE = re.compile(r"\w[A-Z]|[0-9`_./]")
+# What was done, and not what could be.
+_DONE = re.compile(r"[A-Z]?[a-z]+ed\b(?! by\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +50,10 @@ class _Proposal:
     quote: str
     said: Said
     words: Words
+    key: str = ""
+    """The number or letter of an option."""
+    place: int = 0
+    """Where an option stands in its list."""
 
 
 def approved(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
@@ -80,29 +98,53 @@ def _before(said: Sequence[Said]) -> list[Said]:
 
 def _chosen(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
     # The list directly before the answer, never an older one.
-    options = list(_options(proposer[-1]))
-    asked = any(words.says("proposal.asks", proposer[-1].own) for words in proposer[-1].words)
-    if len(options) >= _FEWEST_OPTIONS and asked:
+    options = _options(proposer[-1])
+    if len(options) >= _FEWEST_OPTIONS and not _SEVERAL_ANSWERS.search(answer.own):
         picked = _picked(options, answer)
         if picked is not None:
             return picked
     return _recommended(proposer, answer)
 
 
-def _options(said: Said) -> Iterator[_Proposal]:
+def _options(said: Said) -> list[_Proposal]:
+    """The options of the last list of a message; none if the message does not ask for a choice
+    directly before or behind that list.
+    """
+    lines = said.text.split("\n")
     for words in said.words:
-        found = [
-            match
-            for line in said.text.split("\n")
-            if (match := words.begins("proposal.option", line))
-        ]
-        for match in found:
-            what = _MARKS.sub("", match["said"]).strip(" *_")
-            # Otherwise it is something to answer, or a heading, and not to choose.
-            if "?" not in what and not what.endswith(":"):
-                yield _Proposal(what, match["said"].strip()[:LONGEST_QUOTE], said, words)
-        if found:
-            return
+        matches = [(at, words.begins("proposal.option", line)) for at, line in enumerate(lines)]
+        found = _last_list([(at, match) for at, match in matches if match])
+        if not found:
+            continue
+        first, last = found[0][0], found[-1][0]
+        before = [line for line in lines[:first] if line.strip()][-_LINES_BEFORE:]
+        around = "\n".join((*before, lines[first], *lines[last + 1 :]))
+        if not words.says("proposal.asks", around) or words.says("guard.clarifies", around):
+            return []
+        return list(_alternatives(said, words, [match for _, match in found]))
+    return []
+
+
+def _last_list(found: Sequence[tuple[int, re.Match[str]]]) -> list[tuple[int, re.Match[str]]]:
+    """The options at the end whose numbers or letters follow each other."""
+    last: list[tuple[int, re.Match[str]]] = []
+    for at, match in found:
+        goes_on = last and _number(match["key"]) == _number(last[-1][1]["key"]) + 1
+        last = [*last, (at, match)] if goes_on else [(at, match)]
+    return last
+
+
+def _number(key: str) -> int:
+    return _CHINESE.index(key) if key in _CHINESE else ord(key.lower())
+
+
+def _alternatives(said: Said, words: Words, found: Sequence[re.Match[str]]) -> Iterator[_Proposal]:
+    for place, match in enumerate(found):
+        what = _MARKS.sub("", match["said"]).strip(" *_")
+        # Otherwise it is something to answer, a heading or a summary, and not to choose.
+        if "?" not in what and not what.endswith(":") and not _DONE.match(what):
+            quote = match["said"].strip()[:LONGEST_QUOTE]
+            yield _Proposal(what, quote, said, words, match["key"].lower(), place)
 
 
 def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
@@ -110,9 +152,15 @@ def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
     for words in answer.words:
         opening = words.begins("proposal.picks", answer.own)
         rest = answer.own[opening.end() :] if opening else answer.own
-        for option, ordinal in zip(options, words.ordinals, strict=False):
-            if (which := ordinal.match(rest)) and words.begins(
-                "proposal.ends", rest[which.end() :]
+        for option in options:
+            if option.place >= len(words.ordinals):
+                break
+            which = words.ordinals[option.place].match(rest)
+            if (
+                which
+                # "C" is no third of a list with numbers.
+                and (not _KEY.fullmatch(which[0]) or which[0].lower() == option.key)
+                and words.begins("proposal.ends", rest[which.end() :])
             ):
                 return option
     first = answer.sentences[0].text if answer.sentences else ""
@@ -144,35 +192,47 @@ def _is_named(
 def _names(what: str) -> set[str]:
     """Words of an option that look like names: capitals inside a line, digits, code."""
     heading = re.split(r"\s[–—-]\s|:\s|\.\s|,\s", what, maxsplit=1)[0]
+    words = heading.split()
+    title = len(words) > 1 and all(word[0].isupper() for word in words if word[0].isalpha())
+    looks = _NAME_IN_TITLE if title else _NAME
     return {
         name.lower()
-        for word in heading.split()
-        if len(name := word.strip("`,.()")) > 2 and _NAME.search(word)
+        for word in words
+        if len(name := word.strip("`,.()")) > 2 and looks.search(word)
     }
 
 
 def _recommended(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
     """The agent's latest recommendation, if the answer is a plain yes."""
-    if _asks(answer) or not _agrees(answer):
+    if _asks(answer) or not agrees(answer):
         return None
-    for one in reversed(proposer):
-        for sentence in reversed(one.sentences):
-            for words in one.words:
-                suggests = words.says("proposal.suggests", sentence.text)
-                if suggests and words.says("proposal.choice", sentence.text):
-                    what = _MARKS.sub("", sentence.text[suggests.end() :]).strip(" ,:*")
-                    if what:
-                        return _Proposal(what, one.verbatim(sentence.text), one, words)
-                    return None
+    one = proposer[-1]
+    for sentence in reversed(one.sentences[-_LAST_SENTENCES:]):
+        for words in one.words:
+            suggests = words.says("proposal.suggests", sentence.text)
+            if suggests and words.says("proposal.choice", sentence.text):
+                what = _MARKS.sub("", sentence.text[suggests.end() :]).strip(" ,:*")
+                if what:
+                    return _Proposal(what, one.verbatim(sentence.text), one, words)
+                return None
     return None
 
 
-def _agrees(answer: Said) -> bool:
+def agrees(answer: Said) -> bool:
+    """Whether an answer is a plain yes."""
     first = answer.own.strip()
     return any(
-        words.begins("proposal.yes", first) and not words.says("proposal.but", first)
+        (yes := words.begins("proposal.yes", first))
+        and not words.says("proposal.but", first)
+        and _is_all(words, first[yes.end() :].strip(" ,.;:!–—-"))
         for words in answer.words
     )
+
+
+def _is_all(words: Words, rest: str) -> bool:
+    """Whether nothing but the yes was said: "yep, let's continue" agrees to go on with the work."""
+    few = len(rest.split()) <= _MOST_BEHIND_YES and not words.says("guard.next", rest)
+    return few or bool(words.begins("proposal.yes", rest))
 
 
 def _asks(answer: Said) -> bool:

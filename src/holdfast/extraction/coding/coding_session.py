@@ -7,6 +7,7 @@ beginning and end of the output.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,6 +41,10 @@ _WENT_WELL = later(
     r"\b\d+ pass(?:ed|ing)\b|\bsuccess(?:ful(?:ly)?)?\b|\bok\b|\bdone\b|\bFinished\b|\b0 errors\b",
     re.IGNORECASE,
 )
+
+
+# Sentences of a message that tell its language.
+_SENTENCES_TO_TELL = 10
 
 
 @dataclass(frozen=True)
@@ -133,11 +138,17 @@ class Session:
 
     @cached_property
     def words(self) -> Words:
-        """The language people used most; generated wording uses it."""
-        spoken = words_of("\n".join(one.own for one in self.said if one.by_user)[:4_000])
-        if len(spoken) == 1:
-            return spoken[0]
-        return words("en")
+        """The language people used most; generated wording uses it. Sentences vote: a long path or
+        a line of markup among them looks like any language.
+        """
+        votes = Counter(
+            known[0].code
+            for one in self.said
+            if one.by_user
+            for sentence in one.sentences[:_SENTENCES_TO_TELL]
+            if len(known := words_of(sentence.text)) == 1
+        )
+        return words(votes.most_common(1)[0][0] if votes else "en")
 
 
 def read(turns: Sequence[Memory]) -> Session:

@@ -31,7 +31,7 @@ _TELLING = tuple(
         r"^.{0,120}\b(?:command not found|No such file or directory|Permission denied|Connection "
         r"refused"
         r"|address already in use|No space left on device|not recognized as)\b.*",
-        r"^(?:fatal|FATAL|panic|Fatal error): .*",
+        r"^(?:fatal|FATAL|panic|Fatal error|FATAL ERROR): .*",
         r"^thread '.{1,80}' (?:\(\d+\) )?panicked at .*",
         r"^\s{0,4}(?:\S{1,60} )?(?:Uncaught |Unhandled )?(?!Assertion)(?:[A-Z]\w+)?Error: \S.*",
         r"^(?:\[?ERROR\]?|Error|✖|✘|×|FAILED|ERROR)[:\s]\s?(?!: ).{6,}",

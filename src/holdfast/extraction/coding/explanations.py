@@ -35,6 +35,11 @@ def fix(said: Sequence[Said]) -> Explanation | None:
     return _last(said, "incident.fix") or _last(said, "incident.did", agent_only=True)
 
 
+def remedy(said: Sequence[Said]) -> Explanation | None:
+    """The last fix named as such; what an agent says it changed is in the program already."""
+    return _last(said, "incident.fix")
+
+
 def repair(said: Sequence[Said]) -> Explanation | None:
     """The last repair an agent announced; the caller checks whether it was made and helped."""
     return _last(said, "incident.repair", agent_only=True)

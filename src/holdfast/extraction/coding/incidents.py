@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from . import explanations
+from .approvals import agrees
 from .coding_session import Run, Said, Session
 from .error_lines import describe_error_line, is_assertion
 from .explanations import Explanation
@@ -47,6 +48,10 @@ _SOURCE = re.compile(
 )
 # An error at a line of a file: of the program, too.
 _IN_LINE = re.compile(rf"{_SOURCE.pattern}(?::\d|\(\d|\", line \d)", re.IGNORECASE)
+# "Please run `prisma generate`": an error that says what helps.
+_COMMAND_ASKED = re.compile(
+    r"\b(?:run|try|execute|use)(?:ning)?:? [`'\"]([a-z][^`'\"\n]{3,80})[`'\"]", re.IGNORECASE
+)
 # Turns from a failure to its end, where one thing was wrong and one thing helped.
 _AT_ONCE = 12
 # Something is not installed: only an account that names it counts.
@@ -133,7 +138,7 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
     meanwhile = session.between(failure.place, passed.place)[-_MOST_TALK:]
     talk = [*meanwhile, *_after(session, passed)]
     runs = [run for run in session.runs if failure.place < run.place < passed.place]
-    helped = _repairs(runs)
+    helped = _repairs(runs, failure)
     fix = _telling(explanations.fix(talk))
     if fix is None and any(run.edited for run in runs):
         fix = _telling(explanations.repair(meanwhile))
@@ -185,11 +190,20 @@ def _after(session: Session, passed: Run) -> list[Said]:
     return after
 
 
-def _repairs(between: Sequence[Run]) -> list[Run]:
-    """Commands in between that may have helped, if they are few and nothing was edited."""
+def _repairs(between: Sequence[Run], failure: Run) -> list[Run]:
+    """Commands in between that may have helped, if they are few and nothing was edited: of a kind
+    that fixes things, or asked for by the error itself.
+    """
     if any(run.edited for run in between):
         return []
-    found = {run.command: run for run in between if run.failed is not True and repairs(run.command)}
+    asked = _COMMAND_ASKED.findall(failure.error)
+    found = {
+        run.command: run
+        for run in between
+        if run.failed is not True
+        and run.command
+        and (repairs(run.command) or any(run.command.endswith(each) for each in asked))
+    }
     if len(found) <= _MOST_REPAIRS:
         return list(found.values())
     return []
@@ -295,7 +309,7 @@ def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
             each for each in session.said[place + 1 : place + 2] if each.by_user == one.by_user
         ]
         cause = _telling(explanations.cause([one]))
-        fix = _telling(explanations.fix([one]) or explanations.fix(following))
+        fix = _telling(explanations.remedy([one]) or explanations.remedy(following))
         if cause is None or fix is None or {one.turn.id, fix.said.turn.id} & covered:
             continue
         # People know what they mean; an agent's account must give something to look for.
@@ -309,15 +323,7 @@ def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
 def _agreed(session: Session, said: Said) -> bool:
     """Whether a person's next words are a plain yes or thanks, with no work in between."""
     after = next((one for one in session.said if one.place > said.place), None)
-    return (
-        after is not None
-        and after.by_user
-        and after.place == said.place + 1
-        and any(
-            words.begins("proposal.yes", after.own) and not words.says("proposal.but", after.own)
-            for words in after.words
-        )
-    )
+    return after is not None and after.by_user and after.place == said.place + 1 and agrees(after)
 
 
 def _reaction(session: Session, said: Said) -> list[Said]:

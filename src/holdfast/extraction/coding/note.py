@@ -86,11 +86,26 @@ def sentence(text: str) -> str:
     >>> sentence("pin urllib3 below 2, ")
     'Pin urllib3 below 2.'
     """
-    line = " ".join(text.split()).strip(_EDGES)
+    line = _on_one_line(text)
     if not line:
         return ""
     end = "" if line[-1] in ".!?。！？…" else "。" if _is_east_asian(line[-1]) else "."
     return capital(line) + end
+
+
+def _on_one_line(text: str) -> str:
+    """Lines that end without a mark are parted by one: they are items, not a sentence."""
+    lines = [" ".join(line.split()).strip(_EDGES) for line in text.split("\n")]
+    told = ""
+    for line in filter(None, lines):
+        # A line that was only broken goes on in small letters.
+        if not told:
+            told = line
+        elif told[-1].isalnum() and line[0].isupper():
+            told += f"; {line}"
+        else:
+            told += f" {line}"
+    return told
 
 
 def capital(text: str) -> str:

@@ -2,7 +2,7 @@
 
 A person's steps are accepted if they say what to run. A command that passed is no note if anybody
 would guess it, or would find it in the repository. An agent's steps are accepted if all of their
-commands were run in this order and passed: its lists are mostly plans and summaries.
+commands had been run in this order and passed: its lists are mostly plans and summaries.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ _COMMAND = re.compile(r"`([^`\n]{3,200})`")
 # A prompt copied from a terminal is no part of the command.
 _PROMPT = re.compile(r"^(?:[$%#❯>]\s+)")
 _MARKS = re.compile(r"\*\*|__")
+# Several commands in a line: an agent's way of the moment.
+_CHAINED = re.compile(r"&&|\|\||[;|]|\b2>&1\b")
+_SENTENCE_END = re.compile(r"(?<=\w\w)[.!?…]\s+(?=\S)|[。！？]")
 # A step that is a command, though nobody marked it as code.
 _RUNS = re.compile(
     r"(?:run|execute|then|first)?\s*(?:make|npm|pnpm|yarn|uv|pip|cargo|go|docker|git|python3?|\./\S+)\s\S"
@@ -74,21 +77,33 @@ def _told(session: Session, said: Said) -> Iterator[Note]:
 
 def _lists(words: Words, said: Said) -> Iterator[_Steps]:
     lines = said.text.split("\n")
-    for number, line in enumerate(lines):
-        named = words.begins("procedure.named", line.strip())
-        heading = named or words.begins("procedure.heading", line.strip())
+    for number, whole in enumerate(lines):
+        line, heading, named = _heading(words, whole.strip())
         if heading is None or words.says("procedure.plan", heading[0]):
             continue
-        if said.by_user and why_pasted(said.text, line.strip()) not in ("", TALK):
+        if said.by_user and why_pasted(said.text, line) not in ("", TALK):
             # Part of a document that somebody pasted; a name before a colon is a heading here.
             continue
-        behind = _behind(words, line.strip()[heading.end() :])
+        behind = _behind(words, line[heading.end() :])
         below = [] if behind else list(_below(lines[number + 1 :]))
         steps = behind or [step for step, _ in below]
         if _FEWEST_STEPS <= len(steps) <= _MOST_STEPS:
             end = number + 1 + (below[-1][1] if below else 0)
-            quote = "\n".join(lines[number:end]).strip()[:LONGEST_QUOTE]
-            yield _Steps(heading["goal"], tuple(map(_clean, steps)), quote, bool(named))
+            quote = "\n".join((line, *lines[number + 1 : end])).strip()[:LONGEST_QUOTE]
+            yield _Steps(heading["goal"], tuple(map(_clean, steps)), quote, named)
+
+
+def _heading(words: Words, line: str) -> tuple[str, re.Match[str] | None, bool]:
+    """A line from its heading on, which may stand behind another sentence, and whether the heading
+    is a name: "It works. To run it locally:".
+    """
+    for start in (0, *(found.end() for found in _SENTENCE_END.finditer(line))):
+        rest = line[start:]
+        named = words.begins("procedure.named", rest)
+        heading = named or words.begins("procedure.heading", rest)
+        if heading:
+            return rest, heading, bool(named)
+    return line, None, False
 
 
 def _behind(words: Words, rest: str) -> list[str]:
@@ -139,12 +154,14 @@ def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
     commands = [bare(command) for step in steps.steps for command in _COMMAND.findall(step)]
     if said.by_user:
         return bool(commands) or len(steps.steps) == 1 or any(map(_RUNS.match, steps.steps))
-    return bool(commands) and _passed_in_order(session, commands)
+    return bool(commands) and _passed_in_order(session, commands, said.place)
 
 
-def _passed_in_order(session: Session, commands: Sequence[str]) -> bool:
-    """Whether commands were run one after the other, each with success."""
-    runs = (run.command for run in session.runs if run.failed is False)
+def _passed_in_order(session: Session, commands: Sequence[str], before: int) -> bool:
+    """Whether commands were run one after the other, each with success, before they were told: what
+    is told first is a plan, even if it is carried out.
+    """
+    runs = (run.command for run in session.runs if run.failed is False and run.place < before)
     return all(any(run == command for run in runs) for command in commands)
 
 
@@ -187,7 +204,11 @@ def _recurring(session: Session) -> Iterator[Note]:
     only if it has something that nobody would guess, a variable, or flags without which it failed.
     """
     passed = [run for run in session.runs if run.command and run.failed is False]
-    counts = Counter(run.called for run in passed if not is_narrow(run.command))
+    counts = Counter(
+        run.called
+        for run in passed
+        if not is_narrow(run.command) and not _CHAINED.search(run.command)
+    )
     found: set[str] = set()
     for command, count in counts.most_common():
         what_for = purpose(bare(command))

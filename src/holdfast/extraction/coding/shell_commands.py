@@ -30,6 +30,8 @@ _BEHIND = re.compile(
     r"|\|\|\s*true|(?:\|\||&&|;)\s*echo\b[^;&|]*|&)\s*$"
 )
 _FLAG = re.compile(r"-")
+# A command for another machine.
+_THERE = re.compile(r"ssh (?:-\S+ )*[\w.@-]+ (?P<mark>['\"])(?P<command>[^'\"]+)(?P=mark)")
 # Characters; a longer command is a script.
 _LONGEST = 160
 # Characters; nobody types more than that around a command.
@@ -139,14 +141,22 @@ def purpose(command: str) -> str | None:
     """
     if len(command) > _LONGEST or is_trivial(command):
         return None
-    return next((name for name, pattern in _purposes().items() if pattern.match(command)), None)
+    here = _run_there(command)
+    return next((name for name, pattern in _purposes().items() if pattern.match(here)), None)
 
 
 def is_trivial(command: str) -> bool:
-    """Whether a bare command only inspects or changes directory."""
-    return bool(_words()["trivial"].match(command)) and not any(
-        one.match(command) for one in _purposes().values()
+    """Whether a bare command only inspects or changes directory, here or on another machine."""
+    here = _run_there(command)
+    return bool(_words()["trivial"].match(here)) and not any(
+        one.match(here) for one in _purposes().values()
     )
+
+
+def _run_there(command: str) -> str:
+    """The bare command that another machine is told to run; any other command as it is."""
+    there = _THERE.fullmatch(command)
+    return bare(there["command"]) if there else command
 
 
 def is_narrow(command: str) -> bool:

@@ -53,7 +53,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
     """Notes from what people state: where a pattern fits, and where the judge says that it holds
     beyond the moment. An agent's statements are no decisions.
     """
-    said = [one for one in session.said if one.by_user]
+    said = [one for one in session.said if one.by_user and not _is_prompt(one)]
     verdicts = _verdicts(said, judge)
     patterned: set[Place] = set()
     by_id = {one.turn.id: one for one in said}
@@ -68,8 +68,25 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
         if place not in patterned and verdict.keep >= threshold("again"):
             one = by_id[place[0]]
             sentence = one.sentences[place[1]]
-            if may_stand(sentence):
+            if may_stand(sentence) and _is_english(one, sentence):
                 yield _judged_note(one, sentence, verdict)
+
+
+def _is_english(said: Said, sentence: Sentence) -> bool:
+    """Whether the judge knows the language: it learned from English sentences only."""
+    spoken_in = (said.words[:1], words_of(sentence.text)[:1])
+    return all(words and words[0].code == "en" for words in spoken_in)
+
+
+def _is_prompt(said: Said) -> bool:
+    """Whether a message casts the agent in a part ("You are a senior reviewer"): that is a prompt
+    written for one task, and its rules are no rules of the project.
+    """
+    return any(
+        words.begins("guard.cast", sentence.text)
+        for words in said.words
+        for sentence in said.sentences
+    )
 
 
 def is_clear(text: str, keep: float) -> bool:
@@ -107,7 +124,7 @@ def _is_likely(
 ) -> bool:
     """Whether nothing speaks against a statement that a pattern fits."""
     if not said.words or said.words[0].code != "en" or place[1] < 0:
-        # The labelled sentences are English: elsewhere the judge may add, but not take away.
+        # The labelled sentences are English: elsewhere the judge says nothing.
         return True
     verdict = verdicts.get(place)
     wanted = threshold("choice" if found.category in ("decisions", "preferences") else "pattern")
@@ -115,16 +132,27 @@ def _is_likely(
     # The pattern has looked for doubts and for the moment itself.
     if not likely or len(found.quote.split()) < _FEWEST_WORDS:
         return False
-    quote = straight(found.quote)
+    quote = _announced(said.words[0], found)
     # Who decides between two things means more than how the product looks.
     guards = _DECISION_GUARDS if found.category == "decisions" else _PATTERN_GUARDS
     whole = said.sentences[place[1]]
+    if quote != straight(found.quote):
+        whole = replace(whole, text=whole.text[whole.text.find(quote) :])
     return may_stand(whole, guards) and may_stand(Sentence(quote), guards)
+
+
+def _announced(words: Words, found: Candidate) -> str:
+    """The quote without what leads to a decision: "I slept on it: we'll keep one database"."""
+    quote = straight(found.quote)
+    _, colon, rest = quote.partition(": ")
+    if found.category == "decisions" and colon and words.begins("decided.opening", rest):
+        return rest
+    return quote
 
 
 def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
     """Whether a sentence can be a note by its form: a whole statement that names what it is about,
-    not a question, a doubt, an order of the moment or a report.
+    not a question, a doubt, an order of the moment, a report or what somebody else says.
     """
     text = sentence.text
     known = words_of(text)
@@ -135,7 +163,8 @@ def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
         return False
     bare = without_lead(known[0], text)
     guarded = any(known[0].says(f"guard.{name}", bare) for name in guards)
-    return not guarded and not known[0].language.begins("question", bare)
+    asked_or_told = any(known[0].language.begins(cue, bare) for cue in ("question", "reported"))
+    return not guarded and not asked_or_told
 
 
 def without_lead(words: Words, text: str) -> str:
