@@ -88,8 +88,6 @@ class Labelled:
         """Whether it is in the half that is only for testing."""
         if self.source == "languages":
             return self.talk.name in HELD_OUT
-        if self.source == "chats":
-            return False
         return hashlib.sha256(self.talk.name.encode()).digest()[0] % 2 == 1
 
 
@@ -107,18 +105,6 @@ def read(folder: Path, friends: Path | None = None) -> list[Labelled]:
         for source, file in files.items()
         for found in _of_source(source, LABELS / f"{file}.jsonl", talks[source].get)
     ]
-
-
-def chats() -> list[Labelled]:
-    """Chats between people that were written and labelled to learn from; none is for testing."""
-    found = []
-    for row in map(json.loads, (LABELS / "chats.jsonl").read_text("utf-8").splitlines()):
-        day = from_datetime(datetime.fromisoformat(row["date"]).replace(tzinfo=UTC))
-        turns = {str(place): turn for place, turn in enumerate(row["turns"])}
-        said = {place: Said(turn["speaker"], turn["text"]) for place, turn in turns.items()}
-        facts = {place: turn["facts"] for place, turn in turns.items()}
-        found.append(Labelled("chats", "en", Conversation(row["name"], day, said), facts))
-    return found
 
 
 def conversations(folder: Path, friends: Path | None = None) -> dict[str, dict[str, Conversation]]:

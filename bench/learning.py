@@ -5,11 +5,11 @@
 `--data` is a folder with `longmemeval/longmemeval_dev150.json` and `locomo/locomo10.json`; the
 labels are in `training/` (`labelling.md` has the rules). Each statement that was stored is judged
 by its label (`stored.jsonl`): `useful`; `trivial`, which nobody needs weeks later; `unresolved`,
-which cannot be understood alone; `wrong`; or `garbage`. Precision is the share of the first two: they
-are correct and can be understood alone. A statement that nobody labelled is counted in `unjudged`.
-It is useful when it holds at least half of the words of a labelled quote, names its subject,
-points to nothing outside and was not cut off; otherwise it counts as wrong or unresolved. A
-labelled fact is found when a statement that is correct and can be understood alone holds half of
+which cannot be understood alone; `wrong`; or `garbage`. Precision is the share of the first two:
+they are correct and can be understood alone. A statement that nobody labelled is counted in
+`unjudged`. It is useful when it holds at least half of the words of a labelled quote, names its
+subject, points to nothing outside and was not cut off; otherwise it counts as wrong or unresolved.
+A labelled fact is found when a statement that is correct and can be understood alone holds half of
 the words of its quote. Conversations are divided into two halves by their id: what decides was made
 with the first, the test is the second, and `--mistakes` shows only the first. LoCoMo's own
 `observation` annotations of conversations 4 to 10 are a second test, by content words; nobody read

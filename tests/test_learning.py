@@ -74,15 +74,6 @@ def test_a_label_says_what_a_stored_statement_is_worth(monkeypatch):
     assert score["recall"]["all"] == 0.0 and score["unjudged"] == 0
 
 
-@pytest.mark.skipif(not fact_labels.LABELS.is_dir(), reason="the labels are not in an sdist")
-def test_chats_that_were_written_to_learn_from_are_never_tested_on():
-    found = fact_labels.chats()
-    assert len(found) == 72 and not any(each.held_out for each in found)
-    for each in found:
-        for turn, facts in each.facts.items():
-            assert all(fact["quote"] in each.talk.turns[turn].text for fact in facts)
-
-
 @pytest.mark.parametrize(
     ("content", "alone"),
     [

@@ -29,7 +29,7 @@ sys.path.insert(0, str(BENCH))
 
 import holdfast.extraction.judge as judges  # noqa: E402
 from extraction import share_of  # noqa: E402
-from fact_labels import Labelled, chats, read  # noqa: E402
+from fact_labels import Labelled, read  # noqa: E402
 from holdfast.extraction.clauses import Clause, clauses_of  # noqa: E402
 from holdfast.extraction.patterns import language  # noqa: E402
 from holdfast.extraction.speech import own_words  # noqa: E402
@@ -53,11 +53,6 @@ class Example:
     conversation: str
     clause: Clause
     facts: list[dict[str, Any]]
-
-    @property
-    def place(self) -> str:
-        """Where it was said, as `judge.threshold` names it."""
-        return "people" if self.source == "chats" else self.source
 
     @property
     def worth(self) -> bool:
@@ -153,7 +148,6 @@ def main() -> None:
     found = list(
         examples([each for each in labelled if not each.held_out and each.source != "scenes"])
     )
-    found += examples(chats())
     rows = features(found, options.cache)
     wanted = np.array([each.worth for each in found], dtype=np.float32)
     folds = np.array([each.fold for each in found])
@@ -161,7 +155,7 @@ def main() -> None:
     sources = np.array([each.source for each in found])
     thresholds = {"pattern": lowest(scores, wanted, PATTERN_PRECISION)}
     print(f"{len(found)} clauses, {int(wanted.sum())} worth keeping")
-    for source in PRECISION:
+    for source in dict.fromkeys(sources.tolist()):
         own = [each for each in found if each.source == source]
         chosen = sources == source
         thresholds[source] = lowest(scores[chosen], wanted[chosen], PRECISION[source])
@@ -191,7 +185,7 @@ def features(found: list[Example], cache: Path | None) -> NDArray[np.float32]:
         return np.load(path)
     bare = judges.features([each.clause for each in found], OnnxEmbedder())
     rows = np.concatenate(
-        [judges.with_place(row[None], each.place) for row, each in zip(bare, found, strict=True)]
+        [judges.with_place(row[None], each.source) for row, each in zip(bare, found, strict=True)]
     )
     if path is not None:
         np.save(path, rows)

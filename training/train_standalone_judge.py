@@ -3,9 +3,10 @@
     python training/train_standalone_judge.py --data data/ --friends FriendsQA/ [--write]
 
 Two kinds of examples: statements that were stored of labelled conversations, each labelled by hand
-(`alone.jsonl`, `stored.jsonl`), and written ones (`alone_written.jsonl`). Only the first half of the conversations
-is learned from (`bench/fact_labels.py`). Prints how well statements of unseen sessions are told
-apart: the share of a fifth of the sessions, by weights that did not see them, and the other half.
+(`alone.jsonl`, `stored.jsonl`), and written ones (`alone_written.jsonl`). Only the first half of
+the conversations is learned from (`bench/fact_labels.py`). Prints how well statements of unseen
+sessions are told apart: the share of a fifth of the sessions, by weights that did not see them, and
+the other half.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def told(
     `before` is the clause before, which it may need: then it rests on both, and the words are
     empty. A clause that names whom it is about may be `of_others` than the speaker.
     """
-    text = without_lead(language, clause)
+    text = _without_remark(language, without_lead(language, clause))
     first = without_lead(language, before)
     retold = _retold(language, text, first, author, of_others=of_others)
     found = retold if language.retold else _as_said(language, text, first)
@@ -93,6 +93,19 @@ def without_lead(language: Language, clause: str) -> str:
             return text
         text = rest
     return text
+
+
+def _without_remark(language: Language, text: str) -> str:
+    """The clause without what is remarked on it, if that is all that points elsewhere: "We went
+    camping last weekend - it was a blast".
+    """
+    plain = straight(text)
+    remark = language.cue("remark").search(plain)
+    if remark is None or not points_outside(language, plain):
+        return text
+    statement = text[: remark.start()].strip(EDGES)
+    whole = _is_about_speaker(language, straight(statement))
+    return statement if whole and not points_outside(language, straight(statement)) else text
 
 
 def lies_ahead(language: Language, clause: str, before: str = "") -> bool | None:
