@@ -27,6 +27,8 @@ HELD_OUT = frozenset(
         *("ja-05", "ja-07", "ru-01", "ru-02", "ru-07", "zh-01", "zh-06"),
     )
 )
+CORRECT = ("useful", "trivial")
+"""Labels of statements that are correct and can be understood alone."""
 READ = 3  # LoCoMo's first conversations; nobody has read the others
 ROLES = ("user", "assistant")
 UNDATED = 1_767_225_600_000_000  # the first day of 2026
@@ -149,7 +151,7 @@ def alone_labels(labelled: Labelled) -> list[tuple[str, str, bool]]:
     whether they can be understood alone.
     """
     found = []
-    for row in _alone_rows().get(labelled.talk.name, ()):
+    for row in _rows_of("alone.jsonl").get(labelled.talk.name, ()):
         turn = turn_of(row["turn"])
         text = labelled.talk.turns[turn].text
         words = text[row["at"][0] : row["at"][1]] if "at" in row else row["quote"]
@@ -157,10 +159,40 @@ def alone_labels(labelled: Labelled) -> list[tuple[str, str, bool]]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class StatementLabel:
+    """What somebody who read the conversation says of a statement that was stored of it."""
+
+    turn: str
+    words: str
+    """Those of the turn that it was taken from; empty if they do not stand there in one piece."""
+    statement: str
+    """The statement itself, as `statement_key` has it."""
+    label: str
+    """`useful` or `trivial`: both are correct and can be understood alone. `unresolved`: they
+    cannot. `wrong`: this was not said. `garbage`: no statement at all."""
+
+
+def statement_labels(labelled: Labelled) -> list[StatementLabel]:
+    """The labels of the statements that were stored of a conversation."""
+    found = []
+    for row in _rows_of("stored.jsonl").get(labelled.talk.name, ()):
+        turn = turn_of(row["turn"])
+        words = labelled.talk.turns[turn].text[slice(*row["at"])] if row["at"] else ""
+        found.append(StatementLabel(turn, words, row["statement"], row["label"]))
+    return found
+
+
+def statement_key(content: str) -> str:
+    """How `stored.jsonl` names a statement, whose words are not always ours to ship."""
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
 @cache
-def _alone_rows() -> dict[str, list[Row]]:
+def _rows_of(name: str) -> dict[str, list[Row]]:
+    """The rows of a file in `training/` by conversation."""
     grouped: dict[str, list[Row]] = {}
-    for row in map(json.loads, (LABELS / "alone.jsonl").read_text("utf-8").splitlines()):
+    for row in map(json.loads, (LABELS / name).read_text("utf-8").splitlines()):
         grouped.setdefault(conversation_of(row["turn"]), []).append(row)
     return grouped
 

@@ -3,12 +3,15 @@
     python bench/learning.py --data data/ [--friends FriendsQA/] [--half dev|test] [--mistakes]
 
 `--data` is a folder with `longmemeval/longmemeval_dev150.json` and `locomo/locomo10.json`; the
-labels are in `training/` (`labelling.md` has the rules). A stored fact is right when its quote
-holds at least half of the words of a labelled quote and its text stands alone: its subject is
-named, nothing in it points outside, and it was not cut off. Where somebody labelled whether the
-statement can be understood alone (`training/alone.jsonl`), that decides too. A labelled fact is
-found when a right one holds it. Conversations are divided into two halves by their id: what decides
-was made with the first, the test is the second, and `--mistakes` shows only the first. LoCoMo's own
+labels are in `training/` (`labelling.md` has the rules). Each statement that was stored is judged
+by its label (`stored.jsonl`): `useful`; `trivial`, which nobody needs weeks later; `unresolved`,
+which cannot be understood alone; `wrong`; or `garbage`. Precision is the share of the first two:
+they are correct and can be understood alone. A statement that nobody labelled is counted in
+`unjudged`. It is useful when it holds at least half of the words of a labelled quote, names its
+subject, points to nothing outside and was not cut off; otherwise it counts as wrong or unresolved.
+A labelled fact is found when a statement that is correct and can be understood alone holds half of
+the words of its quote. Conversations are divided into two halves by their id: what decides was made
+with the first, the test is the second, and `--mistakes` shows only the first. LoCoMo's own
 `observation` annotations of conversations 4 to 10 are a second test, by content words; nobody read
 those.
 """
@@ -26,7 +29,17 @@ from typing import Any
 
 from common import finish
 from extraction import share_of
-from fact_labels import READ, Labelled, Row, alone_labels, read, sessions
+from fact_labels import (
+    CORRECT,
+    READ,
+    Labelled,
+    Row,
+    alone_labels,
+    read,
+    sessions,
+    statement_key,
+    statement_labels,
+)
 from holdfast.extraction.candidate import Candidate
 from holdfast.extraction.judge import judge_of
 from holdfast.extraction.policy import JudgedCandidate
@@ -71,6 +84,7 @@ _MAY_FOLLOW = re.compile(
     r"y|e|und|aber|et|mais|pero|и|а|но)\b)",
     re.IGNORECASE,
 )
+VERDICTS = (*CORRECT, "unresolved", "wrong", "garbage")
 _STORED = ("commit_now", "commit_at_session_end")
 
 
@@ -78,11 +92,8 @@ _STORED = ("commit_now", "commit_at_session_end")
 class Score:
     """Counts over turns."""
 
-    stored: int = 0
-    right: int = 0
-    unlabelled: int = 0
-    unresolved: int = 0
-    truncated: int = 0
+    verdicts: Counter[str] = field(default_factory=Counter)
+    unjudged: int = 0
     labelled: Counter[str] = field(default_factory=Counter)
     found: Counter[str] = field(default_factory=Counter)
 
@@ -91,12 +102,13 @@ class Score:
         per = {
             name: round(self.found[name] / self.labelled[name], 3) for name in sorted(self.labelled)
         }
+        stored = self.verdicts.total()
+        correct = sum(self.verdicts[name] for name in CORRECT)
         return {
-            "stored": self.stored,
-            "precision": _share(self.right, self.stored),
-            "unlabelled": _share(self.unlabelled, self.stored),
-            "unresolved": _share(self.unresolved, self.stored),
-            "truncated": _share(self.truncated, self.stored),
+            "stored": stored,
+            "precision": _share(correct, stored),
+            **{name: _share(self.verdicts[name], stored) for name in VERDICTS},
+            "unjudged": self.unjudged,
             "facts": self.labelled["all"],
             "recall": per,
         }
@@ -176,26 +188,49 @@ def score(labelled: Sequence[Labelled], *, show: bool = False) -> dict[str, Scor
     return scores
 
 
-def _judged(each: Labelled, turn: str, found: list[Candidate]) -> list[tuple[str, Candidate]]:
-    said = each.talk.turns[turn]
-    labels = {words: alone for at, words, alone in alone_labels(each) if at == turn}
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A statement that was stored, and what is said of it."""
+
+    statement: Candidate
+    verdict: str
+    labelled: bool
+    """Whether somebody labelled it."""
+
+    def holds(self, fact: Row) -> bool:
+        """Whether a labelled fact is in it."""
+        return share_of(fact["quote"], self.statement.quote) >= 0.5
+
+
+def _judged(each: Labelled, turn: str, found: list[Candidate]) -> list[Judged]:
+    labels = [one for one in statement_labels(each) if one.turn == turn]
+    by_statement = {one.statement: one.label for one in labels}
+    # Told in other words today, but taken from the same ones.
+    by_words = {one.words: one.label for one in labels}
     judged = []
     for one in found:
-        held = any(share_of(fact["quote"], one.quote) >= 0.5 for fact in each.facts[turn])
-        alone = labels.get(one.quote, True)
-        if not alone or not stands_alone(one, said.speaker, each.language):
-            judged.append(("unresolved", one))
-        elif cut_off(one, said.text):
-            judged.append(("truncated", one))
-        else:
-            judged.append(("right" if held else "unlabelled", one))
+        label = by_statement.get(statement_key(one.content)) or by_words.get(one.quote)
+        verdict = label or _by_rules(each, turn, one)
+        judged.append(Judged(one, verdict, labelled=label is not None))
     return judged
 
 
-def _count(score: Score, judged: list[tuple[str, Candidate]], facts: list[Row]) -> None:
-    score.stored += len(judged)
-    for verdict, _ in judged:
-        setattr(score, verdict, getattr(score, verdict) + 1)
+def _by_rules(each: Labelled, turn: str, found: Candidate) -> str:
+    """What rules say of a statement that nobody labelled."""
+    said = each.talk.turns[turn]
+    labels = {words: alone for at, words, alone in alone_labels(each) if at == turn}
+    alone = labels.get(found.quote, True)
+    if not alone or not stands_alone(found, said.speaker, each.language):
+        return "unresolved"
+    if cut_off(found, said.text):
+        return "garbage"
+    held = any(share_of(fact["quote"], found.quote) >= 0.5 for fact in each.facts[turn])
+    return "useful" if held else "wrong"
+
+
+def _count(score: Score, judged: list[Judged], facts: list[Row]) -> None:
+    score.verdicts.update(one.verdict for one in judged)
+    score.unjudged += sum(not one.labelled for one in judged)
     for fact in facts:
         names = ["all", fact["kind"], *(["must"] if fact["weight"] == 2 else [])]
         score.labelled.update(names)
@@ -203,15 +238,14 @@ def _count(score: Score, judged: list[tuple[str, Candidate]], facts: list[Row]) 
             score.found.update(names)
 
 
-def _is_found(fact: Row, judged: list[tuple[str, Candidate]]) -> bool:
-    return any(
-        verdict == "right" and share_of(fact["quote"], one.quote) >= 0.5 for verdict, one in judged
-    )
+def _is_found(fact: Row, judged: list[Judged]) -> bool:
+    return any(one.verdict in CORRECT and one.holds(fact) for one in judged)
 
 
-def _show(each: Labelled, turn: str, judged: list[tuple[str, Candidate]], facts: list[Row]) -> None:
-    for verdict, one in judged:
-        print(f"{verdict:10} {each.talk.name} {turn}: {one.content!r}  <- {one.quote!r}")
+def _show(each: Labelled, turn: str, judged: list[Judged], facts: list[Row]) -> None:
+    for one in judged:
+        told = one.statement
+        print(f"{one.verdict:10} {each.talk.name} {turn}: {told.content!r}  <- {told.quote!r}")
     for fact in facts:
         if fact["weight"] == 2 and not _is_found(fact, judged):
             print(f"missed     {each.talk.name} {turn}: {fact['quote']!r} = {fact['text']!r}")

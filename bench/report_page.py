@@ -413,7 +413,7 @@ def _learning(parts: Kept) -> str:
 
 
 def _learned(own: Any) -> str:
-    measures = ("stored", "precision", "unlabelled", "unresolved", "truncated")
+    measures = ("stored", "precision", "useful", "trivial", "unresolved", "wrong", "garbage")
     rows = [
         [
             WHERE.get(name, name),
@@ -427,10 +427,12 @@ def _learned(own: Any) -> str:
     ]
     columns = ("", *measures, "to be found", "recall", *LABELS)
     return f"""\
-The half of the labelled conversations that was only counted. A fact is right if somebody labelled
-its words as worth keeping and it can be understood alone, as far as that was labelled too;
-"unresolved" are those that cannot. Recall is of all that was labelled, by kind, and of what
-certainly matters ("must").
+The half of the labelled conversations that was only counted. Each stored statement was labelled by
+somebody who read the conversation and knew nothing of the extractor: useful; trivial, so that
+nobody needs it weeks later; unresolved, so that it cannot be understood alone; wrong; or garbage.
+Precision is the share of the first two, which are correct and can be understood alone. Recall is of
+all facts that were labelled in these turns, by kind, and of what certainly matters ("must"); a fact
+is found if a correct statement holds it.
 
 {_table(columns, rows)}"""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,27 @@ def test_right_found_and_missed_are_counted(monkeypatch):
     monkeypatch.setattr(learning, "learned", lambda talk: found)
     score = learning.score([labelled("one", said, facts)])["assistant"].figures()
     assert (score["stored"], score["precision"], score["facts"]) == (3, 0.333, 2)
-    assert (score["unresolved"], score["unlabelled"], score["truncated"]) == (0.333, 0.333, 0.0)
+    assert (score["unresolved"], score["wrong"], score["unjudged"]) == (0.333, 0.333, 3)
     assert score["recall"] == {"all": 0.5, "event": 0.0, "fact": 1.0, "must": 1.0}
+
+
+def test_a_label_says_what_a_stored_statement_is_worth(monkeypatch):
+    said = {0: "I like long walks. I sold the car that Ines gave me."}
+    facts = {"0": [{"quote": "I sold the car", "kind": "event", "weight": 2}]}
+    found = [
+        Candidate("The user likes long walks", "I like long walks", "one/0"),
+        Candidate("The user sold the car", "I sold the car that Ines gave me", "one/0"),
+    ]
+    labels = [
+        fact_labels.StatementLabel("0", "", fact_labels.statement_key(found[0].content), "trivial"),
+        fact_labels.StatementLabel("0", found[1].quote, "told in other words", "wrong"),
+    ]
+    monkeypatch.setattr(learning, "learned", lambda talk: found)
+    monkeypatch.setattr(learning, "statement_labels", lambda each: labels)
+    score = learning.score([labelled("one", said, facts)])["assistant"].figures()
+    assert (score["precision"], score["trivial"], score["wrong"]) == (0.5, 0.5, 0.5)
+    # What was told wrongly is not found, whatever words it has.
+    assert score["recall"]["all"] == 0.0 and score["unjudged"] == 0
 
 
 @pytest.mark.parametrize(
@@ -135,10 +155,11 @@ def test_a_label_decides_whether_a_fact_can_be_understood_alone(monkeypatch):
     found = [Candidate("The user takes two, at most three", "two, at most three", "one/0")]
     monkeypatch.setattr(learning, "learned", lambda talk: found)
     talk = [labelled("one", {0: "I take two, at most three."}, facts)]
-    assert learning.score(talk)["assistant"].right == 1
+    assert learning.score(talk)["assistant"].verdicts == {"useful": 1}
     row = {"turn": "one#0", "quote": "two, at most three", "alone": False}
-    monkeypatch.setattr(fact_labels, "_alone_rows", lambda: {"one": [row]})
-    assert learning.score(talk)["assistant"].unresolved == 1
+    rows = {"alone.jsonl": {"one": [row]}, "stored.jsonl": {}}
+    monkeypatch.setattr(fact_labels, "_rows_of", rows.__getitem__)
+    assert learning.score(talk)["assistant"].verdicts == {"unresolved": 1}
 
 
 def test_somebody_else_who_is_named_is_a_subject():
@@ -155,7 +176,7 @@ def test_a_title_of_greetings_and_cheers_names_nothing(title, nothing):
 
 
 def test_the_report_tells_what_is_learned():
-    score = learning.Score(stored=4, right=3, unresolved=1)
+    score = learning.Score(Counter(useful=2, trivial=1, unresolved=1))
     score.labelled["all"] = score.labelled["must"] = 5
     score.found["all"] = score.found["must"] = 2
     noted = {"observations": 10, "recall": 0.4, "stored": 20, "from_a_cited_turn": 0.9}
@@ -164,6 +185,6 @@ def test_the_report_tells_what_is_learned():
         "observations": {"figures": noted},
     }
     page = report_page._learning(parts)
-    assert "| 4 | 0.750 | 0.000 | 0.250 | 0.000 | 5 | 0.400 |" in page
+    assert "| 4 | 0.750 | 0.500 | 0.250 | 0.250 | 0.000 | 0.000 | 5 | 0.400 |" in page
     assert "0.900 come from a turn that a note cites" in page
     assert report_page._learning({}) == ""

@@ -38,7 +38,9 @@ from holdfast.models.embeddings.onnx import OnnxEmbedder  # noqa: E402
 OUT = Path(judges.__file__).with_suffix(".json")
 FOLDS = 5
 PENALTY = 6.0
-PRECISION = {"assistant": 0.91, "people": 0.9, "languages": 0.9}
+# Of the clauses that nobody labelled as worth keeping, most are still correct and can be understood
+# alone (`stored.jsonl`), so these are lower than the precision that is wanted of what is stored.
+PRECISION = {"assistant": 0.86, "people": 0.79, "languages": 0.9}
 # A statement that a pattern fits as well needs less.
 PATTERN_PRECISION = 0.8
 

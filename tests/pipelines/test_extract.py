@@ -581,7 +581,7 @@ def test_every_cue_file_can_be_read(code):
         (
             "The meeting is on Monday.",
             "Actually it's Tuesday, not Monday.",
-            "The meeting is on Tuesday (2026-03-10)",
+            "The meeting is on Tuesday (2026-03-17)",
         ),
         (
             "My brother is from Lisbon.",

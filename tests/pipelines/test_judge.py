@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from holdfast.extraction.dates import dated
 from holdfast.extraction.judge import HASHED, IDENTITY, PLACES, PLAIN, judge_of
 from holdfast.extraction.patterns import language
 from holdfast.extraction.rules import RuleExtractor
+from holdfast.extraction.standalone import lies_ahead
 from holdfast.extraction.third_person import retell
 from holdfast.models.embeddings.onnx import OnnxEmbedder
 from holdfast.models.embeddings.tiers import Tiers
@@ -292,6 +294,47 @@ def test_a_clause_ends_where_its_speaker_begins_anew_or_asks():
 )
 def test_times_get_their_date_where_it_is_clear(text, ahead, told):
     assert dated(text, NOVEMBER_20, ahead=ahead) == told
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        # NOVEMBER_20 is a Monday.
+        (
+            "I plan to bring the power bank that I bought on March 3rd",
+            "I plan to bring the power bank that I bought on March 3rd (2023-03-03)",
+        ),
+        (
+            "I met the curator on March 3rd, and she mentioned upcoming shows",
+            "I met the curator on March 3rd (2023-03-03), and she mentioned upcoming shows",
+        ),
+        (
+            "I need to see a dentist on March 3rd",
+            "I need to see a dentist on March 3rd (2024-03-03)",
+        ),
+        ("I'll see Ann on Monday", "I'll see Ann on Monday (2023-11-27)"),
+        ("I saw Ann on Monday", "I saw Ann on Monday (2023-11-13)"),
+    ],
+)
+def test_a_time_belongs_to_the_verb_before_it(said, told):
+    ahead = partial(lies_ahead, language("en"), said)
+    assert dated(said, NOVEMBER_20, ahead=ahead) == told
+
+
+@pytest.mark.parametrize(
+    ("said", "clauses"),
+    [
+        ("My mom and I made dinner together.", ["My mom and I made dinner together"]),
+        (
+            "When I was young, my family and I went to Oregon.",
+            ["When I was young, my family and I went to Oregon"],
+        ),
+        ("Jo and I started a band.", ["Jo and I started a band"]),
+        ("I sold the car and I bought a bike.", ["I sold the car", "I bought a bike"]),
+    ],
+)
+def test_whoever_acts_together_with_the_speaker_stays_in_the_clause(said, clauses):
+    assert [one.text for one in clauses_of(language("en"), said)] == clauses
 
 
 def test_facts_of_a_session_are_judged_and_dated(open_memory, clock):

@@ -62,6 +62,8 @@ def _is_whole(language: Language, before: str, mark: str, after: str) -> bool:
         return False
     if mark.strip() == "," and language.cue("adverbial").match(before.strip()):
         return False
+    if language.cue("companion").search(f"{before} "):
+        return False
     asking = language.cue("asking").match(after) or language.cue("request").match(after)
     return bool(asking) or not language.cue("unnamed").search(_PART.split(after)[0])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 from ..text.time_expressions import BEGINNING, END, Span, spans
@@ -37,17 +37,21 @@ _ADDED = re.compile(r"\s*\(\d{4}(?:-\d\d){0,2}(?: to \d{4}(?:-\d\d){0,2})?\)")
 # A longer time is not told more exactly by its days.
 _LONGEST = 366 * DAY
 
+# Whether what is told lies ahead: for a whole text, or by the words before a time in it. With None
+# nobody knows.
+Ahead = bool | None | Callable[[str], bool | None]
+
 
 def dated(
     content: str,
     said_at: int,
     *,
-    ahead: bool | None,
+    ahead: Ahead,
 ) -> str:
     """Content with its time expressions resolved against when it was said: "in May (2027-05)".
 
     `ahead` says whether it is about what is to come: then "on Friday" is the next one, otherwise
-    the last. With None nobody knows, and what may be either gets no date.
+    the last. If nobody knows, what may be either gets no date.
     """
     pieces = []
     position = 0
@@ -61,7 +65,7 @@ def dates_in(
     content: str,
     said_at: int,
     *,
-    ahead: bool | None,
+    ahead: Ahead,
 ) -> Iterator[tuple[int, str]]:
     """The dates that `dated` adds to a text, each with the position behind its time expression."""
     if said_at <= 0 or _YEARLY.search(content):
@@ -69,14 +73,15 @@ def dates_in(
     position = 0
     for span in spans(content, said_at):
         at = content.find(span.text, position)
+        lies_ahead = ahead(content[: max(at, 0)]) if callable(ahead) else ahead
         to_come = _ahead(span, said_at)
-        unclear = ahead is None and to_come != span
+        unclear = lies_ahead is None and to_come != span
         end = at + len(span.text)
         # "tonight's dinner" cannot be told apart.
         inside = content[end : end + 1] in ("'", "’")
         if at < 0 or unclear or inside or not _needs_date(content[:at], span):
             continue
-        yield end, _days(to_come if ahead else span)
+        yield end, _days(to_come if lies_ahead else span)
         position = end
 
 
@@ -85,7 +90,7 @@ def with_date_of(
     quote: str,
     said_at: int,
     *,
-    ahead: bool | None,
+    ahead: Ahead,
 ) -> str:
     """A statement made of a quote, dated; one that lost the quote's only time gets its date at the
     end.
@@ -117,11 +122,14 @@ def _needs_date(before: str, span: Span) -> bool:
 
 def _ahead(span: Span, said_at: int) -> Span:
     """The span, or its next occurrence if it is past: plans lie ahead."""
-    if span.end > said_at - said_at % DAY or _PAST.search(_folded(span.text)):
+    today = said_at - said_at % DAY
+    if span.end > today or _PAST.search(_folded(span.text)):
         return span
     weekday = span.end - span.start == DAY and not re.search(r"\d", span.text)
     if weekday:
-        return Span(span.start + 7 * DAY, span.end + 7 * DAY, span.text)
+        # Who says "on Friday" on a Friday does not mean today.
+        later = 14 * DAY if span.start + 7 * DAY == today else 7 * DAY
+        return Span(span.start + later, span.end + later, span.text)
     return Span(_a_year_on(span.start), _a_year_on(span.end), span.text)
 
 

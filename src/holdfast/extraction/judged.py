@@ -68,12 +68,12 @@ def kept_of(
         candidate = _candidate(
             language, words, turn, clause, before, judgement, named=place in named
         )
-        if candidate is not None and place in named:
-            candidate = replace(candidate, quote=spoken[place].text)
-        if candidate is not None and _understood(judge, language, clause, candidate, judgement):
-            _add(kept.candidates, candidate)
-        else:
+        if candidate is None or not _understood(judge, language, clause, candidate, judgement):
             kept.doubted.append(spoken[place].text)
+            continue
+        if place in named:
+            candidate = replace(candidate, quote=spoken[place].text)
+        _add(kept.candidates, candidate)
     return kept
 
 
@@ -96,17 +96,17 @@ def _understood(
     candidate: Candidate,
     judgement: Judgement,
 ) -> bool:
-    """Whether a statement can be understood alone: by itself, or with the clause before it if the
-    statement contains that.
+    """Whether a statement can be understood alone. It may be longer than its clause, with the one
+    before it, or shorter, without a remark.
     """
     enough = standalone_judge.enough(language.code)
     if judgement.alone >= enough:
         return True
-    if len(candidate.quote) <= len(clause.text):
+    if candidate.quote == clause.text:
         return False
     # Whether it can be understood does not depend on where it was said.
-    both = judge.judge([replace(clause, text=candidate.quote)], language, among_people=False)
-    return both is not None and both[0].alone >= enough
+    told = judge.judge([replace(clause, text=candidate.quote)], language, among_people=False)
+    return told is not None and told[0].alone >= enough
 
 
 def _add(candidates: list[Candidate], new: Candidate) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -238,7 +239,7 @@ class _Page:
 
 def _dated(content: str, quote: str, turn: Memory) -> str:
     language = next(iter(languages_of(quote)), None)
-    ahead = lies_ahead(language, quote) if language else None
+    ahead = partial(lies_ahead, language, quote) if language else None
     return with_date_of(content, quote, turn.event_time, ahead=ahead)
 
 

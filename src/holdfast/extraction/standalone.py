@@ -7,6 +7,9 @@ one stands alone, and otherwise not at all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from .clauses import EDGES
 from .dates import dated
 from .patterns import Language
@@ -34,14 +37,15 @@ def told(
     `before` is the clause before, which it may need: then it rests on both, and the words are
     empty. A clause that names whom it is about may be `of_others` than the speaker.
     """
-    text = without_lead(language, clause)
+    text = _without_remark(language, without_lead(language, clause))
     first = without_lead(language, before)
     retold = _retold(language, text, first, author, of_others=of_others)
     found = retold if language.retold else _as_said(language, text, first)
     if found is None:
         return None
     content, joined = found
-    return dated(content, said_at, ahead=lies_ahead(language, clause)), "" if joined else text
+    ahead = partial(lies_ahead, language, clause)
+    return dated(content, said_at, ahead=ahead), "" if joined else text
 
 
 def _retold(
@@ -91,14 +95,44 @@ def without_lead(language: Language, clause: str) -> str:
     return text
 
 
-def lies_ahead(language: Language, clause: str) -> bool | None:
-    """Whether a clause is about what is to come; None if its words do not tell."""
+def _without_remark(language: Language, text: str) -> str:
+    """The clause without what is remarked on it, if that is all that points elsewhere: "We went
+    camping last weekend - it was a blast".
+    """
+    plain = straight(text)
+    remark = language.cue("remark").search(plain)
+    if remark is None or not points_outside(language, plain):
+        return text
+    statement = text[: remark.start()].strip(EDGES)
+    whole = _is_about_speaker(language, straight(statement))
+    return statement if whole and not points_outside(language, straight(statement)) else text
+
+
+def lies_ahead(language: Language, clause: str, before: str = "") -> bool | None:
+    """Whether a clause is about what is to come; None if its words do not tell.
+
+    A time in it belongs to the verb just before it, so the words `before` the time decide first:
+    "I'll bring the power bank that I bought on February 13th".
+    """
+    nearest = _nearest(language, before, ("to_come", "arranged", "gone"))
     plain = straight(clause)
+    if nearest is not None:
+        return {"to_come": True, "arranged": None, "gone": False}[nearest]
     if language.cue("to_come").search(plain):
         return True
     if language.cue("arranged").search(plain) or not language.cue("gone").search(plain):
         return None
     return False
+
+
+def _nearest(language: Language, text: str, cues: Sequence[str]) -> str | None:
+    """Which of the cues stands last in a text; of several at one place, the first."""
+    places = {
+        name: max((found.start() for found in language.cue(name).finditer(text)), default=-1)
+        for name in cues
+    }
+    name = max(places, key=places.__getitem__)
+    return name if places[name] >= 0 else None
 
 
 def _with_speaker(language: Language, plain: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import EmbedderError
@@ -29,6 +30,8 @@ LATER_TOKENS = 96
 # What the model reads in two statements is sharpened by this much. It is less sure than the models
 # by which the weights of `changes.json` were learned, since it learned to rank at the same time.
 SURER = 1.22
+# Pairs that are read at the same time: on two cores that is quicker than two threads for each.
+AT_ONCE = 2
 # Characters that hold more tokens than are read.
 MOST_CHARACTERS = 1500
 
@@ -58,7 +61,12 @@ class Reranker:
 
     def scores(self, pairs: Iterable[Pair]) -> list[float]:
         """Return a score for each pair: higher is likelier, and only differences mean anything."""
-        return [float(self._read(*self._parts(pair))[0][0]) for pair in pairs]
+        self.load()
+        with ThreadPoolExecutor(AT_ONCE) as readers:
+            return list(readers.map(self._score, pairs))
+
+    def _score(self, pair: Pair) -> float:
+        return float(self._read(*self._parts(pair))[0][0])
 
     def changes(self, earlier: str, later: str) -> list[float]:
         """Return the logarithms of the probabilities of what a later statement does to an earlier

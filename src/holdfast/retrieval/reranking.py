@@ -11,8 +11,9 @@ from ..types import Memory, Signal
 from . import fusion
 from .candidates import Gathered
 
-# Candidates that are read: each costs several milliseconds, and answers are rarely further down.
-READ = 20
+# Candidates that are read: each costs several milliseconds. With 30 instead of 20, R@10 on our own
+# questions about conversations rises by one to two points; nothing changes for facts and documents.
+READ = 30
 SIGNAL = "reranker"
 
 # Scope, session and position of a turn.
