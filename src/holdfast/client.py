@@ -377,9 +377,11 @@ class Holdfast(BaseClient):
             for run, gone in zip(runs, undone(runs), strict=True):
                 if run[0].verb not in passed_over and not gone:
                     return run[0].run
-        if undo := next((run[0].run for run in runs if run[0].verb == UNDO), None):
+        undos = [run[0].run for run in runs if run[0].verb == UNDO]
+        if undos:
             raise NotFound(
-                f"There is nothing left to undo. To redo what was undone last: holdfast undo {undo}"
+                "There is nothing left to undo. "
+                f"To redo what was undone last: holdfast undo {undos[0]}"
             )
         return newest[0].run
 

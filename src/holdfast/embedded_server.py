@@ -180,7 +180,11 @@ def _told_when(ending: threading.Event, app: Any) -> Any:
     client would send its next request on a connection that is being closed.
     """
 
-    async def told(scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
+    async def told(
+        scope: Any,
+        receive: Any,
+        send: Callable[[Any], Awaitable[None]],
+    ) -> None:
         async def last(message: Any) -> None:
             if message["type"] == "http.response.start" and ending.is_set():
                 others = [one for one in message.get("headers", ()) if one[0] != b"connection"]

@@ -105,7 +105,8 @@ def _understood(
     if candidate.quote == clause.text:
         return False
     # Whether it can be understood does not depend on where it was said.
-    told = judge.judge([replace(clause, text=candidate.quote)], language, among_people=False)
+    shown = replace(clause, text=candidate.quote)
+    told = judge.judge([shown], language, among_people=False)
     return told is not None and told[0].alone >= enough
 
 

@@ -108,7 +108,11 @@ def _without_remark(language: Language, text: str) -> str:
     return statement if whole and not points_outside(language, straight(statement)) else text
 
 
-def lies_ahead(language: Language, clause: str, before: str = "") -> bool | None:
+def lies_ahead(
+    language: Language,
+    clause: str,
+    before: str = "",
+) -> bool | None:
     """Whether a clause is about what is to come; None if its words do not tell.
 
     A time in it belongs to the verb just before it, so the words `before` the time decide first:
@@ -125,14 +129,19 @@ def lies_ahead(language: Language, clause: str, before: str = "") -> bool | None
     return False
 
 
-def _nearest(language: Language, text: str, cues: Sequence[str]) -> str | None:
+def _nearest(
+    language: Language,
+    text: str,
+    cues: Sequence[str],
+) -> str | None:
     """Which of the cues stands last in a text; of several at one place, the first."""
-    places = {
-        name: max((found.start() for found in language.cue(name).finditer(text)), default=-1)
-        for name in cues
-    }
-    name = max(places, key=places.__getitem__)
-    return name if places[name] >= 0 else None
+    nearest, place = None, -1
+    for name in cues:
+        for found in language.cue(name).finditer(text):
+            if found.start() > place:
+                nearest = name
+                place = found.start()
+    return nearest
 
 
 def _with_speaker(language: Language, plain: str) -> str:

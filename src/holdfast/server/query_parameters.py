@@ -20,7 +20,9 @@ LONGEST = 40
 def check_parameters(request: Request) -> None:
     """Raise RequestValidationError if a query parameter is not one of the route's."""
     route = request.scope["route"]
-    known = {*EVERYWHERE, *(_names(route.dependant) if isinstance(route, APIRoute) else ())}
+    known = set(EVERYWHERE)
+    if isinstance(route, APIRoute):
+        known.update(_names(route.dependant))
     unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
     if unknown:
         raise RequestValidationError([_error(name, sorted(known)) for name in unknown])
@@ -34,7 +36,10 @@ def _names(of: Dependant) -> Iterator[str]:
         yield from _names(needed)
 
 
-def _error(name: str, known: list[str]) -> dict[str, object]:
+def _error(
+    name: str,
+    known: list[str],
+) -> dict[str, object]:
     hint = meant(name, known) or f" This path takes {', '.join(known)}."
     message = f"unknown parameter.{hint}"
     return {"type": "extra_forbidden", "loc": ("query", name[:LONGEST]), "msg": message}

@@ -279,7 +279,8 @@ def _blocks_of_code(lines: Sequence[_Line]) -> list[str]:
 
 def _is_open(lines: Sequence[_Line], mark: str) -> bool:
     """Whether the first line opens a block that a later one closes."""
-    return lines[0].text.count(mark) % 2 == 1 and any(mark in line.text for line in lines[1:])
+    opens = lines[0].text.count(mark) % 2 == 1
+    return opens and any(mark in line.text for line in lines[1:])
 
 
 def _reason_of(line: str) -> str:

@@ -339,8 +339,11 @@ def _tell_sessions(
 
 def _is_known(hf: Holdfast, scope: str, file: Path) -> bool:
     """Whether a session of this file is stored. In its project a file goes by its relative path."""
-    paths = {session.metadata.get("path") for session in hf.scoped(scope).sessions.list()}
-    return any(path and (path == str(file) or file.match(path)) for path in paths)
+    sessions = hf.scoped(scope).sessions.list()
+    for path in {session.metadata.get("path") for session in sessions}:
+        if path and (path == str(file) or file.match(path)):
+            return True
+    return False
 
 
 def _end(done: Sequence[Indexed], unreadable: Sequence[UnreadableFile] = ()) -> None:

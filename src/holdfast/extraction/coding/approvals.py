@@ -106,6 +106,10 @@ def _chosen(proposer: Sequence[Said], answer: Said) -> _Proposal | None:
     return _recommended(proposer, answer)
 
 
+# The line where an option stands, and what was found there.
+_Option = tuple[int, re.Match[str]]
+
+
 def _options(said: Said) -> list[_Proposal]:
     """The options of the last list of a message; none if the message does not ask for a choice
     directly before or behind that list.
@@ -125,12 +129,14 @@ def _options(said: Said) -> list[_Proposal]:
     return []
 
 
-def _last_list(found: Sequence[tuple[int, re.Match[str]]]) -> list[tuple[int, re.Match[str]]]:
+def _last_list(found: Sequence[_Option]) -> list[_Option]:
     """The options at the end whose numbers or letters follow each other."""
-    last: list[tuple[int, re.Match[str]]] = []
-    for at, match in found:
-        goes_on = last and _number(match["key"]) == _number(last[-1][1]["key"]) + 1
-        last = [*last, (at, match)] if goes_on else [(at, match)]
+    last: list[_Option] = []
+    for option in found:
+        key = _number(option[1]["key"])
+        if last and key != _number(last[-1][1]["key"]) + 1:
+            last = []
+        last.append(option)
     return last
 
 
@@ -138,7 +144,11 @@ def _number(key: str) -> int:
     return _CHINESE.index(key) if key in _CHINESE else ord(key.lower())
 
 
-def _alternatives(said: Said, words: Words, found: Sequence[re.Match[str]]) -> Iterator[_Proposal]:
+def _alternatives(
+    said: Said,
+    words: Words,
+    found: Sequence[re.Match[str]],
+) -> Iterator[_Proposal]:
     for place, match in enumerate(found):
         what = _MARKS.sub("", match["said"]).strip(" *_")
         # Otherwise it is something to answer, a heading or a summary, and not to choose.
@@ -193,7 +203,8 @@ def _names(what: str) -> set[str]:
     """Words of an option that look like names: capitals inside a line, digits, code."""
     heading = re.split(r"\s[–—-]\s|:\s|\.\s|,\s", what, maxsplit=1)[0]
     words = heading.split()
-    title = len(words) > 1 and all(word[0].isupper() for word in words if word[0].isalpha())
+    letters = [word[0] for word in words if word[0].isalpha()]
+    title = len(words) > 1 and all(map(str.isupper, letters))
     looks = _NAME_IN_TITLE if title else _NAME
     return {
         name.lower()

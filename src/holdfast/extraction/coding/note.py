@@ -95,7 +95,8 @@ def sentence(text: str) -> str:
 
 def _on_one_line(text: str) -> str:
     """Lines that end without a mark are parted by one: they are items, not a sentence."""
-    lines = [" ".join(line.split()).strip(_EDGES) for line in text.split("\n")]
+    lines = [" ".join(line.split()) for line in text.split("\n")]
+    lines = [line.strip(_EDGES) for line in lines]
     told = ""
     for line in filter(None, lines):
         # A line that was only broken goes on in small letters.

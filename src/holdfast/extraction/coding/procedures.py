@@ -89,15 +89,20 @@ def _lists(words: Words, said: Said) -> Iterator[_Steps]:
         steps = behind or [step for step, _ in below]
         if _FEWEST_STEPS <= len(steps) <= _MOST_STEPS:
             end = number + 1 + (below[-1][1] if below else 0)
-            quote = "\n".join((line, *lines[number + 1 : end])).strip()[:LONGEST_QUOTE]
+            quote = "\n".join((line, *lines[number + 1 : end]))
+            quote = quote.strip()[:LONGEST_QUOTE]
             yield _Steps(heading["goal"], tuple(map(_clean, steps)), quote, named)
 
 
-def _heading(words: Words, line: str) -> tuple[str, re.Match[str] | None, bool]:
+def _heading(
+    words: Words,
+    line: str,
+) -> tuple[str, re.Match[str] | None, bool]:
     """A line from its heading on, which may stand behind another sentence, and whether the heading
     is a name: "It works. To run it locally:".
     """
-    for start in (0, *(found.end() for found in _SENTENCE_END.finditer(line))):
+    ends = [found.end() for found in _SENTENCE_END.finditer(line)]
+    for start in (0, *ends):
         rest = line[start:]
         named = words.begins("procedure.named", rest)
         heading = named or words.begins("procedure.heading", rest)
@@ -157,7 +162,11 @@ def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
     return bool(commands) and _passed_in_order(session, commands, said.place)
 
 
-def _passed_in_order(session: Session, commands: Sequence[str], before: int) -> bool:
+def _passed_in_order(
+    session: Session,
+    commands: Sequence[str],
+    before: int,
+) -> bool:
     """Whether commands were run one after the other, each with success, before they were told: what
     is told first is a plan, even if it is carried out.
     """
