@@ -14,6 +14,7 @@ from test_postgres_faults import Crowd, everything, query
 
 from holdfast.storage.postgres import PostgresStore, citus
 from holdfast.types import Scope
+from patience import wait_until
 from servers import CITUS, CitusCluster, PostgresServer
 
 if not CITUS:
@@ -59,6 +60,11 @@ def others_of(url: str, scope: str) -> int:
         f"get_shard_id_for_distribution_column('holdfast.totals', number) = {shard}",
     )
     return count - 1
+
+
+def nothing_left_behind(url: str) -> bool:
+    query(url, "CALL citus_cleanup_orphaned_resources()")
+    return query(url, "SELECT count(*) FROM pg_dist_cleanup") == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -123,5 +129,8 @@ def test_a_scope_gets_a_shard_of_its_own_and_moves_while_others_write(
             )
             assert shard_of(url, "user:ann") != (shard, port)
             crowd.await_more(10)
+            # What a move leaves behind goes when nobody reads it any more; before that, the
+            # shard cannot come back.
+            wait_until(lambda: nothing_left_behind(url), "the end of the old shard")
         crowd.end()
     assert everything(url)
