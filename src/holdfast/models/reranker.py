@@ -30,9 +30,6 @@ PASSAGE_TOKENS = 96
 BEFORE_TOKENS = 32
 EARLIER_TOKENS = 64
 LATER_TOKENS = 96
-# What the model reads in two statements is sharpened by this much. It is less sure than the models
-# by which the weights of `changes.json` were learned, since it learned to rank at the same time.
-SURER = 1.22
 # Pairs that are read at the same time, each by one thread: quicker than several threads for each.
 AT_ONCE = min(4, os.cpu_count() or 1)
 # Characters that hold more tokens than are read.
@@ -81,7 +78,7 @@ class Reranker:
         found = self._read(
             self._tokens(earlier, EARLIER_TOKENS), [self._tokens(later, LATER_TOKENS)]
         )
-        values = [SURER * float(value) for value in found[1][0]]
+        values = [float(value) for value in found[1][0]]
         whole = math.log(math.fsum(math.exp(value) for value in values))
         return [value - whole for value in values]
 

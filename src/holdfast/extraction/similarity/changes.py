@@ -28,7 +28,7 @@ Reader = Callable[[str, str], Sequence[float]]
 # Probabilities from which an earlier statement is replaced (by words alone, and with a reader) or
 # carried out, and from which people see both as two states.
 SURE = 0.7
-SURE_READ = 0.8
+SURE_READ = 0.82
 SURE_DONE = 0.7
 PERHAPS = 0.5
 PERHAPS_READ = 0.4
@@ -49,8 +49,8 @@ class Change:
 
     label: Label
     probability: float
-    replaces: float
-    """The probability that it takes the earlier one's place, whatever is likeliest."""
+    is_possible: bool
+    """Whether the two may be an earlier and a later state of one thing."""
     was_read: bool = False
     """Whether a reader had its say."""
 
@@ -61,26 +61,23 @@ class Change:
         least = {"replaces": sure, "fulfils": SURE_DONE}.get(self.label)
         return least is not None and self.probability >= least
 
-    @property
-    def is_possible(self) -> bool:
-        """Whether the two may be an earlier and a later state of one thing."""
-        return self.replaces >= (PERHAPS_READ if self.was_read else PERHAPS)
-
 
 def change(earlier: str, later: str, read: Reader | None = None) -> Change:
     """Return what `later` does to `earlier`, both of one speaker."""
     old, new = words_of(earlier), words_of(later)
     if rules_out(old, new):
-        return Change("unrelated", 0.0, 0.0)
+        return Change("unrelated", 0.0, is_possible=False)
     found = features(old, new)
-    if read is not None:
-        found |= reading(read(earlier, later))
     chances = probabilities(found)
+    is_possible = chances["replaces"] >= PERHAPS
+    if read is not None:
+        chances = probabilities(found | reading(read(earlier, later)))
+        # Either may notice what the other does not, and to show both states does no harm.
+        is_possible = is_possible or chances["replaces"] >= PERHAPS_READ
     best = max(LABELS, key=lambda label: chances[label])
-    replaces = chances["replaces"]
     if read is None and not _is_shown(best, old, new):
-        return Change(best, 0.0, replaces)
-    return Change(best, chances[best], replaces, read is not None)
+        return Change(best, 0.0, is_possible)
+    return Change(best, chances[best], is_possible, read is not None)
 
 
 def _is_shown(label: Label, old: Words, new: Words) -> bool:
