@@ -34,6 +34,7 @@ _LAST_SENTENCES = 3
 _MOST_BEHIND_YES = 3
 _CHINESE = "一二三四"
 _KEY = re.compile(r"[a-z\d]", re.IGNORECASE)
+_GOES_ON = re.compile(r"[.,:/-]?\d")
 # Somebody who answers several questions picks nothing.
 _SEVERAL_ANSWERS = re.compile(r"\n\s*(?:2|b)[.):]", re.IGNORECASE)
 # Letters that a name has where every word has a capital: "Git Integration" names nothing.
@@ -171,6 +172,8 @@ def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
                 # "C" is no third of a list with numbers.
                 and (not _KEY.fullmatch(which[0]) or which[0].lower() == option.key)
                 and words.begins("proposal.ends", rest[which.end() :])
+                # "2.3.2" is the number of something else.
+                and not _GOES_ON.match(rest, which.end())
             ):
                 return option
     first = answer.sentences[0].text if answer.sentences else ""
