@@ -34,6 +34,7 @@ _LAST_SENTENCES = 3
 _MOST_BEHIND_YES = 3
 _CHINESE = "一二三四"
 _KEY = re.compile(r"[a-z\d]", re.IGNORECASE)
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 _GOES_ON = re.compile(r"[.,:/-]?\d")
 # Somebody who answers several questions picks nothing.
 _SEVERAL_ANSWERS = re.compile(r"\n\s*(?:2|b)[.):]", re.IGNORECASE)
@@ -82,7 +83,8 @@ def _lasts(chosen: _Proposal, judge: NoteJudge | None) -> bool:
     if chosen.words.begins("proposal.step", chosen.what):
         return False
     if judge is None or chosen.words.code != "en":
-        return True
+        # A number alone says nothing to the next reader.
+        return bool(_LETTERS.search(chosen.what.split("(")[0]))
     verdicts = judge.judge([Sentence(f"let's go with {chosen.what}")])
     return verdicts is None or verdicts[0].keep >= threshold("approved")
 

@@ -33,7 +33,8 @@ _LONGEST_COMMAND = 120
 _RULED = re.compile(r"[=_-]{5,}")
 # What only leads to a cause or a fix that was told elsewhere.
 _VAGUE = re.compile(
-    r":$|^(?:in|on|at) |^(?:exactly|expected|what|simple|made|complete)\b|\bfollowing\b",
+    r":$|^(?:in|on|at) |^(?:exactly|expected|what|simple|made|complete)\b|\bfollowing\b"
+    r"|\b(?:run|try|build|test)\b.{0,40}\bagain\b",
     re.IGNORECASE,
 )
 # A name in code, a path, a flag, a number: something to look for when it happens again.
@@ -273,14 +274,18 @@ def _another_way(session: Session, failure: Run) -> Iterator[Note]:
 
 
 def open_ends(session: Session) -> Iterator[Note]:
-    """Tests, builds and the like whose last run of the session failed: the next agent meets it."""
+    """Tests, builds and the like whose last run of the session failed: the next agent meets it.
+
+    Where files were edited after it, nobody knows whether it still fails.
+    """
     last: dict[str, Run] = {}
+    edited = max((run.place for run in session.runs if run.edited), default=-1)
     for run in session.runs:
         what_for = purpose(run.command) if run.command else None
         if what_for in _LEFT_OPEN and run.failed is not None:
             last[what_for] = run
     for run in last.values():
-        if _is_telling(run) and not is_narrow(run.command):
+        if run.place > edited and _is_telling(run) and not is_narrow(run.command):
             text = session.words.told["failed"].format(
                 command=_code(run.command), error=describe_error_line(run.error)
             )
