@@ -21,7 +21,7 @@ _TELLING = tuple(
         r"|failed with exit|recipe).*",
         r"^.{0,160}\berror TS\d+: .*",
         (
-            r"^npm (?:ERR!|error) (?!code ELIFECYCLE|errno|A complete log|Test "
+            r"^npm (?:ERR!|error) (?!code ELIFECYCLE|code -?\d+$|errno|A complete log|Test "
             r"failed|path|command|Lifecycle)\S.{8,}"
         ),
         (

@@ -61,9 +61,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
     beyond the moment. An agent's statements are no decisions.
     """
     said = [
-        one
-        for one in session.said
-        if one.by_user and not _is_prompt(one) and not _is_document(one)
+        one for one in session.said if one.by_user and not _is_prompt(one) and not _is_document(one)
     ]
     verdicts = _verdicts(said, judge)
     patterned: set[Place] = set()
