@@ -943,3 +943,15 @@ def test_a_variable_may_be_the_output_of_a_command():
 def test_please_note_within_a_task_is_no_request_to_remember():
     assert len(notes(user("请记住，我们用 pnpm 安装依赖。"))) == 1
     assert notes(user("请注意，文件内容是混合的。现在打开是乱码。请参考例子。请修复。")) == []
+
+
+def test_an_answer_that_only_mentions_an_option_picks_none():
+    offered = "Which one should we use?\n1. Postgres for all data\n2. SQLite for all data"
+    assert notes(agent(offered), user("I cannot find Postgres anywhere on my machine")) == []
+    assert len(notes(agent(offered), user("Postgres please"))) == 1
+    assert len(notes(agent(offered), user("let's go with Postgres, we know it well"))) == 1
+
+
+@pytest.mark.parametrize("said", ["每次刷新后都要这样展示", "按钮的颜色必须总是蓝色"])
+def test_what_the_product_looks_like_is_no_rule_in_other_languages(said):
+    assert notes(user(said)) == []

@@ -23,6 +23,9 @@ _MARKS = re.compile(r"\*\*|__|\s*\((?:recommended|my pick|preferred|default)\)",
 _NAME = re.compile(r"[A-Z0-9`_./]")
 # Characters of an answer that only names what it picks.
 _LONGEST_PICK = 60
+# The same where words are not parted, and words where they are.
+_LONGEST_NAME = 15
+_MOST_IN_PICK = 4
 # Characters; a longer one is a task of its own.
 _LONGEST_ANSWER = 300
 _FEWEST_OPTIONS = 2
@@ -179,12 +182,21 @@ def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
             ):
                 return option
     first = answer.sentences[0].text if answer.sentences else ""
-    if _asks(answer) or (len(answer.own) > _LONGEST_PICK and not _says_which(answer)):
+    if _asks(answer) or not (_says_which(answer) or _is_short(answer)):
+        # "I cannot find Postgres" names an option, and picks none.
         return None
     named = [option for option in options if _is_named(option, options, first)]
     if len(named) == 1:
         return named[0]
     return None
+
+
+def _is_short(answer: Said) -> bool:
+    """Whether an answer has no room for more than the name of what it picks."""
+    spaced = all(words.language.spaced for words in answer.words)
+    return len(answer.own) <= (_LONGEST_PICK if spaced else _LONGEST_NAME) and (
+        len(answer.own.split()) <= _MOST_IN_PICK
+    )
 
 
 def _says_which(answer: Said) -> bool:

@@ -167,7 +167,9 @@ def _is_likely(
     if not said.words or said.words[0].code != "en" or place[1] < 0:
         # The labelled sentences are English: elsewhere the judge says nothing. "Please note" is
         # said of a task more often than "remember" of a project.
-        return found.confidence < 1.0 or len(said.sentences) <= _MOST_AROUND_REQUEST
+        if found.confidence == 1.0 and len(said.sentences) > _MOST_AROUND_REQUEST:
+            return False
+        return place[1] < 0 or may_stand(said.sentences[place[1]], _PATTERN_GUARDS)
     verdict = verdicts.get(place)
     wanted = threshold(
         "choice"
