@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +68,9 @@ PEERS = (
         "MemPalace",
         "mempalace_drawers.py",
         ("mempalace>=3.11,<4",),
-        note="a wing for each conversation, a drawer for each text, its search with its fixed "
-        "weights for cosine and "
-        "BM25; its own embedding models are downloaded at first use, so it was given the shared "
-        "one, as it allows",
+        note="a wing for each conversation, a drawer for each text, with the date of the turn; its "
+        "search with its fixed weights for cosine and BM25; its own embedding models are "
+        "downloaded at first use, so it was given the shared one, as it allows",
     ),
     Listed(
         "LangGraph InMemoryStore",
@@ -83,6 +83,13 @@ PEERS = (
         "chroma.py",
         ("chromadb>=1.5,<2",),
         note="a persistent client, one collection for each conversation, cosine distance",
+    ),
+    Listed(
+        "Chroma, dates in the texts",
+        "chroma.py",
+        ("chromadb>=1.5,<2",),
+        ("--dates",),
+        note="the same, and each text begins with the day on which it was said",
     ),
 )
 
@@ -225,7 +232,13 @@ def compare(
                 failed[peer.name] = _reason(error)
         for number, pool in enumerate(pools):
             told(f"{pool.name}: embedding")
-            vectors.of([text for turn in spoken(pool) for text in (document(turn), turn["text"])])
+            vectors.of(
+                [
+                    text
+                    for turn in spoken(pool)
+                    for text in (document(turn), turn["text"], dated(turn))
+                ]
+            )
             _fill(open_, number, pool, told)
             _question(open_, number, pool, told)
         _time(open_, pools, vectors, told)
@@ -273,13 +286,22 @@ def _each(open_: Sequence[Running], do: Callable[[Running], None]) -> None:
 
 
 def _fill(open_: Sequence[Running], number: int, pool: Pool, told: Told) -> None:
-    turns = [{**turn, "said": turn["text"], "text": document(turn)} for turn in spoken(pool)]
+    turns = [
+        {**turn, "said": turn["text"], "text": document(turn), "dated": dated(turn)}
+        for turn in spoken(pool)
+    ]
 
     def fill(running: Running) -> None:
         told(f"{pool.name}: {running.listed.name} takes in {len(turns)} texts")
         running.adding += running.request("add", owner=_owner(number), turns=turns)["seconds"]
 
     _each(open_, fill)
+
+
+def dated(turn: Mapping[str, Any]) -> str:
+    """The text of a turn behind the day on which it was said."""
+    day = datetime.fromtimestamp(turn["event_time"] / 1e6, UTC)
+    return f"{day:%d %B %Y}, {document(turn)}"
 
 
 def _owner(number: int) -> str:

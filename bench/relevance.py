@@ -16,11 +16,14 @@ import tempfile
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from common import finish
 from holdfast import Settings, benchmark
 
 PROMPT = "prompt"
+# Prompts that each conversation is asked.
+EACH = 100
 # Characters of a prompt: shorter ones are greetings, longer ones pasted documents.
 SHORTEST, LONGEST = 15, 300
 
@@ -37,24 +40,19 @@ def prompts(path: Path) -> list[str]:
     return sorted(text for text in found if SHORTEST < len(text) < LONGEST)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("locomo", type=Path)
-    parser.add_argument("longmemeval", type=Path)
-    parser.add_argument("--models", default="static,encoder")
-    parser.add_argument("--prompts", type=int, default=100, help="for each conversation")
-    options = parser.parse_args()
-    apart = prompts(options.longmemeval)
+def measure(locomo: Path, longmemeval: Path, models: str, prompts_each: int) -> dict[str, Any]:
+    """How many questions of each kind, and how many prompts, find something."""
+    apart = prompts(longmemeval)
     chance = random.Random(0)
     pools = []
-    for pool in benchmark.DATASETS["locomo"](options.locomo):
+    for pool in benchmark.DATASETS["locomo"](locomo):
         now = pool.questions[0].now
         asked = [
             benchmark.Asked(text, text, now, PROMPT, frozenset())
-            for text in chance.sample(apart, min(options.prompts, len(apart)))
+            for text in chance.sample(apart, min(prompts_each, len(apart)))
         ]
         pools.append(replace(pool, questions=[*pool.questions, *asked]))
-    settings = Settings(embedding_models=options.models)
+    settings = Settings(embedding_models=models)
     with tempfile.TemporaryDirectory() as folder:
         answers = benchmark.evaluate(pools, Path(folder) / "memory.db", settings, min_score=None)
     found = defaultdict(list)
@@ -64,15 +62,23 @@ def main() -> None:
         if category not in (PROMPT, "adversarial"):
             found["answerable"].append(bool(answer.ranked))
     shares = {name: round(sum(values) / len(values), 4) for name, values in sorted(found.items())}
-    finish(
-        {
-            "models": options.models,
-            "asked": {name: len(values) for name, values in sorted(found.items())},
-            "found something": shares,
-            "met_questions_keep_their_hits": shares["answerable"] >= 0.97,
-            "met_prompts_find_nothing": shares[PROMPT] <= 0.05,
-        }
-    )
+    return {
+        "models": models,
+        "asked": {name: len(values) for name, values in sorted(found.items())},
+        "found something": shares,
+        "met_questions_keep_their_hits": shares["answerable"] >= 0.97,
+        "met_prompts_find_nothing": shares[PROMPT] <= 0.05,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("locomo", type=Path)
+    parser.add_argument("longmemeval", type=Path)
+    parser.add_argument("--models", default="static,encoder")
+    parser.add_argument("--prompts", type=int, default=EACH, help="for each conversation")
+    options = parser.parse_args()
+    finish(measure(options.locomo, options.longmemeval, options.models, options.prompts))
 
 
 if __name__ == "__main__":

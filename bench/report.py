@@ -30,10 +30,12 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "bench" / "report.md"
 WORK = ROOT / "build" / "report"
+DEEP = "deep"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 # What serves, and how it is asked for: `holdfast bench` with --models and --fusion.
 VARIANTS = {
     "default": ("static,encoder", "learned"),
+    DEEP: ("static,encoder", "learned"),
     "static": ("static", "learned"),
     "none": ("none", "learned"),
     "static-rrf": ("static", "rrf"),
@@ -94,7 +96,12 @@ def recall(name: str, variant: str, options: Options) -> Figures:
     with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
         settings = Settings(embedding_models=models, fusion=fusion)
         answers = evaluate(
-            options.pools(name), Path(folder) / "bench.db", settings, Counted(), tiers=tiers
+            options.pools(name),
+            Path(folder) / "bench.db",
+            settings,
+            Counted(),
+            tiers=tiers,
+            deep=variant == DEEP,
         )
     return report(answers)
 
@@ -155,6 +162,25 @@ def latency(size: int, options: Options) -> Figures:
             if options.quick
             else measure(Path(folder), size, 1)
         )
+
+
+def deep_reading(options: Options) -> Figures:
+    """Twenty candidates read by the reranker."""
+    from reranker import measure
+
+    path = options.dataset("locomo")
+    assert path is not None
+    return measure(path, 40)
+
+
+def relevance(options: Options) -> Figures:
+    """Whether recall knows when there is nothing to say."""
+    from relevance import EACH, measure
+
+    locomo, longmemeval = options.dataset("locomo"), options.dataset("longmemeval")
+    assert locomo is not None
+    assert longmemeval is not None, "prompts come from LongMemEval"
+    return measure(locomo, longmemeval, "static,encoder", EACH)
 
 
 def ingest(options: Options) -> Figures:
@@ -236,6 +262,19 @@ def observations(options: Options) -> Figures:
     return bench.observations(path)
 
 
+def changes(_: Options) -> Figures:
+    """What becomes of an earlier statement when a later one is said."""
+    from changes import FILES, measured, pairs_of
+    from holdfast.models.reranker import Reranker
+
+    pairs = list(pairs_of())
+    read = Reranker().changes
+    return {
+        source: measured([pair for pair in pairs if pair.source == source], read)
+        for source in FILES
+    }
+
+
 def learned_recall(options: Options) -> Figures:
     """Recall of LoCoMo's first conversations with and without what was learned."""
     from learned_recall import measure
@@ -265,7 +304,7 @@ PARTS: Mapping[str, Part] = {
                 f"recall-{name}-{variant}",
                 partial(recall, name, variant),
                 name,
-                sample=variant != "default",
+                sample="encoder" not in VARIANTS[variant][0],
             )
             for name in ("locomo", "longmemeval")
             for variant in VARIANTS
@@ -278,7 +317,9 @@ PARTS: Mapping[str, Part] = {
             Part(f"peers-{name}", partial(peers, name), name, sample=False)
             for name in ("locomo", "longmemeval")
         ),
+        Part("relevance", relevance, "longmemeval", sample=False),
         *(Part(f"latency-{size}", partial(latency, size), sample=size <= 10_000) for size in SIZES),
+        Part("deep-reading", deep_reading, "locomo", sample=False),
         Part("ingest", ingest),
         Part("capture", capture),
         Part("extraction", extraction),
@@ -287,6 +328,7 @@ PARTS: Mapping[str, Part] = {
         Part("notes", notes),
         Part("learning", learning, "longmemeval", sample=False),
         Part("observations", observations, "locomo", sample=False),
+        Part("changes", changes, sample=False),
         Part("learned-recall", learned_recall, "locomo", sample=False),
         Part("titles", titles, "locomo", sample=False),
     )

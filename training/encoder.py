@@ -105,6 +105,8 @@ def load(pack: Path) -> BertModel:
         zero = stored[f"{key}_zero_point"].astype(np.float32)
         matrix = (stored[f"{key}_quantized"].astype(np.float32) - zero) * stored[f"{key}_scale"]
         path = node.name.strip("/").replace("/", ".").removeprefix("bert.")
+        if ".MatMul" not in path:  # an output of the reranker, not a layer
+            continue
         weights[path[: path.index(".MatMul")] + ".weight"] = matrix.T
     missing = names - set(weights)
     if missing:
@@ -115,12 +117,13 @@ def load(pack: Path) -> BertModel:
 
 
 def _config(stored) -> BertConfig:
-    """arctic-embed-s: BERT with 12 layers of 384 and 12 heads."""
+    """BERT with layers of 384 and 12 heads: arctic-embed-s has 12, the reranker half of them."""
     words = stored["embeddings.word_embeddings.weight_quantized"]
+    layers = {name.split(".")[2] for name in stored if name.startswith("encoder.layer.")}
     return BertConfig(
         vocab_size=words.shape[0],
         hidden_size=words.shape[1],
-        num_hidden_layers=12,
+        num_hidden_layers=len(layers),
         num_attention_heads=12,
         intermediate_size=4 * words.shape[1],
     )

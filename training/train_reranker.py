@@ -1,6 +1,7 @@
 """Train the reranker: a small model that reads two texts together.
 
     python training/train_reranker.py pools.json.xz --encoder PACK --out DIR
+    python training/train_reranker.py pools.json.xz --encoder PACK --go-on-from PACK --out DIR
     python training/train_reranker.py pools.json.xz --encoder PACK --read-changes FILE
 
 Teachers of twelve layers begin as the tuned encoder (from `train_encoder.py`) and learn to tell
@@ -9,7 +10,8 @@ student has every second layer of one and learns from the labels and from what t
 together. It reads the question, the passage with its speaker, and the beginning of the turn before.
 
 The same model has a second output, which says what a later statement of a person does to an
-earlier one (`change_pairs*.jsonl`). Learning both costs no bytes.
+earlier one (`change_pairs*.jsonl`). Learning both costs no bytes. With `--go-on-from`, a reranker
+that exists learns from more statements and keeps ranking as it did: it is its own teacher.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from encoder import DEVICE, Encoder, pad, read_encoder, read_pools, split, write_checksums
+from encoder import DEVICE, Encoder, load, pad, read_encoder, read_pools, split, write_checksums
+from onnx import load as load_onnx
+from onnx import numpy_helper
 from torch.nn import functional
 from train_encoder import Progress, log, set_rate
 
@@ -188,8 +192,8 @@ class Statements:
         # Pairs with the same earlier statement stay together.
         self.folds = np.array([zlib.crc32(row["a"].encode()) % FOLDS for row in rows])
 
-    def loss(self, model: Reranker, teacher: Reranker | None, seen: np.ndarray):
-        """How far a model is from the labels and from its teacher, on a batch of those seen; pairs
+    def loss(self, model: Reranker, teachers: Sequence[Reranker], seen: np.ndarray):
+        """How far a model is from the labels and from its teachers, on a batch of those seen; pairs
         of more weight come more often.
         """
         chances = self.weights * seen
@@ -197,13 +201,12 @@ class Statements:
         pairs = [self.pairs[number] for number in numbers]
         found = model.of_statements(pairs, chunks=1)
         loss = functional.cross_entropy(found, self.labels[torch.from_numpy(numbers).to(DEVICE)])
-        if teacher is None:
+        if not teachers:
             return loss
         with torch.no_grad():
-            wanted = teacher.of_statements(pairs, chunks=1)
-        close = functional.kl_div(
-            found.log_softmax(1), wanted.log_softmax(1), log_target=True, reduction="batchmean"
-        )
+            said = [teacher.of_statements(pairs, chunks=1).softmax(1) for teacher in teachers]
+            wanted = torch.stack(said).mean(0)
+        close = functional.kl_div(found.log_softmax(1), wanted, reduction="batchmean")
         return 0.5 * (loss + close)
 
     @torch.no_grad()
@@ -236,7 +239,7 @@ def train_on_statements(
     seen: np.ndarray,
     *,
     steps: int,
-    teacher: Reranker | None = None,
+    teachers: Sequence[Reranker] = (),
 ) -> Reranker:
     """Train a model on pairs of statements alone."""
     progress = Progress(steps, None)
@@ -244,7 +247,7 @@ def train_on_statements(
     while progress.share() < 1:
         model.train()
         set_rate(optimizer, (CHANGE_RATE,), progress.rate())
-        loss = statements.loss(model, teacher, seen)
+        loss = statements.loss(model, teachers, seen)
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -261,7 +264,7 @@ def read_unseen(encoder: Encoder, statements: Statements, layers: int) -> np.nda
         whole = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
         teacher = train_on_statements(whole, statements, seen, steps=CHANGE_STEPS)
         student = student_of(Reranker(copy.deepcopy(encoder.bert)).to(DEVICE), layers)
-        train_on_statements(student, statements, seen, steps=2 * CHANGE_STEPS, teacher=teacher)
+        train_on_statements(student, statements, seen, steps=2 * CHANGE_STEPS, teachers=[teacher])
         found[~seen] = statements.read(student)[~seen]
         log(f"fold {fold + 1} of {FOLDS}")
     return found
@@ -276,7 +279,8 @@ def train(
     teachers: Sequence[Reranker] = (),
     seed: int = 0,
     statements: Statements | None = None,
-    change_teacher: Reranker | None = None,
+    change_teachers: Sequence[Reranker] = (),
+    change_every: int = CHANGE_EVERY,
     seconds: float | None = None,
 ) -> None:
     chance = random.Random(seed)
@@ -299,9 +303,9 @@ def train(
                     scores.log_softmax(1), said_together(teachers, batch), reduction="batchmean"
                 )
                 loss = 0.3 * loss + close
-            if statements is not None and progress.step % CHANGE_EVERY == 0:
+            if statements is not None and progress.step % change_every == 0:
                 every = np.ones(len(statements.pairs))
-                loss = loss + statements.loss(model, change_teacher, every)
+                loss = loss + statements.loss(model, change_teachers, every)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -359,6 +363,20 @@ def student_of(teacher: Reranker, layers: int) -> Reranker:
     return student
 
 
+def read_reranker(pack: Path) -> Reranker:
+    """The reranker of a pack on the GPU, with what its outputs have learned."""
+    model = Reranker(load(pack))
+    graph = load_onnx(pack / "model_int8.onnx").graph
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for name, head in (("score", model.score), ("change", model.change)):
+        zero = stored[f"{name}.weight_zero_point"].astype(np.float32)
+        whole = stored[f"{name}.weight_quantized"].astype(np.float32) - zero
+        matrix = whole * stored[f"{name}.weight_scale"]
+        head.weight.data = torch.tensor(np.ascontiguousarray(matrix.T))
+        head.bias.data = torch.tensor(stored[f"{name}.bias"])
+    return model.to(DEVICE)
+
+
 def export(model: Reranker, path: Path) -> None:
     """Write int8 ONNX with the outputs `score` and `change`."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -396,11 +414,32 @@ def asked() -> argparse.Namespace:
     options.add_argument("--rate", type=float, nargs=2, default=(4e-5, 1e-4))
     options.add_argument("--seconds", type=float, nargs=2, default=(None, None))
     options.add_argument("--all", action="store_true", help="train on the dev fold as well")
+    options.add_argument("--change-steps", type=int, default=CHANGE_STEPS)
+    options.add_argument("--change-every", type=int, default=CHANGE_EVERY)
     options.add_argument("--changes", type=Path, nargs="+", default=CHANGES)
     options.add_argument("--test-changes", type=Path, nargs="+", default=TEST_CHANGES)
+    options.add_argument("--go-on-from", type=Path, help="pack of a reranker that learns more")
     options.add_argument("--read-changes", type=Path, help="only write what unseen pairs read as")
     options.add_argument("--without-half", type=int, choices=(0, 1), help="test on it")
     return options.parse_args()
+
+
+def train_teachers(chosen: argparse.Namespace, encoder: Encoder, training, held_out):
+    """Teachers of twelve layers, each with another order of the questions."""
+    teachers = []
+    for seed in range(chosen.teachers):
+        teacher = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
+        train(
+            teacher,
+            training,
+            epochs=chosen.epochs[0],
+            rate=chosen.rate[0],
+            seed=seed,
+            seconds=chosen.seconds[0],
+        )
+        log("teacher, first 20", json.dumps(recall(teacher, held_out, 20)))
+        teachers.append(teacher.eval())
+    return teachers
 
 
 def main() -> None:
@@ -415,28 +454,26 @@ def main() -> None:
         return
     prepare(encoder, pools)
     training, held_out = split(pools, everything=chosen.all, without_half=chosen.without_half)
-    teachers = []
-    for seed in range(chosen.teachers):
-        teacher = Reranker(copy.deepcopy(encoder.bert)).to(DEVICE)
-        train(
-            teacher,
-            training,
-            epochs=chosen.epochs[0],
-            rate=chosen.rate[0],
-            seed=seed,
-            seconds=chosen.seconds[0],
-        )
-        log("teacher, first 20", json.dumps(recall(teacher, held_out, 20)))
-        teachers.append(teacher.eval())
-    change_teacher = train_on_statements(
-        Reranker(copy.deepcopy(encoder.bert)).to(DEVICE),
-        statements,
-        np.ones(len(statements.pairs)),
-        steps=CHANGE_STEPS,
+    teachers = (
+        [read_reranker(chosen.go_on_from).eval()]
+        if chosen.go_on_from
+        else train_teachers(chosen, encoder, training, held_out)
     )
+    change_teachers = [
+        train_on_statements(
+            Reranker(copy.deepcopy(encoder.bert)).to(DEVICE),
+            statements,
+            np.ones(len(statements.pairs)),
+            steps=chosen.change_steps,
+        )
+        for _ in range(chosen.teachers)
+    ]
     tested = Statements(encoder, chosen.test_changes)
-    log("change teacher", json.dumps(tested.figures(change_teacher)))
-    student = student_of(teachers[0], chosen.layers)
+    for teacher in change_teachers:
+        log("change teacher", json.dumps(tested.figures(teacher)))
+    student = (
+        copy.deepcopy(teachers[0]) if chosen.go_on_from else student_of(teachers[0], chosen.layers)
+    )
     train(
         student,
         training,
@@ -444,7 +481,8 @@ def main() -> None:
         rate=chosen.rate[1],
         teachers=teachers,
         statements=statements,
-        change_teacher=change_teacher,
+        change_teachers=change_teachers,
+        change_every=chosen.change_every,
         seconds=chosen.seconds[1],
     )
     if chosen.out:

@@ -1,9 +1,10 @@
 """Chroma: one collection an owner in a persistent client, cosine distance, vectors of the shared
-model.
+model. With --dates each text begins with the day on which it was said.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import chromadb
@@ -11,6 +12,7 @@ from chromadb.config import Settings
 from wire import Asked, Turn, embed, serve
 
 BATCH = 500
+TEXT = "dated" if "--dates" in sys.argv else "text"
 
 
 class Chroma:
@@ -23,7 +25,7 @@ class Chroma:
         collection = self._collection(owner)
         for first in range(0, len(turns), BATCH):
             some = turns[first : first + BATCH]
-            texts = [turn["text"] for turn in some]
+            texts = [turn[TEXT] for turn in some]
             collection.add(
                 ids=[turn["key"] for turn in some],
                 documents=texts,

@@ -64,7 +64,9 @@ class Ours:
 
     def ask(self, owner: str, asked: Asked) -> list[str]:
         self._now = asked["now"]
-        hits = self._memory.scoped(f"project:{owner}").recall(asked["text"], limit=asked["limit"])
+        memory = self._memory.scoped(f"project:{owner}")
+        # Like the peers it always answers; that nothing may be relevant is measured elsewhere.
+        hits = memory.recall(asked["text"], limit=asked["limit"], min_score=0.0)
         return [key for hit in hits for key in self._keys[hit.memory.id]]
 
     def _clock(self) -> Micros:
@@ -80,4 +82,4 @@ def _turn(turn: Turn) -> dict[str, Any]:
 
 if __name__ == "__main__":
     plain = "--plain" in sys.argv[1:]
-    serve(lambda start: Ours(start, plain=plain), "holdfast")
+    serve(lambda start: Ours(start, plain=plain), "holdfast-memory")

@@ -5,7 +5,7 @@ shared model.
 from __future__ import annotations
 
 import os
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from wire import Asked, Turn, serve
@@ -52,7 +52,7 @@ def _drawer(owner: str, turn: Turn) -> dict[str, Any]:
         "source_file": turn["key"],
         "chunk_index": 0,
         "added_by": "bench",
-        "filed_at": datetime.now().isoformat(),
+        "filed_at": datetime.fromtimestamp(turn["event_time"] / 1e6, UTC).isoformat(),
     }
 
 

@@ -8,6 +8,7 @@ like it. Given two statements of a person it says what the later one does to the
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +21,8 @@ from .embeddings.onnx import load
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from onnxruntime import InferenceSession  # type: ignore[import-untyped]
+    from tokenizers import Tokenizer
 
 # Tokens of each part that the model was trained to read.
 QUESTION_TOKENS = 48
@@ -30,8 +33,8 @@ LATER_TOKENS = 96
 # What the model reads in two statements is sharpened by this much. It is less sure than the models
 # by which the weights of `changes.json` were learned, since it learned to rank at the same time.
 SURER = 1.22
-# Pairs that are read at the same time: on two cores that is quicker than two threads for each.
-AT_ONCE = 2
+# Pairs that are read at the same time, each by one thread: quicker than several threads for each.
+AT_ONCE = min(4, os.cpu_count() or 1)
 # Characters that hold more tokens than are read.
 MOST_CHARACTERS = 1500
 
@@ -57,7 +60,10 @@ class Reranker:
 
     def load(self) -> None:
         """Load the model now; an EmbedderError if that fails."""
-        load(self._pack)
+        self._model()
+
+    def _model(self) -> tuple[Tokenizer, InferenceSession]:
+        return load(self._pack, threads=1)
 
     def scores(self, pairs: Iterable[Pair]) -> list[float]:
         """Return a score for each pair: higher is likelier, and only differences mean anything."""
@@ -86,7 +92,7 @@ class Reranker:
         return self._tokens(pair.question, QUESTION_TOKENS), passage
 
     def _tokens(self, text: str, most: int) -> list[int]:
-        tokenizer, _ = load(self._pack)
+        tokenizer, _ = self._model()
         found = tokenizer.encode(legible(text, MOST_CHARACTERS), add_special_tokens=False)
         return found.ids[:most]
 
@@ -95,7 +101,7 @@ class Reranker:
         # Numpy and the model load on first use.
         import numpy as np  # noqa: PLC0415
 
-        tokenizer, session = load(self._pack)
+        tokenizer, session = self._model()
         start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
         one = [start, *first, end]
         beside = [token for other in others for token in (*other, end)]

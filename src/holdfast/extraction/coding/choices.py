@@ -20,13 +20,15 @@ def chooses_against(later: str, earlier: str) -> bool:
 
 
 def is_another_matter(later: str, earlier: str) -> bool:
-    """Whether a later decision rejects something that an earlier statement does not mention.
+    """Whether two decisions are between different things: the later one rejects something that the
+    earlier one does not mention.
 
     >>> is_another_matter("use ruff instead of flake8", "use uv instead of pip")
     True
     """
     _, rejected = _sides(later)
-    return bool(rejected) and rejected.isdisjoint(terms(earlier))
+    _, rejected_before = _sides(earlier)
+    return bool(rejected and rejected_before) and rejected.isdisjoint(terms(earlier))
 
 
 def terms(text: str) -> set[str]:

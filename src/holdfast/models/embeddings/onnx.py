@@ -97,14 +97,14 @@ class OnnxEmbedder:
         return first_token
 
 
-def load(pack: str) -> tuple[Tokenizer, InferenceSession]:
+def load(pack: str, threads: int = THREADS) -> tuple[Tokenizer, InferenceSession]:
     """Return the tokenizer and the model of a pack, loaded once per process."""
     with _LOADING:
-        return _load_once(pack)
+        return _load_once(pack, threads)
 
 
 @cache
-def _load_once(pack: str) -> tuple[Tokenizer, InferenceSession]:
+def _load_once(pack: str, threads: int) -> tuple[Tokenizer, InferenceSession]:
     check_installed()
     # Before the import, which reads it.
     disable_vendor_telemetry()
@@ -114,7 +114,7 @@ def _load_once(pack: str) -> tuple[Tokenizer, InferenceSession]:
 
     folder = packs.find(pack)
     options = SessionOptions()
-    options.intra_op_num_threads = THREADS
+    options.intra_op_num_threads = threads
     # Threads must sleep between texts instead of spinning, because this runs inside other programs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
