@@ -48,6 +48,7 @@ THRESHOLDS = {
     "lasting": 0.4,
     "pattern": 0.3,
     "choice": 0.1,
+    "plain": 0.5,
     "approved": 0.3,
     "again": 0.5,
 }

@@ -858,3 +858,100 @@ def test_a_model_is_shown_no_thoughts_and_long_sessions_come_in_pages():
     assert len(prompts) > 1
     assert all(len(prompt) < 5 * PAGE_TOKENS for prompt in prompts)
     assert not any("hidden plan" in prompt for prompt in prompts)
+
+
+# What real sessions hold beside what people say
+
+
+@pytest.mark.parametrize(
+    "list_of_bugs",
+    [
+        "The `test_backup` test contains two bugs:\n1. `DateTime.Now` is read in a loop\n2. it "
+        'hardcodes the file "a.json" and not `TestData.FileName`',
+        "To claim this:\n1. `display: grid` is correct\n2. `grid-template-rows` is not",
+        "To show a total:\n```\nconst total = sum(rows)\nreturn total\n```",
+    ],
+)
+def test_a_list_without_a_command_is_no_procedure(list_of_bugs):
+    assert notes(user(list_of_bugs)) == []
+
+
+@pytest.mark.parametrize("step", ["`make release`", "`./release.sh`", "`twine upload dist/x`"])
+def test_a_list_with_a_command_is_a_procedure(step):
+    (note,) = notes(user(f"To publish a version:\n1. write the changelog\n2. {step}"))
+    assert note.category == "procedures"
+
+
+@pytest.mark.parametrize("answer", ["2.3.2", "2.4", "1.5 of course", "2/3"])
+def test_a_number_that_goes_on_picks_no_option(answer):
+    offered = "Which option do you prefer?\n1. Postgres for all data\n2. SQLite for all data"
+    assert notes(agent(offered), user(answer)) == []
+    assert len(notes(agent(offered), user("2"))) == 1
+
+
+RULE = "We always run the migrations before the seeds."
+
+
+def test_what_the_agent_wrote_before_is_not_the_users_rule():
+    assert len(notes(user(RULE))) == 1
+    assert len(notes(user(RULE), agent(f"Understood: {RULE}"))) == 1
+    assert notes(agent(f"You could add this to the guide:\n\n{RULE}"), user(RULE)) == []
+    wrapped = RULE.replace("migrations before", "migrations\n  before")
+    assert notes(ran("cat GUIDE.md", wrapped), user(RULE)) == []
+
+
+def test_a_specification_of_one_task_holds_no_rules():
+    part = "- read the next row of the sheet and keep its total\n"
+    assert len(notes(user(f"{part * 3}\n{RULE}"))) == 1
+    assert notes(user(f"{part * 20}\n{RULE}")) == []
+
+
+def test_what_failed_before_an_edit_is_no_open_end():
+    failure = ran("npm run build", "Error: no such export `rows`", failed=True)
+    assert len(find_notes(session(failure), tentative=True)) == 1
+    assert len(find_notes(session(edited(), failure), tentative=True)) == 1
+    assert find_notes(session(failure, edited()), tentative=True) == []
+
+
+@pytest.mark.parametrize("fix", ["Run the tests one final time", "verify that all of them pass"])
+def test_another_run_is_no_fix(fix):
+    failure = ran("make test", "KeyError: 'lights'", failed=True)
+    told = [failure, agent(f"Fixed by: {fix}."), ran("make test", "3 passed")]
+    assert notes(*told) == []
+    assert notes(failure, agent("Fixed by setting `LIGHTS=on`."), *told[2:]) != []
+
+
+def test_an_edit_that_names_no_file_counts_as_one_of_the_program():
+    failure = ran("make test", "KeyError: 'lights'", failed=True)
+    fixed = [agent("Fixed by setting `LIGHTS=on`."), ran("make test", "3 passed")]
+    assert notes(failure, edited(".env"), *fixed) != []
+    assert notes(failure, edited("@@ -155,7 +155,7 @@ - expect(rows) + expect(row)"), *fixed) == []
+
+
+@pytest.mark.parametrize(
+    "output", ["Result:\nError: (none)\nExit Code: 1", "npm error code 4294967295"]
+)
+def test_an_error_that_says_nothing_is_not_told(output):
+    assert telling_line(output) == ""
+
+
+def test_a_variable_may_be_the_output_of_a_command():
+    command = "export JAVA_HOME=$(/usr/libexec/java_home -v 17) && ./gradlew installDebug"
+    assert bare(command) == "./gradlew installDebug"
+
+
+def test_please_note_within_a_task_is_no_request_to_remember():
+    assert len(notes(user("请记住，我们用 pnpm 安装依赖。"))) == 1
+    assert notes(user("请注意，文件内容是混合的。现在打开是乱码。请参考例子。请修复。")) == []
+
+
+def test_an_answer_that_only_mentions_an_option_picks_none():
+    offered = "Which one should we use?\n1. Postgres for all data\n2. SQLite for all data"
+    assert notes(agent(offered), user("I cannot find Postgres anywhere on my machine")) == []
+    assert len(notes(agent(offered), user("Postgres please"))) == 1
+    assert len(notes(agent(offered), user("let's go with Postgres, we know it well"))) == 1
+
+
+@pytest.mark.parametrize("said", ["每次刷新后都要这样展示", "按钮的颜色必须总是蓝色"])
+def test_what_the_product_looks_like_is_no_rule_in_other_languages(said):
+    assert notes(user(said)) == []

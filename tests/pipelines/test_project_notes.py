@@ -240,3 +240,21 @@ def test_a_memory_has_at_most_200_lines():
     memory = compose(kept).memory
     assert len(memory.splitlines()) <= MOST_LINES
     assert "earlier sessions" in memory
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Use any library, but keep in mind that the heatmap's styling should be congruent to the "
+        "rest of the application.",
+        "I want a detailed explanation on changes and any issues that might arise.",
+        "I want to revert the commit of .wrangler/.tmp files and add them to gitignore.",
+        "Yes. From now on I am just giving you instructions and testing that it works.",
+        "Add a shadow behind the image. Describe what I want in your own words first, before "
+        "writing any code.",
+        "the concise version was a bit too concise, but yes rewrite the guidelines so I don't "
+        "waste time with backwards compatibility.",
+    ],
+)
+def test_a_wish_for_the_task_at_hand_is_not_noted(judge, said):
+    assert noted(judge, ("user", said)) == []

@@ -23,6 +23,9 @@ _MARKS = re.compile(r"\*\*|__|\s*\((?:recommended|my pick|preferred|default)\)",
 _NAME = re.compile(r"[A-Z0-9`_./]")
 # Characters of an answer that only names what it picks.
 _LONGEST_PICK = 60
+# The same where words are not parted, and words where they are.
+_LONGEST_NAME = 15
+_MOST_IN_PICK = 4
 # Characters; a longer one is a task of its own.
 _LONGEST_ANSWER = 300
 _FEWEST_OPTIONS = 2
@@ -34,6 +37,8 @@ _LAST_SENTENCES = 3
 _MOST_BEHIND_YES = 3
 _CHINESE = "一二三四"
 _KEY = re.compile(r"[a-z\d]", re.IGNORECASE)
+_LETTERS = re.compile(r"[^\W\d_]{2}")
+_GOES_ON = re.compile(r"[.,:/-]?\d")
 # Somebody who answers several questions picks nothing.
 _SEVERAL_ANSWERS = re.compile(r"\n\s*(?:2|b)[.):]", re.IGNORECASE)
 # Letters that a name has where every word has a capital: "Git Integration" names nothing.
@@ -81,7 +86,8 @@ def _lasts(chosen: _Proposal, judge: NoteJudge | None) -> bool:
     if chosen.words.begins("proposal.step", chosen.what):
         return False
     if judge is None or chosen.words.code != "en":
-        return True
+        # A number alone says nothing to the next reader.
+        return bool(_LETTERS.search(chosen.what.split("(")[0]))
     verdicts = judge.judge([Sentence(f"let's go with {chosen.what}")])
     return verdicts is None or verdicts[0].keep >= threshold("approved")
 
@@ -171,15 +177,26 @@ def _picked(options: Sequence[_Proposal], answer: Said) -> _Proposal | None:
                 # "C" is no third of a list with numbers.
                 and (not _KEY.fullmatch(which[0]) or which[0].lower() == option.key)
                 and words.begins("proposal.ends", rest[which.end() :])
+                # "2.3.2" is the number of something else.
+                and not _GOES_ON.match(rest, which.end())
             ):
                 return option
     first = answer.sentences[0].text if answer.sentences else ""
-    if _asks(answer) or (len(answer.own) > _LONGEST_PICK and not _says_which(answer)):
+    if _asks(answer) or not (_says_which(answer) or _is_short(answer)):
+        # "I cannot find Postgres" names an option, and picks none.
         return None
     named = [option for option in options if _is_named(option, options, first)]
     if len(named) == 1:
         return named[0]
     return None
+
+
+def _is_short(answer: Said) -> bool:
+    """Whether an answer has no room for more than the name of what it picks."""
+    spaced = all(words.language.spaced for words in answer.words)
+    return len(answer.own) <= (_LONGEST_PICK if spaced else _LONGEST_NAME) and (
+        len(answer.own.split()) <= _MOST_IN_PICK
+    )
 
 
 def _says_which(answer: Said) -> bool:

@@ -21,7 +21,7 @@ _TELLING = tuple(
         r"|failed with exit|recipe).*",
         r"^.{0,160}\berror TS\d+: .*",
         (
-            r"^npm (?:ERR!|error) (?!code ELIFECYCLE|errno|A complete log|Test "
+            r"^npm (?:ERR!|error) (?!code ELIFECYCLE|code -?\d+$|errno|A complete log|Test "
             r"failed|path|command|Lifecycle)\S.{8,}"
         ),
         (
@@ -45,6 +45,8 @@ _TELLING = tuple(
 )
 # What a test runner or npm writes before the message itself.
 _PREFIX = later(r"^(?:E\s{1,12}|npm (?:ERR!|error) |\[?ERROR\]?:? |FAILED )\s*")
+# "Error: (none)" is how some agents report that nothing was written there.
+_EMPTY = later(r"^error: \(?(?:none|null|empty|undefined)\)?$", re.IGNORECASE)
 # A failed assertion tells what a test expects, not what went wrong.
 _ASSERTED = later(
     r"^(?:E\s+)?(?:AssertionError|assert\b)|^FAILED .*AssertionError|^expect\(|^Expected\b"
@@ -55,7 +57,9 @@ def telling_line(output: str) -> str:
     """The most informative error line, verbatim; empty if there is none."""
     for pattern in _TELLING:
         if found := pattern.search(output):
-            return found[0].strip()[:LONGEST].rstrip()
+            line = found[0].strip()[:LONGEST].rstrip()
+            if not _EMPTY.search(line):
+                return line
     return ""
 
 

@@ -33,7 +33,9 @@ _LONGEST_COMMAND = 120
 _RULED = re.compile(r"[=_-]{5,}")
 # What only leads to a cause or a fix that was told elsewhere.
 _VAGUE = re.compile(
-    r":$|^(?:in|on|at) |^(?:exactly|expected|what|simple|made|complete)\b|\bfollowing\b",
+    r":$|^(?:in|on|at) |^(?:exactly|expected|what|simple|made|complete)\b|\bfollowing\b"
+    r"|\b(?:run|try|build|test)\b.{0,40}\bagain\b"
+    r"|^(?:re-?)?run(?:ning)? (?!`)|^(?:verify|check|confirm)\b",
     re.IGNORECASE,
 )
 # A name in code, a path, a flag, a number: something to look for when it happens again.
@@ -42,10 +44,12 @@ _NAMES_SOMETHING = re.compile(
 )
 # Files that hold the program: whoever mends one has put the fix where the next reader finds it.
 _SOURCE = re.compile(
-    r"\.(?:py|pyi|[cm]?[jt]sx?|rs|go|rb|php|java|kt|kts|cs|swift|exs?|c|cc|cpp|h|hpp|vue|svelte|html?"
-    r"|s?css|sql|dart|scala|lua|md)\b",
+    r"(?:\.(?:py|pyi|[cm]?[jt]sx?|rs|go|rb|php|java|kt|kts|cs|swift|exs?|c|cc|cpp|h|hpp|vue|svelte|html?"
+    r"|s?css|sql|dart|scala|lua|md)|(?<!pom)\.xml)\b",
     re.IGNORECASE,
 )
+# An edit recorded by its difference does not say of which file: most are of the program.
+_DIFFERENCE = re.compile(r"@@ ")
 # An error at a line of a file: of the program, too.
 _IN_LINE = re.compile(rf"{_SOURCE.pattern}(?::\d|\(\d|\", line \d)", re.IGNORECASE)
 # "Please run `prisma generate`": an error that says what helps.
@@ -148,7 +152,8 @@ def _resolved(session: Session, failure: Run) -> _Resolved | None:
         _telling(explanations.cause(talk)),
         fix,
         helped,
-        bool(_IN_LINE.search(failure.error)) or any(_SOURCE.search(run.edited) for run in runs),
+        bool(_IN_LINE.search(failure.error))
+        or any(_SOURCE.search(run.edited) or _DIFFERENCE.match(run.edited) for run in runs),
     )
 
 
@@ -273,14 +278,18 @@ def _another_way(session: Session, failure: Run) -> Iterator[Note]:
 
 
 def open_ends(session: Session) -> Iterator[Note]:
-    """Tests, builds and the like whose last run of the session failed: the next agent meets it."""
+    """Tests, builds and the like whose last run of the session failed: the next agent meets it.
+
+    Where files were edited after it, nobody knows whether it still fails.
+    """
     last: dict[str, Run] = {}
+    edited = max((run.place for run in session.runs if run.edited), default=-1)
     for run in session.runs:
         what_for = purpose(run.command) if run.command else None
         if what_for in _LEFT_OPEN and run.failed is not None:
             last[what_for] = run
     for run in last.values():
-        if _is_telling(run) and not is_narrow(run.command):
+        if run.place > edited and _is_telling(run) and not is_narrow(run.command):
             text = session.words.told["failed"].format(
                 command=_code(run.command), error=describe_error_line(run.error)
             )

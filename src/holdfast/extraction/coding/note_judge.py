@@ -152,7 +152,8 @@ def _weights() -> tuple[list[str], NDArray[np.float32]]:
 @cache
 def threshold(name: str) -> float:
     """How likely a sentence has to be: `alone`; where it says itself that it is `lasting`; where a
-    `pattern` of a rule fits too, or one of a `choice`, which says more; where an agent's proposal
-    was `approved`; where it is said `again` in another session.
+    `pattern` of a rule fits too, or one of a `choice`, which says more, or a `plain` one, which
+    does not say that it lasts; where an agent's proposal was `approved`; where it is said `again`
+    in another session.
     """
     return float(_file()["thresholds"][name])

@@ -25,6 +25,12 @@ _STEP = re.compile(r"\s{0,8}(?:\d{1,2}[.)]|[-*•]|[①-⑨])\s*(?P<step>\S.*)")
 _INLINE_STEP = re.compile(r"(?:^|\s)\d[.)]\s+(?P<step>.+?)(?=\s+\d[.)]\s|$)")
 _FENCE = re.compile(r"\s{0,4}(?:```|~~~)")
 _COMMAND = re.compile(r"`([^`\n]{3,200})`")
+# Code that calls a program with something, or a script: neither a name nor a line of a program.
+_CALLS = re.compile(
+    r"(?!(?:const|let|var|import|from|def|class|return|if|for|while|function|public|private|static|async"
+    r"|await|type|interface|new|using|namespace|select|insert|update|delete)\b)"
+    r"(?:\.{0,2}/[\w./-]+(?:\s|$)|[a-z][\w.+/-]*\s+(?![=:<>{(])\S)(?!.*[{;(]$)"
+)
 # A prompt copied from a terminal is no part of the command.
 _PROMPT = re.compile(r"^(?:[$%#❯>]\s+)")
 _MARKS = re.compile(r"\*\*|__")
@@ -158,7 +164,8 @@ def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
     """Whether steps are no mere proposal: a person's that say what to run, or run and passed."""
     commands = [bare(command) for step in steps.steps for command in _COMMAND.findall(step)]
     if said.by_user:
-        return bool(commands) or len(steps.steps) == 1 or any(map(_RUNS.match, steps.steps))
+        calls = any(purpose(each) or _CALLS.match(each) for each in commands)
+        return calls or any(map(_RUNS.match, steps.steps))
     return bool(commands) and _passed_in_order(session, commands, said.place)
 
 

@@ -12,7 +12,9 @@ from itertools import zip_longest
 from ..patterns import compiled, expanded
 
 # A variable that is set for one command, or before it.
-_SETTING = r"(?:export\s+)?[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s*(?:&&|;)?\s+"
+_SETTING = (
+    r"(?:export\s+)?[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\$\([^()]*\)|`[^`]*`|\S*)\s*(?:&&|;)?\s+"
+)
 # What stands around a command and does not change what it does.
 _BEFORE = re.compile(
     r"(?:cd\s+\S+\s*(?:&&|;)\s*|set -\w+;?\s*|(?:source|\.)\s+\S*activate\s*(?:&&|;)\s*"

@@ -34,6 +34,13 @@ _NAMED = re.compile(r"[A-Z0-9`_]")
 # Words of a sentence that says something by itself, and is no story.
 _FEWEST_WORDS = 4
 _MOST_WORDS = 50
+# Lines and words of a message that somebody typed; a longer one is a document.
+_MOST_LINES = 15
+_MOST_SAID = 250
+# Sentences of a message whose point is that something be remembered.
+_MOST_AROUND_REQUEST = 2
+# Words that two people do not choose alike by chance.
+_FEWEST_ECHOED = 6
 # Somebody else's words that were left out, bold type, a line of a log, a heading.
 _NOT_SPOKEN = re.compile(
     r"\ufffc|\*\*|^[^\w`'\"@./]|\d ?m?s\)?$|:$|\.\w{1,5}(?:\?\S*)?:\d|\b\w+(?:Error|Exception)\b"
@@ -53,7 +60,9 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
     """Notes from what people state: where a pattern fits, and where the judge says that it holds
     beyond the moment. An agent's statements are no decisions.
     """
-    said = [one for one in session.said if one.by_user and not _is_prompt(one)]
+    said = [
+        one for one in session.said if one.by_user and not _is_prompt(one) and not _is_document(one)
+    ]
     verdicts = _verdicts(said, judge)
     patterned: set[Place] = set()
     by_id = {one.turn.id: one for one in said}
@@ -61,14 +70,22 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
         one = by_id[found.source]
         place = _place(one, found.quote)
         note = _note(found, one.turn)
-        if note is not None and _is_likely(one, found, place, verdicts):
+        if (
+            note is not None
+            and _is_likely(one, found, place, verdicts)
+            and not _is_echo(session, one, found.quote)
+        ):
             patterned.add(place)
             yield note
     for place, verdict in verdicts.items():
         if place not in patterned and verdict.keep >= threshold("again"):
             one = by_id[place[0]]
             sentence = one.sentences[place[1]]
-            if may_stand(sentence) and _is_english(one, sentence):
+            if (
+                may_stand(sentence)
+                and _is_english(one, sentence)
+                and not _is_echo(session, one, sentence.text)
+            ):
                 yield _judged_note(one, sentence, verdict)
 
 
@@ -87,6 +104,30 @@ def _is_prompt(said: Said) -> bool:
         for words in said.words
         for sentence in said.sentences
     )
+
+
+def _is_document(said: Said) -> bool:
+    """Whether a message is a specification, a plan or a pasted text rather than something said: its
+    rules are those of one task, or somebody else's.
+    """
+    lines = sum(1 for line in said.own.split("\n") if line.strip())
+    return lines > _MOST_LINES or len(said.own.split()) > _MOST_SAID
+
+
+def _is_echo(session: Session, said: Said, quote: str) -> bool:
+    """Whether the agent or a tool wrote the same words before: then they were pasted back."""
+    words = _on_one_line(quote)
+    if len(words.split()) < _FEWEST_ECHOED:
+        return False
+    earlier = (
+        *(one.turn.content for one in session.said if one.place < said.place and not one.by_user),
+        *(run.turn.content for run in session.runs if run.place < said.place),
+    )
+    return any(words in _on_one_line(text) for text in earlier)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(straight(text).split())
 
 
 def is_clear(text: str, keep: float) -> bool:
@@ -124,10 +165,19 @@ def _is_likely(
 ) -> bool:
     """Whether nothing speaks against a statement that a pattern fits."""
     if not said.words or said.words[0].code != "en" or place[1] < 0:
-        # The labelled sentences are English: elsewhere the judge says nothing.
-        return True
+        # The labelled sentences are English: elsewhere the judge says nothing. "Please note" is
+        # said of a task more often than "remember" of a project.
+        if found.confidence == 1.0 and len(said.sentences) > _MOST_AROUND_REQUEST:
+            return False
+        return place[1] < 0 or may_stand(said.sentences[place[1]], _PATTERN_GUARDS)
     verdict = verdicts.get(place)
-    wanted = threshold("choice" if found.category in ("decisions", "preferences") else "pattern")
+    wanted = threshold(
+        "choice"
+        if found.category == "decisions"
+        else "pattern"
+        if lasts(straight(found.quote))
+        else "plain"
+    )
     likely = verdict is None or verdict.keep >= wanted
     # The pattern has looked for doubts and for the moment itself.
     if not likely or len(found.quote.split()) < _FEWEST_WORDS:
