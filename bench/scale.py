@@ -1,7 +1,8 @@
 """What a store costs as it grows, step by step up to millions of memories, and what grows too fast.
 
     python bench/scale.py --locomo locomo10.json [--store file|scopes|postgres] [--steps 1x10000,…]
-                          [--phases ingest,embed,…] [--work DIR] [--fresh] [--write FILE]
+                          [--phases ingest,embed,…] [--writers N] [--originals N] [--work DIR]
+                          [--fresh] [--write FILE]
 
 A step is OWNERSxMEMORIES: so many scopes with so many memories each, every step in a store of its
 own. The stores: `file`, one scope in an SQLite file; `scopes`, many scopes in one file; `postgres`,
@@ -10,7 +11,9 @@ words (bench/generated_conversations.py). `--list` names the phases.
 
 Each phase runs in a process of its own and leaves its figures in `--work`, so a run that was
 interrupted goes on where it stopped, inside an ingest too; `--fresh` measures the phases that
-`--phases` names again. The stores stay in `--work` until `--remove`.
+`--phases` names again. The stores stay in `--work` until `--remove`. `--writers` fills a server by
+several processes. With `--originals` only so many owners are written and embedded, which takes
+hours for ten million memories; the server then copies their rows for all others.
 
 Growth is fitted between two steps, over processor time of this process and, with Postgres, of the
 server: the machine may have other work, and by the clock that looks like growth. Whatever grows
@@ -126,6 +129,8 @@ def _phase(options: argparse.Namespace, step: Step, phase: str) -> Figures | Non
     command = [sys.executable, str(Path(scale_phases.__file__)), phase, step.store]
     command += [str(step.owners), str(step.each), "--work", str(options.work)]
     command += ["--locomo", str(options.locomo), *(["--url", options.url] if options.url else [])]
+    if phase in scale_phases.SHARED:
+        command += ["--originals", str(options.originals), "--writers", str(options.writers)]
     start = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -155,11 +160,15 @@ def machine() -> Figures:
 
 
 def write(path: Path, store: str, rows: list[Figures], growth: list[Figures]) -> None:
-    """Adds the figures of one kind of store to a file."""
-    known = json.loads(path.read_text("utf-8")) if path.exists() else {"stores": {}, "growth": {}}
-    known["machine"] = machine()
-    known["stores"][store] = rows
-    known["growth"][store] = growth
+    """Adds the figures of one kind of store on this machine to a file; those of others stay."""
+    known = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    here = machine()
+    known["series"] = [
+        one
+        for one in known.get("series", ())
+        if one["store"] != store or not scale_growth.same_machine(one["machine"], here)
+    ]
+    known["series"].append({"store": store, "machine": here, "rows": rows, "growth": growth})
     path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
@@ -171,6 +180,8 @@ def main() -> None:
     parser.add_argument("--phases", default="")
     parser.add_argument("--work", type=Path, default=WORK)
     parser.add_argument("--url")
+    parser.add_argument("--originals", type=int, default=0, help="owners who are not copied")
+    parser.add_argument("--writers", type=int, default=1, help="processes that fill a server")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--remove", action="store_true")
     parser.add_argument("--list", action="store_true")

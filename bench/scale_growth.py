@@ -30,6 +30,11 @@ class Step(Protocol):
         """How many memories it has."""
 
 
+def same_machine(one: Figures, other: Figures) -> bool:
+    """Whether figures of two machines may be compared."""
+    return all(one[key] == other[key] for key in ("processor", "cores", "memory_gb"))
+
+
 def row(owners: int, each: int, figures: dict[str, Figures]) -> Figures:
     """The figures of one step, with its size."""
     return {"owners": owners, "each": each, "memories": owners * each, "phases": figures}

@@ -85,8 +85,10 @@ class Constants:
 
 
 def constants(measured: Figures) -> Constants:
-    """Each constant from the largest Postgres step that has it."""
-    rows = measured["stores"].get("postgres", [])
+    """Each constant from the largest Postgres step that has it, whatever the machine."""
+    rows = [
+        row for one in measured["series"] if one["store"] == "postgres" for row in one["rows"]
+    ]
     of = {phase: _largest(rows, phase) for phase in NEEDED}
 
     def per_memory(phase: str) -> float:
@@ -133,8 +135,8 @@ def _scope_bytes(measured: Figures) -> float | None:
     """Bytes that a process holds for each scope: the same on every store, and told by many."""
     plans = [
         row["phases"]["plans"]
-        for rows in measured["stores"].values()
-        for row in rows
+        for one in measured["series"]
+        for row in one["rows"]
         if row["phases"].get("plans", {}).get("scopes", 0) >= MANY
     ]
     return max(plans, key=lambda one: int(one["scopes"]))["scope_bytes"] if plans else None
@@ -312,8 +314,11 @@ def _sizes(cost: Constants) -> str:
 
 CELLS: dict[str, Callable[[dict[str, Figures]], str]] = {
     "memories stored": lambda p: f"{p['size']['stored']:,}",
+    "owners whose rows were copied": lambda p: f"{p['copies']['owners'] or '–'}",
     "ingest, memories per core second": lambda p: f"{p['ingest']['per_processor_second']:,}",
     "embedding, memories per core second": lambda p: f"{p['embed']['per_processor_second']:,}",
+    "ingest of one more owner": lambda p: f"{p['purge']['ingest_per_processor_second']:,}",
+    "embedding of one more owner": lambda p: f"{p['purge']['embed_per_processor_second']:,}",
     "bytes of a memory, one model": lambda p: f"{p['size']['bytes_per_memory']:,}",
     "of which journal": lambda p: f"{p['size']['journal_bytes_per_memory']:,}",
     "recall, times the floor": lambda p: f"{p['recall']['times_floor_processor']:.1f}",
@@ -347,34 +352,36 @@ STORES = {
 }
 
 
+def _place(series: Figures) -> tuple[int, str]:
+    """Where a series stands on the page: by kind of store, then by machine."""
+    return list(STORES).index(series["store"]), series["machine"]["processor"]
+
+
 def _page(phases: dict[str, Figures], name: str) -> str:
     return f"{phases['pages']['each'][name]['processor_seconds'] * 1e3:,.0f}"
 
 
 def measured_text(measured: Figures) -> str:
     """What was run, as a part of the page. A dash is what was not."""
-    machine = measured["machine"]
     lines = [
-        f"Measured on {machine['cores']} shared cores ({machine['processor']}, "
-        f"{machine['memory_gb']} GB). Times are of the processor, because the machine had other "
-        "work. A dash is what was not run.",
+        "Times are of the processor, because the machines had other work. A dash is what was not "
+        "run.",
     ]
-    for store, title in STORES.items():
-        rows = measured["stores"].get(store)
-        if not rows:
-            continue
+    for series in sorted(measured["series"], key=_place):
+        rows, machine = series["rows"], series["machine"]
+        title = f"{STORES[series['store']]}; {machine['cores']} cores, {machine['processor']}"
         heads = " | ".join(f"{row['owners']:,} × {row['each']:,}" for row in rows)
         lines += ["", f"| {title} | {heads} |", "|---" * (len(rows) + 1) + "|"]
         for name, cell in CELLS.items():
             cells = [_cell(cell, row["phases"]) for row in rows]
             if any(one != "–" for one in cells):
                 lines.append(f"| {name} | {' | '.join(cells)} |")
-        fast = [one for one in measured["growth"].get(store, []) if one["faster_than_n_log_n"]]
+        fast = [one for one in series["growth"] if one["faster_than_n_log_n"]]
         told = "; ".join(
             f"{one['what']} ({one['from']:,} to {one['to']:,}: exponent {one['exponent']})"
             for one in fast
         )
-        if measured["growth"].get(store):
+        if series["growth"]:
             lines += [
                 "",
                 f"Of what was run at two sizes, faster than n log n: {told or 'nothing'}.",

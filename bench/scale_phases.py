@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import subprocess
 import sys
 import time
 import tracemalloc
@@ -32,7 +33,7 @@ from holdfast.models.embeddings.static import StaticEmbedder
 from holdfast.server import changes_view, entity_view, home_view, owner_view, timeline_view
 from holdfast.storage.schema import MEMORY_COLUMNS
 from holdfast.text.stopwords import STOP_WORDS
-from holdfast.types import DAY
+from holdfast.types import DAY, Scope
 from ingest import BATCH, bare_rows, insert_bare, open_bare
 from scale_store import Figures, Meter, Store, start_postgres
 
@@ -43,20 +44,30 @@ CAPTURED = 300
 GUEST = 1_000  # memories of the owner who moves in to be purged
 OPENINGS = 3  # of each page
 WAKES = 20  # of a worker
+SHARED = ("ingest", "embed", "copies")  # by several writers, if that is asked for
 SCHEDULED = ("decay", "reflect")  # beside what is always looked for
 
 
 def ingest(store: Store) -> Figures:
     """Sessions of twenty memories, fifty in a transaction; an interrupted one goes on."""
+    took = _by_writers(store, "ingest") or _ingest(store)
+    return took | {
+        "per_second": round(store.written / took["seconds"]),
+        "per_processor_second": _rate(store.written, took),
+    }
+
+
+def _ingest(store: Store) -> Figures:
     known = json.loads(store.progress.read_text()) if store.progress.exists() else {}
     done, seconds, processor = (known.get(key, 0) for key in ("sessions", "seconds", "processor"))
     meter = Meter(store)
     per_owner = store.each // EACH
-    total = store.owners * per_owner
+    owners = store.mine
+    total = len(owners) * per_owner
     with store.open() as hf:
-        owner = 0
         while done < total:
-            owner, first = divmod(done, per_owner)
+            place, first = divmod(done, per_owner)
+            owner = owners[place]
             numbers = range(first, min(first + SESSIONS, per_owner))
             sessions = [store.source.session(owner, number) for number in numbers]
             mine = hf.scoped(f"user:{owner}")
@@ -74,25 +85,122 @@ def ingest(store: Store) -> Figures:
                 bar = "#" * round(20 * done / total)
                 told = f"[{bar:<20}] {done * EACH:,} memories, about {left:.0f} min left"
                 print(f"  {told}", file=sys.stderr, flush=True)
-        return {
-            "seconds": round(seconds, 1),
-            "processor_seconds": round(processor, 1),
-            "per_second": round(store.memories / seconds),
-            "per_processor_second": round(store.memories / processor),
+        return {"seconds": round(seconds, 1), "processor_seconds": round(processor, 1)}
+
+
+def _rate(memories: int, took: Figures) -> int:
+    # The processor's clock may be too coarse for a few.
+    return round(memories / max(0.001, took["processor_seconds"]))
+
+
+def _by_writers(store: Store, phase: str) -> Figures | None:
+    """The same phase in several processes, each for its share of the owners; None for one process.
+
+    The clock runs until the last has ended. Each counts its own processor time, and the server's
+    is counted here, up to the last look if everything is interrupted.
+    """
+    if store.writers == 1 or store.writer is not None:
+        return None
+    store.open().close()  # The database with its tables is there before all of them want it.
+    meter = Meter(store)
+    known = json.loads(store.progress.read_text()) if store.progress.exists() else {}
+    seconds, served = known.get("seconds", 0.0), known.get("served", 0.0)
+    start, served_before = time.perf_counter(), meter.server_seconds()
+    command = [sys.executable, __file__, phase, store.kind, str(store.owners), str(store.each)]
+    command += ["--locomo", str(store.locomo), "--work", str(store.work)]
+    command += ["--originals", str(store.originals), "--writers", str(store.writers)]
+    command += ["--url", store.url] if store.url else []
+    running = [
+        subprocess.Popen([*command, "--writer", str(part)], stdout=subprocess.PIPE, text=True)
+        for part in range(store.writers)
+    ]
+    while any(one.poll() is None for one in running):
+        time.sleep(1)
+        took = {
+            "seconds": seconds + time.perf_counter() - start,
+            "served": served + meter.server_seconds() - served_before,
         }
+        store.progress.write_text(json.dumps(took))
+    printed = [one.communicate()[0] for one in running]
+    if any(one.returncode for one in running):
+        raise SystemExit(f"A writer of {phase} failed; run it again to go on.")
+    told = [json.loads(one.splitlines()[-1]) for one in printed]
+    store.progress.unlink()
+    processor = took["served"] + sum(one["processor_seconds"] for one in told)
+    return {
+        "seconds": round(took["seconds"], 1),
+        "processor_seconds": round(processor, 1),
+        "writers": store.writers,
+    }
 
 
 def embed(store: Store) -> Figures:
     """Every memory embedded anew with the fast model."""
-    meter = Meter(store)
-    with store.open() as hf:
-        took = meter.of(lambda: embedding_jobs.reembed(hf.store, hf.tiers, fresh=True))
-        if store.kind == "postgres":
-            _settle(str(store.place))
+    took = _by_writers(store, "embed") or _embed(store)
+    if store.kind == "postgres" and store.writer is None:
+        _settle(str(store.place))
     return took | {
-        "per_second": round(store.memories / took["seconds"]),
-        "per_processor_second": round(store.memories / took["processor_seconds"]),
+        "per_second": round(store.written / took["seconds"]),
+        "per_processor_second": _rate(store.written, took),
     }
+
+
+def _embed(store: Store) -> Figures:
+    with store.open() as hf:
+        scopes = [Scope("user", str(owner)) for owner in store.mine] if store.writers > 1 else None
+        return Meter(store).of(
+            lambda: embedding_jobs.reembed(hf.store, hf.tiers, scopes=scopes, fresh=True)
+        )
+
+
+def copies(store: Store) -> Figures:
+    """The owners beyond those that are written: every row of one of them under another scope."""
+    if not store.originals:
+        return {"owners": 0}
+    if not isinstance(store.place, str):
+        raise SystemExit("Owners are copied on a server only.")
+    took = _by_writers(store, "copies") or Meter(store).of(partial(_copy, store, store.place))
+    if store.writer is None:
+        _settle(store.place)
+    return took | {
+        "owners": store.owners - store.originals,
+        "per_processor_second": _rate(store.memories - store.written, took),
+    }
+
+
+def _copy(store: Store, url: str) -> None:
+    """Copies owner by owner; those that are there already are left alone."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        tables: dict[str, list[str]] = {}
+        for table, column in connection.execute(
+            "SELECT table_name, column_name FROM information_schema.columns "
+            "WHERE table_schema = 'holdfast' AND is_generated = 'NEVER' AND table_name IN (SELECT table_name FROM "
+            "information_schema.columns WHERE table_schema = 'holdfast' AND column_name = 'scope')"
+        ):
+            tables.setdefault(table, []).append(column)
+        numbers = dict(
+            connection.execute("SELECT key, number FROM holdfast.scopes WHERE kind = 'user'")
+        )
+        others = range(store.originals, store.owners)
+        for owner in others[store.writer or 0 :: store.writers]:
+            if str(owner) in numbers:
+                continue
+            with connection.transaction():
+                made = connection.execute(
+                    "INSERT INTO holdfast.scopes (kind, key, created_at) "
+                    "SELECT kind, %s, created_at FROM holdfast.scopes WHERE number = %s "
+                    "RETURNING number",
+                    (str(owner), numbers[str(owner % store.originals)]),
+                ).fetchone()
+                assert made is not None
+                for table, columns in tables.items():
+                    rest = [f'"{column}"' for column in columns if column != "scope"]
+                    listed = ", ".join(rest)
+                    connection.execute(
+                        f"INSERT INTO holdfast.{table} (scope, {listed}) SELECT %s, {listed} "
+                        f"FROM holdfast.{table} WHERE scope = %s".encode(),
+                        (made[0], numbers[str(owner % store.originals)]),
+                    )
 
 
 def size(store: Store) -> Figures:
@@ -462,16 +570,25 @@ def guest(store: Store) -> Figures:
 
 
 def purge(store: Store) -> Figures:
-    """Purge of an owner with as many memories as the step gives one."""
+    """Purge of an owner with as many memories as the step gives one. On a server it is one more
+    owner, who moves in when all others are there.
+    """
     owner: int | str = "guest" if isinstance(store.place, str) else 0
+    meter, arrival = Meter(store), {}
     with store.open(owner, store.copy) as hf:
         if owner == "guest":
-            _move_in(store, hf, store.each)
-            hf.admin.reembed()
-        took = Meter(store).of(partial(hf.admin.purge, owner=True))
+            there = bool(hf.store.counts(hf.scopes))
+            ingested = meter.of(partial(_move_in, store, hf, store.each))
+            embedded = meter.of(hf.admin.reembed)
+            if not there:
+                arrival = {
+                    "ingest_per_processor_second": _rate(store.each, ingested),
+                    "embed_per_processor_second": _rate(store.each, embedded),
+                }
+        took = meter.of(partial(hf.admin.purge, owner=True))
     if not isinstance(store.copy, str):
         _unlink(store.copy)
-    return took | {"per_second": round(store.each / took["seconds"])}
+    return took | arrival | {"per_second": round(store.each / took["seconds"])}
 
 
 def _move_in(store: Store, hf: Holdfast, memories: int) -> None:
@@ -487,6 +604,7 @@ def _move_in(store: Store, hf: Holdfast, memories: int) -> None:
 PHASES: dict[str, Callable[[Store], Figures]] = {
     "ingest": ingest,
     "embed": embed,
+    "copies": copies,
     "size": size,
     "recall": recall,
     "pages": pages,
@@ -521,9 +639,20 @@ def main() -> None:
     parser.add_argument("--locomo", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--url")
+    parser.add_argument("--originals", type=int, default=0)
+    parser.add_argument("--writers", type=int, default=1)
+    parser.add_argument("--writer", type=int, help="which of them this process is")
     options = parser.parse_args()
     store = Store(
-        options.store, options.owners, options.each, options.work, options.locomo, options.url
+        options.store,
+        options.owners,
+        options.each,
+        options.work,
+        options.locomo,
+        options.url,
+        options.originals,
+        options.writers,
+        options.writer,
     )
     if store.kind == "postgres" and store.url is None:
         # Before anything is measured.

@@ -8,7 +8,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +34,11 @@ class Store:
     work: Path
     locomo: Path
     url: str | None = None
+    originals: int = 0
+    """Owners whose memories are written. The others get copies of theirs; 0 for no copies."""
+    writers: int = 1
+    writer: int | None = None
+    """Which of several processes this is, that fill the store together."""
 
     @cached_property
     def source(self) -> Conversations:
@@ -44,6 +49,16 @@ class Store:
     def memories(self) -> int:
         """How many memories it is filled with."""
         return self.owners * self.each
+
+    @property
+    def mine(self) -> Sequence[int]:
+        """The owners that this process fills the store for."""
+        return range(self.writer or 0, self.originals or self.owners, self.writers)
+
+    @property
+    def written(self) -> int:
+        """How many memories are written, and not copied."""
+        return (self.originals or self.owners) * self.each
 
     @property
     def name(self) -> str:
@@ -90,7 +105,8 @@ class Store:
     @property
     def progress(self) -> Path:
         """How far an ingest has come: sessions written, and what they took."""
-        return self.work / f"{self.name}.progress.json"
+        part = "" if self.writer is None else f"-{self.writer}"
+        return self.work / f"{self.name}{part}.progress.json"
 
 
 class Meter:
@@ -100,7 +116,9 @@ class Meter:
     """
 
     def __init__(self, store: Store) -> None:
-        self._server = _postmaster(store.work) if store.kind == "postgres" else None
+        # What the server does for several processes is counted once, by the one that started them.
+        alone = store.writer is None
+        self._server = _postmaster(store.work) if store.kind == "postgres" and alone else None
 
     def now(self) -> tuple[float, float]:
         """By the clock, and of the processors."""

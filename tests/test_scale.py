@@ -131,7 +131,8 @@ def test_a_run_measures_what_is_not_there_and_writes_it(tmp_path: Path, locomo: 
     assert "0/4 file-1x20 ingest" in first.stderr and "4/4 done" in first.stderr
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "file-1x20" not in again.stderr  # Everything was there.
-    rows = json.loads(written.read_text())["stores"]["file"]
+    (series,) = json.loads(written.read_text())["series"]
+    rows = series["rows"]
     assert [row["memories"] for row in rows] == [20, 40]
     assert rows[1]["phases"]["size"]["bytes"] > 0
     subprocess.run([*command, "--remove"], check=True)
@@ -206,10 +207,56 @@ def test_the_simulation_follows_from_the_constants(measured: scale_growth.Figure
 
 def test_a_dash_is_what_was_not_run(measured: scale_growth.Figures) -> None:
     rows = [scale_growth.row(1, 20, {"doctor": {"processor_seconds": 1.0}})]
-    told = scale_model.measured_text(measured | {"stores": {"file": rows}, "growth": {}})
+    machine = {"cores": 2, "processor": "x86_64", "memory_gb": 25}
+    series = {"store": "file", "machine": machine, "rows": rows, "growth": []}
+    told = scale_model.measured_text(measured | {"series": [series]})
+    assert "| SQLite, one scope; 2 cores, x86_64 | 1 × 20 |" in told
     assert "| doctor, core s | 1.0 |" in told and "ingest" not in told
     with pytest.raises(SystemExit, match="has no ingest on Postgres"):
-        scale_model.constants({"stores": {"postgres": rows}})
+        scale_model.constants({"series": [series | {"store": "postgres"}]})
+
+
+def test_figures_of_another_machine_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written, rows = tmp_path / "scale.json", [costing(10, 1.0)]
+    here = scale.machine()
+    scale.write(written, "file", rows, [])
+    monkeypatch.setattr(scale, "machine", lambda: here | {"processor": "another"})
+    scale.write(written, "file", rows, [])
+    scale.write(written, "file", [*rows, costing(100, 2.0)], [])
+    series = json.loads(written.read_text())["series"]
+    assert [len(one["rows"]) for one in series] == [1, 2]
+    assert [one["machine"]["processor"] for one in series] == [here["processor"], "another"]
+
+
+def test_several_processes_fill_a_store_together(tmp_path: Path, locomo: Path) -> None:
+    store = scale_store.Store("scopes", 3, 2 * EACH, tmp_path, locomo, writers=2)
+    assert scale_phases.ingest(store)["writers"] == 2
+    assert scale_phases.embed(store)["writers"] == 2
+    with store.open() as hf:
+        counts = [len(hf.scoped(f"user:{owner}").list(limit=None)) for owner in range(3)]
+        assert min(counts) > TURNS
+        (model,) = hf.tiers
+        assert not hf.store.vectors.missing(model.identity, 10)
+
+
+def test_owners_are_copied_on_a_server(tmp_path: Path, locomo: Path, postgres_url: str) -> None:
+    base = postgres_url.rsplit("/", 1)[0] + "/postgres"
+    store = scale_store.Store(
+        "postgres", 3, EACH, tmp_path, locomo, url=base, originals=1, writers=1
+    )
+    scale_phases.ingest(store)
+    scale_phases.embed(store)
+    assert scale_phases.copies(store)["owners"] == 2
+    assert scale_phases.copies(store)["owners"] == 2  # Those that are there are left alone.
+    with store.open() as hf:
+        first, copied = (hf.scoped(f"user:{owner}") for owner in (0, 2))
+        assert [one.content for one in copied.list(limit=None)] == [
+            one.content for one in first.list(limit=None)
+        ]
+        (question,) = store.source.questions(0, 1, 1)
+        answers = [[hit.memory.id for hit in each.recall(question)] for each in (first, copied)]
+        assert answers[0] == answers[1]
+        assert not hf.admin.check()
 
 
 def test_the_texts_of_an_owner_can_be_cut_anywhere(locomo: Path) -> None:
