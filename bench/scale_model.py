@@ -86,9 +86,7 @@ class Constants:
 
 def constants(measured: Figures) -> Constants:
     """Each constant from the largest Postgres step that has it, whatever the machine."""
-    rows = [
-        row for one in measured["series"] if one["store"] == "postgres" for row in one["rows"]
-    ]
+    rows = [row for one in measured["series"] if one["store"] == "postgres" for row in one["rows"]]
     of = {phase: _largest(rows, phase) for phase in NEEDED}
 
     def per_memory(phase: str) -> float:

@@ -174,8 +174,9 @@ def _copy(store: Store, url: str) -> None:
         tables: dict[str, list[str]] = {}
         for table, column in connection.execute(
             "SELECT table_name, column_name FROM information_schema.columns "
-            "WHERE table_schema = 'holdfast' AND is_generated = 'NEVER' AND table_name IN (SELECT table_name FROM "
-            "information_schema.columns WHERE table_schema = 'holdfast' AND column_name = 'scope')"
+            "WHERE table_schema = 'holdfast' AND is_generated = 'NEVER' AND table_name IN ("
+            "SELECT table_name FROM information_schema.columns "
+            "WHERE table_schema = 'holdfast' AND column_name = 'scope')"
         ):
             tables.setdefault(table, []).append(column)
         numbers = dict(

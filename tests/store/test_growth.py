@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -218,3 +219,29 @@ def test_a_large_scope_is_read_in_parts_with_the_same_result(
         assert all(before[1] + 1 == after[0] for before, after in pairwise(parts))
         assert index._nearest_rows(1, 1, question, 50) == whole
         assert len(whole) == 50
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows cannot shorten a file that is mapped.")
+def test_the_file_is_mapped_only_while_its_vectors_are_read(tmp_path: Path) -> None:
+    with filled(tmp_path / "memory.db", 20) as hf:
+        every = hf.list(limit=None)
+        hf.store.vectors.add(
+            [ANN], "some:model", {one.seq: np.ones(8, np.float32) for one in every}
+        )
+        store = hf.store
+        assert isinstance(store, SQLiteStore)
+        store.read((), "SELECT 1")
+        seen: list[tuple[str, int]] = []
+
+        def traced(cursor: apsw.Cursor, sql: str, values: object) -> bool:
+            mapped = cursor.connection.pragma("mmap_size") if "vec_distance" in sql else -1
+            seen.append((sql, mapped))
+            return True
+
+        reader = store._reader()
+        reader.set_exec_trace(traced)
+        rows = store.vector_index._nearest_rows(1, 1, np.ones(8, np.float32), 5)
+        reader.set_exec_trace(None)
+        assert len(rows) == 5
+        assert [mapped for _, mapped in seen if mapped >= 0] == [vector_table.MAPPED]
+        assert reader.pragma("mmap_size") == 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ...floats import Vector, packed
@@ -18,6 +19,9 @@ from .connection import ADD_TO_META
 # start.
 READ_ALONE = 100_000
 MOST_THREADS = 4
+# Bytes of the file that are mapped while it is scanned: asking the system for each page takes as
+# long as comparing what is on it. SQLite maps no more than 2 GB.
+MAPPED = 2**31 - 1
 _DISTANCE = "coalesce(vec_distance_cosine(v.vector, ?), 1.0) AS distance"
 
 
@@ -152,7 +156,10 @@ class SQLiteVectors(SQLVectors):
         )
 
         def read(part: tuple[int, int]) -> Rows:
-            return self.store.read((number,), sql, (packed(vector), model, number, *part, limit))
+            with self._mapped():
+                return self.store.read(
+                    (number,), sql, (packed(vector), model, number, *part, limit)
+                )
 
         if len(parts) == 1:
             return read(parts[0])
@@ -162,6 +169,22 @@ class SQLiteVectors(SQLVectors):
         with ThreadPoolExecutor(len(parts)) as pool:
             rows = [row for found in pool.map(read, parts) for row in found]
         return sorted(rows, key=lambda row: (row[1], row[0]))[:limit]
+
+    @contextmanager
+    def _mapped(self) -> Iterator[None]:
+        """Map the file into memory for this thread's connection, for the time of a scan.
+
+        Not on Windows, where a file cannot get shorter while somebody has mapped it, as it must
+        after an erasure.
+        """
+        if os.name != "posix":
+            yield
+            return
+        self.store.read((), f"PRAGMA mmap_size = {MAPPED}")
+        try:
+            yield
+        finally:
+            self.store.read((), "PRAGMA mmap_size = 0")
 
     def _parts(self, number: int, model: int) -> list[tuple[int, int]]:
         """Return the first and last `seq` of each part that one thread reads."""
