@@ -388,6 +388,7 @@ def learned(hf, text, category, triple=None):
         ("I am Ann and live in Lisbon", "identity", None),
         ("Ines is my sister", "relationship", None),
         ("I have asthma since I was five", "health", None),
+        ("We moved to Villach", "correction", None),
         ("Das mit den Nüssen", "preference", Triple("user", "ALLERGIC_TO", "Nüsse")),
         ("May 3, 1990", "general", Triple("user", "BORN_ON", "May 3, 1990")),
     ],

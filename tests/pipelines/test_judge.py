@@ -214,6 +214,8 @@ def test_people_are_named():
         "Früher habe ich in Köln gewohnt, inzwischen wohne ich in Hamburg",
         "我以前住在上海，现在住在成都",
         "妹妹在杭州做程序员",
+        "妹妹在医院当护士",
+        "姐姐是会计",
     ],
 )
 def test_statements_of_other_languages_that_were_missed(said):
