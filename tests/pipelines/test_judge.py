@@ -222,6 +222,19 @@ def test_statements_of_other_languages_that_were_missed(said):
     assert kept(f"{said}。" if "，" in said or "在" in said else f"{said}.") == [said]
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("В прошлом месяце я переехал в Казань", "прошлом месяце (2023-10) я переехал"),
+        ("В прошлую пятницу мы с братом ездили в Тверь", "пятницу (2023-11-17) мы"),
+        ("В следующем месяце я начинаю работать в Яндексе", "месяце (2023-12) я начинаю"),
+    ],
+)
+def test_times_in_russian_have_their_date(said, told):
+    (one,) = kept(f"{said}.")
+    assert told in one
+
+
 def test_a_move_in_spanish_has_its_date():
     assert kept("El mes pasado me mudé a Valencia.") == [
         "El mes pasado (2023-10) me mudé a Valencia"

@@ -131,9 +131,7 @@ def decide(
         if said_at < old.event_time:
             return Ignore(candidate, f"older than {old.id}, which says otherwise")
         # A rule that is stored at once was asked for in so many words, too.
-        is_enough = (
-            candidate.kind == "rule" or is_learned(old) or _names_another(candidate, old)
-        )
+        is_enough = candidate.kind == "rule" or is_learned(old) or _names_another(candidate, old)
         gives_way = is_enough and _gives_way(candidate, old)
         return (Supersede if gives_way else Coexist)(candidate, old, reason)
     return _changed(candidate, near, said_at, read) or Add(candidate)
