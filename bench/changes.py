@@ -102,6 +102,7 @@ def decided(pair: Pair, read: Reader | None) -> Decision:
         kind="fact",
         content=pair.earlier,
         author=pair.speakers[0],
+        trust="derived",
         created_at=at,
         updated_at=at,
         event_time=at,

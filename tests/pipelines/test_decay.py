@@ -388,8 +388,9 @@ def learned(hf, text, category, triple=None):
         ("I am Ann and live in Lisbon", "identity", None),
         ("Ines is my sister", "relationship", None),
         ("I have asthma since I was five", "health", None),
-        ("Ich habe eine Nussallergie", "preference", Triple("user", "ALLERGIC_TO", "Nüsse")),
-        ("I was born on May 3, 1990", "general", Triple("user", "BORN_ON", "May 3, 1990")),
+        ("We moved to Villach", "correction", None),
+        ("Das mit den Nüssen", "preference", Triple("user", "ALLERGIC_TO", "Nüsse")),
+        ("May 3, 1990", "general", Triple("user", "BORN_ON", "May 3, 1990")),
     ],
 )
 def test_who_somebody_is_their_people_and_their_health_never_fade(
@@ -402,6 +403,53 @@ def test_who_somebody_is_their_people_and_their_health_never_fade(
     assert explained(fact, clock.now) == (
         f"It never fades. What is of this kind ({category}) stays until something replaces it."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "category"),
+    [
+        ("I have a nut allergy", "health"),
+        ("My son has asthma", "health"),
+        ("I take 20 mg of lisinopril every morning", "health"),
+        ("Ich habe eine Nussallergie", "health"),
+        ("Soy alérgico a los cacahuetes", "health"),
+        ("J'ai une allergie au lactose", "health"),
+        ("У меня аллергия на орехи", "health"),
+        ("我对花生过敏", "health"),
+        ("私は卵アレルギーです", "health"),
+        ("My birthday is on March 3", "identity"),
+        ("Ich habe am 3. März Geburtstag", "identity"),
+        ("Mon anniversaire est le 3 mars", "identity"),
+        ("Cumplo años el 3 de marzo", "identity"),
+        ("我的生日是三月三日", "identity"),
+    ],
+)
+def test_health_and_birthdays_never_fade_whatever_they_were_taken_for(hf, clock, text, category):
+    for taken_for in ("preference", "plan"):
+        assert usual().vocabulary.fitted(Candidate(text, text, category=taken_for)).category == (
+            category
+        )
+    fact = learned(hf, text, "plan")
+    assert (fact.category, fact.valid_until, fades_at(fact)) == (category, None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have a dentist appointment on December 10",
+        "Ich habe am 10. Dezember einen Zahnarzttermin",
+        "Tengo una cita con el dentista el 10 de diciembre",
+        "J'ai un rendez-vous chez le dentiste le 10 décembre",
+    ],
+)
+def test_an_appointment_is_over_after_its_day(tmp_path, clock, text):
+    clock.now = from_iso("2026-11-20T12:00:00+00:00")
+    with Holdfast.open(tmp_path / "plans.db", scope="user:ann", clock=clock) as hf:
+        hf.capture("s1", "user", f"{text}.")
+        hf.sessions.extract("s1")
+        (plan,) = hf.list(kinds=["fact"])
+    assert plan.category == "plan" and "10" in plan.content
+    assert plan.valid_until == from_iso("2026-12-11T00:00:00+00:00")
 
 
 def test_a_preference_fades_slowly(hf, clock):

@@ -214,10 +214,25 @@ def test_people_are_named():
         "Früher habe ich in Köln gewohnt, inzwischen wohne ich in Hamburg",
         "我以前住在上海，现在住在成都",
         "妹妹在杭州做程序员",
+        "妹妹在医院当护士",
+        "姐姐是会计",
     ],
 )
 def test_statements_of_other_languages_that_were_missed(said):
     assert kept(f"{said}。" if "，" in said or "在" in said else f"{said}.") == [said]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("В прошлом месяце я переехал в Казань", "прошлом месяце (2023-10) я переехал"),
+        ("В прошлую пятницу мы с братом ездили в Тверь", "пятницу (2023-11-17) мы"),
+        ("В следующем месяце я начинаю работать в Яндексе", "месяце (2023-12) я начинаю"),
+    ],
+)
+def test_times_in_russian_have_their_date(said, told):
+    (one,) = kept(f"{said}.")
+    assert told in one
 
 
 def test_a_move_in_spanish_has_its_date():

@@ -15,18 +15,21 @@ from holdfast.extraction.similarity.changes import LABELS, change, features, pro
 from holdfast.extraction.turn_extraction import ExtractionContext, usual
 from holdfast.models.reranker import Reranker
 from holdfast.storage import Author
-from holdfast.types import DAY, Memory, Scope
+from holdfast.types import DAY, Memory, Scope, Triple
 
 OFFLINE = Settings(embedding_models="none")
 EARLIER = 1_700_000_000_000_000
 LATER = EARLIER + 200 * DAY
+# What a model that reads both statements says, in the order of `LABELS`: it fulfils a plan.
+FULFILLED = (-6.0, -6.0, -6.0, 0.0, -6.0, -6.0)
 
 
-def known(text, author="", **fields):
+def known(text, author="", trust="derived", **fields):
+    """A fact that was learned; with `trust="user"` one that somebody stored."""
     times = dict.fromkeys(("created_at", "updated_at", "event_time"), EARLIER)
     return Memory(
         id="fact_1", scope=Scope("user", "ann"), kind="fact", content=text, author=author, **times
-    ).with_(**fields)
+    ).with_(trust=trust, **fields)
 
 
 def decided(old, new, author="", at=LATER, read=None):
@@ -82,7 +85,6 @@ BOTH = [
 
 # Without a word of change, or in a way that words alone do not show.
 READ_AS_REPLACED = [
-    ("我在北京租房", "以前在北京租房，现在搬到成都了"),
     ("Ich wohne in Berlin", "Ich bin nach Hamburg gezogen"),
     ("I live in Queens, in a studio", "so it turns out I'm a Jersey person now. Hoboken!"),
 ]
@@ -107,6 +109,7 @@ def test_a_model_that_reads_both_finds_what_words_alone_do_not_show(old, new):
     ("old", "new"),
     [
         ("Vivo en Madrid", "Me mudé a Valencia"),
+        ("我在北京租房", "以前在北京租房，现在搬到成都了"),
         ("J'habite à Lyon", "J'ai déménagé à Bordeaux"),
         ("Wir wohnen in Köln", "Früher Köln und Lärm, inzwischen wohnen wir in der Eifel"),
     ],
@@ -142,6 +145,50 @@ def test_an_article_is_no_opposite():
 def test_what_another_says_or_what_was_said_later_stays(change_of):
     old = known("I live in Lisbon", "Ann").with_(**change_of)
     assert isinstance(decided(old, "I moved to Porto last month", "Ann"), Add)
+
+
+# Models that read both are sure of these, words alone are not: no reason to end what was stored.
+UNCERTAIN = [
+    ("Ich wohne in Berlin", "Ich bin nach Hamburg gezogen"),
+    ("I live in Queens, in a studio", "so it turns out I'm a Jersey person now. Hoboken!"),
+    ("I like green tea", "I don't like green tea"),
+]
+CERTAIN = [
+    ("My boss is Martin", "My boss is Ingrid"),
+    ("Vivo en Madrid", "Me mudé a Valencia, ya no vivo en Madrid"),
+    ("Ich arbeite bei Siemens", "Inzwischen arbeite ich bei SAP, bei Siemens habe ich gekündigt"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), UNCERTAIN)
+def test_what_somebody_stored_stays_beside_what_was_learned(old, new):
+    read = Reranker().changes
+    assert isinstance(decided(old, new, read=read), Supersede)
+    decision = decided(known(old, trust="user"), new, read=read)
+    assert isinstance(decision, Coexist) and decision.old.content == old
+
+
+@pytest.mark.parametrize(("old", "new"), CERTAIN)
+def test_what_somebody_stored_gives_way_where_it_is_certain(old, new):
+    stored = known(old, trust="user")
+    assert isinstance(decided(stored, new, read=Reranker().changes), Supersede)
+
+
+def test_words_alone_end_what_somebody_stored_only_by_another_value_of_its_slot():
+    stored = known("I live in Lisbon", trust="user")
+    assert isinstance(decided(stored, "I moved to Porto last month"), Coexist)
+    homes = [Triple("user", "LIVES_IN", city) for city in ("Lisbon", "Porto")]
+    stored = stored.with_(triple=homes[0])
+    moved = Candidate("I live in Porto", "I live in Porto", triple=homes[1])
+    assert isinstance(decide(moved, [stored], LATER), Supersede)
+
+
+def test_a_plan_that_somebody_stored_is_not_ended_by_the_words_of_one_model():
+    plan, done = "Call the plumber about the tap", "The tap works again, the plumber came"
+    stored = known(plan, trust="user")
+    decision = decided(stored, done, read=lambda *_: FULFILLED)
+    assert isinstance(decided(known(plan), done, read=lambda *_: FULFILLED), Supersede)
+    assert isinstance(decision, Coexist)
 
 
 def test_what_a_person_confirmed_stays_beside_the_new():

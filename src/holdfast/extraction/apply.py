@@ -18,10 +18,10 @@ from ..models.entities.select import Recognition, standard
 from ..models.llm.chat import Complete
 from ..storage.protocol import Store, Transaction, rests_on
 from ..storage.store_types import Filter
-from ..text.time_expressions import spans
 from ..types import Edge, Memories, Memory, Micros, Scope, Session
 from . import permission_checks, proposals
 from .candidate import Candidate, Extractor, grounded
+from .dates import days_meant
 from .episodes import SOURCE
 from .policy import JudgedCandidate, Policy, Verdict, short
 from .reconcile import Add, Bump, Coexist, Decision, Ignore, Supersede, decide, statement_text
@@ -449,8 +449,9 @@ class DecisionWriter:
 
 def last_day(candidate: Candidate, said_at: Micros) -> Micros | None:
     """When the latest date that a plan names is over; None if it names none that is to come."""
-    named = spans(f"{candidate.content} {candidate.quote}", said_at)
-    return max((span.end for span in named if span.end > said_at), default=None)
+    text = f"{candidate.content} {candidate.quote}"
+    ends = (last + 1 for _, last in days_meant(text, said_at))
+    return max((end for end in ends if end > said_at), default=None)
 
 
 def demote(

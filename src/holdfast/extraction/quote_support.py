@@ -23,6 +23,10 @@ FEWEST_WORDS = 5
 # Of the content words of a statement, those that its quote has; pronouns that were resolved and
 # the subject are not in it.
 SHARED = 0.35
+# The same for a question, which mostly asks about a matter and says nothing of it.
+SHARED_IN_QUESTION = 0.6
+_ASKS = ("?", "？")
+_AROUND = " \n\"'”’)»"
 # One character stands for a word where words are not written apart.
 _WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 # Its nouns all look like names.
@@ -83,6 +87,8 @@ def supports(
     # "My job at Kobo" and "works at Kobo" are on the same matter in other words.
     matters = words_of(quote).single_slots & words_of(statement).single_slots
     if not common or len(common) + len(matters) < share * len(terms):
+        return False
+    if quote.rstrip(_AROUND).endswith(_ASKS) and len(common) < SHARED_IN_QUESTION * len(terms):
         return False
     return _agree(quote, statement, terms) and _is_of(statement, shown, author)
 

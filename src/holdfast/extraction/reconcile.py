@@ -2,8 +2,11 @@
 
 A duplicate renews the known memory. A contradiction or a change supersedes it, unless a person has
 confirmed the old memory or the new statement is only implied: then both stay, marked as earlier and
-later. So they do where it is not certain that something changed. A plan that was carried out is
-over, not contradicted. Which one is newer depends on when it was said, not on when it was read.
+later. So they do where it is not sure that something changed. What somebody stored in so many words
+(by the library, a command, a tool, a record, an import) and was not learned gives way only where it
+is certain: both name the value of one slot, or words and who reads both statements are sure, each
+on their own. A plan that was carried out is over, not contradicted. Which one is newer depends on
+when it was said, not on when it was read.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from ..text.tokens import dedup_tokens
 from ..types import Memory, Micros, Triple
 from .candidate import Candidate
 from .coding.choices import is_another_matter
+from .episodes import SOURCE
 from .similarity import changes
-from .similarity.changes import Reader
+from .similarity.changes import Change, Reader
 from .similarity.dedup import Statement, first_duplicate
 
 # Of these there is one at a time, so another object replaces the one before.
@@ -126,7 +130,10 @@ def decide(
             continue
         if said_at < old.event_time:
             return Ignore(candidate, f"older than {old.id}, which says otherwise")
-        return (Supersede if _gives_way(candidate, old) else Coexist)(candidate, old, reason)
+        # A rule that is stored at once was asked for in so many words, too.
+        is_enough = candidate.kind == "rule" or is_learned(old) or _names_another(candidate, old)
+        gives_way = is_enough and _gives_way(candidate, old)
+        return (Supersede if gives_way else Coexist)(candidate, old, reason)
     return _changed(candidate, near, said_at, read) or Add(candidate)
 
 
@@ -136,6 +143,24 @@ def _gives_way(candidate: Candidate, old: Memory) -> bool:
     """
     allowed = ruling("model", "correct", "confirmed" if old.protected else "written").allowed
     return allowed and candidate.confidence >= PLAINLY_SAID
+
+
+def is_learned(memory: Memory) -> bool:
+    """Whether a memory was learned from what was said; anything else somebody stored."""
+    return memory.trust == "derived" or memory.source == SOURCE
+
+
+def _is_certain(found: Change, candidate: Candidate, old: Memory) -> bool:
+    """Whether it is certain that a memory is over, even one that somebody stored."""
+    return found.is_certain or _names_another(candidate, old)
+
+
+def _names_another(candidate: Candidate, old: Memory) -> bool:
+    """Whether both name the value of one slot, and not the same."""
+    ours, theirs = candidate.triple, old.triple
+    if ours is not None and theirs is not None and _replaces(ours, theirs):
+        return True
+    return changes.names_another(old.content, candidate.content)
 
 
 def _changed(
@@ -154,11 +179,12 @@ def _changed(
             continue
         found = changes.change(statement_text(old), told, read)
         is_sure = found.is_sure or changes.names_another(old.content, candidate.content)
-        if is_sure and _gives_way(candidate, old):
+        is_enough = is_sure if is_learned(old) else _is_certain(found, candidate, old)
+        if is_enough and _gives_way(candidate, old):
             fulfils = found.label == "fulfils"
             reason = DONE if fulfils else f"changed: {candidate.quote or candidate.content}"
             return Supersede(candidate, old, reason, fulfils)
-        if found.is_possible and unsure is None:
+        if (found.is_possible or is_sure) and unsure is None:
             unsure = Coexist(candidate, old, PERHAPS_CHANGED)
     return unsure
 

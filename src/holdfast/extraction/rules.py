@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..text.secrets import find_secrets
 from ..types import Memory, Triple
@@ -24,6 +25,7 @@ from .kinship import listed, named_kin
 from .patterns import Language, Statement, languages_of
 from .policy import PEOPLE, is_among_people
 from .speech import Sentence, own_words, sentences
+from .standalone import lies_ahead
 from .third_person import NOBODY, retell
 from .vocabulary import straight
 
@@ -443,7 +445,8 @@ class _Told:
 
     def _content(self, clause: str, category: str) -> str:
         told = retell(clause, self.turn.author) if self.language.retold else clause.strip()
-        ahead = True if category in ("plan", "decision") else None
+        is_plan = category in ("plan", "decision")
+        ahead = True if is_plan else partial(lies_ahead, self.language, clause)
         return dated(told, self.turn.event_time, ahead=ahead)
 
     def _triple(

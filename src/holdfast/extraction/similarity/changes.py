@@ -53,6 +53,8 @@ class Change:
     """Whether the two may be an earlier and a later state of one thing."""
     was_read: bool = False
     """Whether a reader had its say."""
+    words_are_sure: bool = False
+    """Whether words alone say so too, and are sure."""
 
     @property
     def is_sure(self) -> bool:
@@ -61,6 +63,11 @@ class Change:
         least = {"replaces": sure, "fulfils": SURE_DONE}.get(self.label)
         return least is not None and self.probability >= least
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the words and who read both statements are sure of it, each on their own."""
+        return self.was_read and self.is_sure and self.words_are_sure
+
 
 def change(earlier: str, later: str, read: Reader | None = None) -> Change:
     """Return what `later` does to `earlier`, both of one speaker."""
@@ -68,16 +75,22 @@ def change(earlier: str, later: str, read: Reader | None = None) -> Change:
     if rules_out(old, new):
         return Change("unrelated", 0.0, is_possible=False)
     found = features(old, new)
-    chances = probabilities(found)
-    is_possible = chances["replaces"] >= PERHAPS
-    if read is not None:
-        chances = probabilities(found | reading(read(earlier, later)))
-        # Either may notice what the other does not, and to show both states does no harm.
-        is_possible = is_possible or chances["replaces"] >= PERHAPS_READ
+    by_words = _by_words(old, new, probabilities(found))
+    if read is None:
+        return by_words
+    chances = probabilities(found | reading(read(earlier, later)))
+    # Either may notice what the other does not, and to show both states does no harm.
+    is_possible = by_words.is_possible or chances["replaces"] >= PERHAPS_READ
     best = max(LABELS, key=lambda label: chances[label])
-    if read is None and not _is_shown(best, old, new):
-        return Change(best, 0.0, is_possible)
-    return Change(best, chances[best], is_possible, read is not None)
+    agreed = by_words.is_sure and by_words.label == best
+    return Change(best, chances[best], is_possible, was_read=True, words_are_sure=agreed)
+
+
+def _by_words(old: Words, new: Words, chances: Mapping[Label, float]) -> Change:
+    """The change by words alone; sure of it only if they bear it out."""
+    best = max(LABELS, key=lambda label: chances[label])
+    probability = chances[best] if _is_shown(best, old, new) else 0.0
+    return Change(best, probability, chances["replaces"] >= PERHAPS)
 
 
 def _is_shown(label: Label, old: Words, new: Words) -> bool:
