@@ -78,10 +78,12 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Holdfast]:
 @pytest.fixture
 def talk(request: pytest.FixtureRequest) -> Holdfast:
     """The conversations, by words alone or with both models."""
+    hf: Holdfast
     if request.param == "models":
-        return request.getfixturevalue("embedded")
-    hf: Holdfast = request.getfixturevalue("words")
-    _capture(hf)
+        hf = request.getfixturevalue("embedded")
+    else:
+        hf = request.getfixturevalue("words")
+        _capture(hf)
     return hf
 
 

@@ -91,7 +91,8 @@ def gather(
     for view in views:
         ranked[f"meaning ({view.tier})"] = store.by_vector(where, view.model, view.vector, depth)
     fused = reciprocal_rank({arm: [seq for seq, _ in pairs] for arm, pairs in ranked.items()})
-    ranked[KINDS] = store.by_text(where, tuple(query.members), KINDRED)
+    kindred = tuple(query.members)
+    ranked[KINDS] = store.by_text(where, kindred, KINDRED) if kindred else []
     mentioning = store.by_entity(where, names_in(query.text), depth)
     ranked["entities"] = by_relevance(mentioning, fused)
     ranked["time"] = timely(

@@ -16,8 +16,9 @@ class Match(NamedTuple):
     """What one hit has in common with its question.
 
     `words` are those of the memory that the question asks for or that belong to a kind that it asks
-    for, as the memory writes them; stop words are left out. `names` are the people and things that both name, `speaker` its author if
-    the question asks about that person, and `time` the words of the question that name its time.
+    for, as the memory writes them; stop words are left out. `names` are the people and things that
+    both name, `speaker` its author if the question asks about that person, and `time` the words of
+    the question that name its time.
     """
 
     words: tuple[str, ...] = ()
