@@ -23,6 +23,12 @@ def test_words_are_told_as_the_memory_writes_them_without_stop_words(words):
     assert match == Match(words=("dogs", "barking"))
 
 
+def test_a_word_of_the_kind_that_is_asked_for_is_told(words):
+    words.remember("There is a Toyota at the gate")
+    (match,) = common(words, "whose car is it?").values()
+    assert match.words == ("Toyota",)
+
+
 def test_an_entity_that_both_name_is_told(words):
     fact = words.remember("Tomasz cannot have peanuts")
     other = words.remember("Peanuts grow under the ground")

@@ -45,6 +45,8 @@ NOTE = 24
 # of the questions that it may answer, and for 7 % of those from elsewhere. The fast model tells
 # them apart less well; there unrelated records score up to 0.2.
 NEAR = {"meaning (static)": 0.22, "meaning (encoder)": 0.5}
+# A search that is no reason by itself: "database" brings up every Postgres.
+NO_REASON = "kinds"
 # How agents write down that a picture was shown.
 _IMAGE = re.compile(
     r"\[(?:Image|Screenshot|data)\b[^\]\n]{0,200}\]|!\[[^\]\n]{0,80}\]\([^)\n]{0,200}\)",
@@ -125,7 +127,7 @@ def _fits(hit: Hit) -> bool:
     if hit.memory.kind == "turn" and (hit.memory.role == "tool" or _is_image(hit.memory.content)):
         return False
     arms = hit.why.arms
-    if any(arm not in NEAR for arm in arms):
+    if any(arm not in NEAR and arm != NO_REASON for arm in arms):
         # It shares words, a name or a time with the question.
         return True
     nearest = next((NEAR[arm] for arm in reversed(NEAR) if arm in arms), math.inf)

@@ -19,11 +19,15 @@ from .features import ENCODER, STATIC
 from .fusion import reciprocal_rank
 from .query import Query
 
+# The arm for what belongs to a kind that is asked for.
+KINDS = "kinds"
 # Candidates per arm. With 100 and the neighbours of each arm's best 20, R@10 on our own questions
 # was 0.002 higher and R@5 0.002 to 0.003 lower, for half as much time again.
 DEPTH = 50
 # Candidates added from within a time that the question names.
 TIMELY = 50
+# Candidates that name something of a kind that is asked for.
+KINDRED = 20
 # Candidates whose neighbours are fetched too: the best of all arms together, by their ranks.
 BEST = 20
 # Positions before and after a turn.
@@ -87,6 +91,8 @@ def gather(
     for view in views:
         ranked[f"meaning ({view.tier})"] = store.by_vector(where, view.model, view.vector, depth)
     fused = reciprocal_rank({arm: [seq for seq, _ in pairs] for arm, pairs in ranked.items()})
+    kindred = tuple(query.members)
+    ranked[KINDS] = store.by_text(where, kindred, KINDRED) if kindred else []
     mentioning = store.by_entity(where, names_in(query.text), depth)
     ranked["entities"] = by_relevance(mentioning, fused)
     ranked["time"] = timely(
@@ -97,8 +103,9 @@ def gather(
         occurring,
     )
     arms = {name: [seq for seq, _ in pairs] for name, pairs in ranked.items() if pairs}
-    found = list(reciprocal_rank(arms) if ranked["entities"] or ranked["time"] else fused)
-    # A name or a time alone does not make a memory one of the best.
+    besides = ranked["entities"] or ranked["time"] or ranked[KINDS]
+    found = list(reciprocal_rank(arms) if besides else fused)
+    # A kind, a name or a time alone does not make a memory one of the best.
     memories = fetch(store, where, found, list(fused or found)[:BEST])
     similarity = similarities(
         store,

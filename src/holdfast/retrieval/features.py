@@ -54,6 +54,8 @@ _B = 0.75
 # their words is relative to the passage's own.
 _NEIGHBOURS = (2 / 3, 1 / 3, 1 / 3)
 _USUAL_WINDOW = 1 + sum(_NEIGHBOURS)
+# Occurrences that one of its kind counts as: "Prius" where a car is asked for.
+_MEMBER = 0.3
 # Terms of a neighbour that count; a long neighbour would dominate the passage.
 _LONGEST_NEIGHBOUR = 60
 # Terms from which a passage is understandable without neighbours.
@@ -160,12 +162,13 @@ class _Words:
         passages: Sequence[Passage],
     ) -> None:
         self.idf = {term: _idf(corpus, term) for term in query.terms}
-        self._counts = [_counts(self.idf, passage.terms) for passage in passages]
+        members = query.members
+        self._counts = [_counts(self.idf, members, passage.terms) for passage in passages]
         self._lengths = [len(passage.terms) for passage in passages]
         self._cut = [
             counts
             if length <= _LONGEST_NEIGHBOUR
-            else _counts(self.idf, passage.terms[:_LONGEST_NEIGHBOUR])
+            else _counts(self.idf, members, passage.terms[:_LONGEST_NEIGHBOUR])
             for counts, length, passage in zip(self._counts, self._lengths, passages, strict=True)
         ]
         self._mean_length = max(corpus.mean_length, 1.0)
@@ -229,7 +232,23 @@ class _Words:
         return [sums[number] for number in sessions]
 
 
-def _counts(wanted: Mapping[str, float], terms: Sequence[str]) -> Counts:
+def _counts(
+    wanted: Mapping[str, float],
+    members: Mapping[str, str],
+    terms: Sequence[str],
+) -> Counts:
+    """Count the wanted terms. One that is absent counts for a little where something of its kind is
+    named.
+    """
+    counts = _occurrences(wanted, terms)
+    if not members or members.keys().isdisjoint(terms):
+        return counts
+    kinds = set(map(members.get, terms))
+    # In question order, as below.
+    return {term: counts.get(term, _MEMBER) for term in wanted if term in counts or term in kinds}
+
+
+def _occurrences(wanted: Mapping[str, float], terms: Sequence[str]) -> Counts:
     found = list(filter(wanted.__contains__, terms))
     if not found:
         return _NONE

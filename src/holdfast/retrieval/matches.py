@@ -15,9 +15,10 @@ from .query import Query, analyse
 class Match(NamedTuple):
     """What one hit has in common with its question.
 
-    `words` are those of the memory that the question asks for, as the memory writes them; stop
-    words are left out. `names` are the people and things that both name, `speaker` its author if
-    the question asks about that person, and `time` the words of the question that name its time.
+    `words` are those of the memory that the question asks for or that belong to a kind that it asks
+    for, as the memory writes them; stop words are left out. `names` are the people and things that
+    both name, `speaker` its author if the question asks about that person, and `time` the words of
+    the question that name its time.
     """
 
     words: tuple[str, ...] = ()
@@ -36,10 +37,11 @@ def matches(
 ) -> list[Match]:
     """Return for each hit of a question that was asked at this time what both have in common."""
     query = analyse(question, now, authors=store.authors(scopes))
+    wanted = (*query.terms, *query.members)
     named = _named(store, scopes, names_in(question), [hit.memory for hit in hits])
     return [
         Match(
-            tuple(words_with(f"{hit.memory.title}\n{hit.memory.content}", query.terms)),
+            tuple(words_with(f"{hit.memory.title}\n{hit.memory.content}", wanted)),
             named.get(hit.memory.id, ()),
             hit.memory.author if hit.memory.author.casefold() in query.authors else "",
             _time(query, hit.memory),

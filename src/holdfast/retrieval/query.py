@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from ..languages import languages, patterns_of_all
 from ..text.lazy_regex import later
 from ..text.time_expressions import Span, spans
 from ..text.tokens import ENGLISH, index_terms, lone_letters, query_terms, writing
+from .kinds import members_of
 from .personal_questions import asks_of_somebody, personal_terms
 
 # "Mel" may be Melanie; "Jo" may be anyone.
@@ -51,9 +53,10 @@ class Query(NamedTuple):
 
     `authors` are the known authors it names, `names` the terms that name them, and `roles` the
     roles whose statements it asks for. `telling` are terms of which an answer should contain one.
-    Each may be empty. A `plain` question has only stop words; its terms are those of likely
-    answers. One that `asks_help` wants work or advice. `embed` is the text to embed, `writing` the
-    kind of language it is in.
+    `members` maps what belongs to a kind that is asked for (Prius) to that term (car). Each may be
+    empty. A `plain` question has only stop words; its terms are those of likely answers. One that
+    `asks_help` wants work or advice. `embed` is the text to embed, `writing` the kind of language
+    it is in.
     """
 
     text: str
@@ -67,6 +70,7 @@ class Query(NamedTuple):
     plain: bool = False
     asks_help: bool = False
     writing: str = ENGLISH
+    members: Mapping[str, str] = MappingProxyType({})
 
 
 def analyse(
@@ -93,6 +97,7 @@ def analyse(
         plain=not meant and asks_of_somebody(text),
         asks_help=bool(_ASKS_HELP.search(text)) and not _SAID_BY_ASSISTANT.search(text),
         writing=language,
+        members=members_of(meant),
     )
 
 
