@@ -236,6 +236,7 @@ def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
         return False
     bare = without_lead(known[0], text)
     guarded = any(known[0].says(f"guard.{name}", bare) for name in guards)
+    guarded = guarded or known[0].begins("guard.supposed", bare) is not None
     asked_or_told = any(known[0].language.begins(cue, bare) for cue in ("question", "reported"))
     return not guarded and not asked_or_told
 
