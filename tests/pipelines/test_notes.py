@@ -554,6 +554,25 @@ def test_steps_may_stand_in_one_line_or_under_a_name(said, text):
     assert texts(user(said)) == [("procedures", text)]
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Always keep the API routes thin.\n\nWould you like me to show you the corrected code?",
+        "## Rules\n\n- Always keep the API routes thin.",
+        "5. Key points:\n- Always keep the API routes thin.",
+        "If the matching is right, always use the outer routes instead of the inner ones.",
+    ],
+)
+def test_what_was_written_elsewhere_or_is_only_supposed_is_no_rule(said):
+    assert notes(user(said)) == []
+    assert notes(user("Always keep the API routes thin."))
+
+
+def test_other_languages_have_to_say_that_something_lasts():
+    assert notes(user("Prends des fonctions courtes.")) == []
+    assert notes(user("On ne commite jamais de fichiers générés."))
+
+
 def test_steps_of_a_pasted_document_are_none_of_the_users():
     document = "\n\n".join(f"Paragraph {number} of a long guide. " * 12 for number in range(9))
     pasted = (

@@ -53,6 +53,8 @@ _BY_CATEGORY: dict[str, Section] = {
     "principles": "conventions",
     "procedures": "run",
 }
+# What a note says of the way things are, and not of what to do.
+_STATES = ("location", "pitfall")
 FIRST: dict[Section, int] = {
     "run": 6,
     "conventions": 10,
@@ -118,8 +120,11 @@ class _Known:
 
     @property
     def is_tentative(self) -> bool:
-        """Whether it was said only once, and that not clearly."""
-        return self.note.tentative and len(self.wordings) < 2 and self.note.topic != "open_end"
+        """Whether it was said only once, and that not clearly. How things are, said twice in
+        passing, is no instruction: it may have changed since.
+        """
+        said_once = len(self.wordings) < 2 or self.note.topic in _STATES
+        return self.note.tentative and said_once and self.note.topic != "open_end"
 
     @property
     def weight(self) -> tuple[int, Micros]:

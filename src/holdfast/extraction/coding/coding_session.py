@@ -43,6 +43,12 @@ _WENT_WELL = later(
 )
 
 
+# What people who type a request leave out: headings, bold type, tables, rules, headed lists.
+_WRITTEN = later(
+    r"^\s{0,3}#{2,6}\s+\S|\*\*[^*\n]{2,80}\*\*|^\s{0,3}\|.+\|\s*$|^\s{0,3}(?:-{3,}|\*{3,}|_{3,})\s*$"
+    r"|^\s{0,3}\d+\.\s[^\n]{3,60}:\s*\n\s*[-*•]\s",
+    re.MULTILINE,
+)
 # Sentences of a message that tell its language.
 _SENTENCES_TO_TELL = 10
 
@@ -68,6 +74,17 @@ class Said:
     def own(self) -> str:
         """The speaker's own words."""
         return own_words(self.turn.content, role=self.turn.role)
+
+    @cached_property
+    def is_document(self) -> bool:
+        """Whether a person's message is a text with headings and bold type, or speaks as an agent
+        does ("Would you like me to …?"): it was written elsewhere and pasted, and nobody can tell
+        which of its sentences the person means as rules.
+        """
+        return self.by_user and (
+            _WRITTEN.search(self.turn.content) is not None
+            or any(words.says("guard.agent", self.turn.content) for words in self.words)
+        )
 
     @cached_property
     def sentences(self) -> list[Sentence]:

@@ -20,7 +20,8 @@ The section holds
   how to talk;
 - `guard`: what makes a statement no standing one: a `doubt`, the `moment`, a word that `points` to
   something not named (`unnamed`, within it), the `report` of what happened, a wish for a
-  `feature`, what the `product` looks like; `later` begins what is decided for another day, `next`
+  `feature`, what the `product` looks like; `agent` is how agents speak, and people do not; a
+  condition before it makes it `supposed`; `later` begins what is decided for another day, `next`
   what is only the next step; `lead` is what is said before it;
 - `lasting`: how people say that something holds beyond the moment;
 - `hint`: what the judge of notes looks at beside the vector of a sentence;

@@ -312,7 +312,7 @@ def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
     or an agent with whose account the person agreed at once.
     """
     for place, one in enumerate(session.said):
-        if not one.by_user and not _agreed(session, one):
+        if one.is_document or (not one.by_user and not _agreed(session, one)):
             continue
         following = [
             each for each in session.said[place + 1 : place + 2] if each.by_user == one.by_user

@@ -24,6 +24,7 @@ OFTEN = 2
 _STEP = re.compile(r"\s{0,8}(?:\d{1,2}[.)]|[-*•]|[①-⑨])\s*(?P<step>\S.*)")
 _INLINE_STEP = re.compile(r"(?:^|\s)\d[.)]\s+(?P<step>.+?)(?=\s+\d[.)]\s|$)")
 _FENCE = re.compile(r"\s{0,4}(?:```|~~~)")
+_MARKED = re.compile(r"`|~~~")
 _COMMAND = re.compile(r"`([^`\n]{3,200})`")
 # Code that calls a program with something, or a script: neither a name nor a line of a program.
 _CALLS = re.compile(
@@ -60,7 +61,14 @@ class _Steps:
 
 def procedures(session: Session) -> Iterator[Note]:
     """Procedures of a session: stated ones, then commands that passed repeatedly."""
-    told = [note for one in session.said for note in _told(session, one)]
+    # Where nothing passed, no steps of an agent's are borne out, and most of a session is its talk.
+    passed = any(run.command and run.failed is False for run in session.runs)
+    said = [
+        one
+        for one in session.said
+        if (not one.is_document if one.by_user else passed and _MARKED.search(one.turn.content))
+    ]
+    told = [note for one in said for note in _told(session, one)]
     yield from told
     given = {bare(command) for note in told for command in _COMMAND.findall(note.text)}
     yield from (

@@ -76,7 +76,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
             and not _is_echo(session, one, found.quote)
         ):
             patterned.add(place)
-            yield note
+            yield note if _is_plain(one, found) else replace(note, tentative=True)
     for place, verdict in verdicts.items():
         if place not in patterned and verdict.keep >= threshold("again"):
             one = by_id[place[0]]
@@ -87,6 +87,19 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
                 and not _is_echo(session, one, sentence.text)
             ):
                 yield _judged_note(one, sentence, verdict)
+
+
+def _is_plain(said: Said, found: Candidate) -> bool:
+    """Whether a statement that a pattern fits counts by itself. Where no judge knows the language,
+    it has to be asked for, or a decision, or to say that it lasts; else a second session has to
+    say it.
+    """
+    return (
+        bool(said.words and said.words[0].code == "en")
+        or found.category == "decisions"
+        or found.confidence == 1.0
+        or lasts(straight(found.quote))
+    )
 
 
 def _is_english(said: Said, sentence: Sentence) -> bool:
@@ -111,7 +124,7 @@ def _is_document(said: Said) -> bool:
     rules are those of one task, or somebody else's.
     """
     lines = sum(1 for line in said.own.split("\n") if line.strip())
-    return lines > _MOST_LINES or len(said.own.split()) > _MOST_SAID
+    return said.is_document or lines > _MOST_LINES or len(said.own.split()) > _MOST_SAID
 
 
 def _is_echo(session: Session, said: Said, quote: str) -> bool:
@@ -183,12 +196,22 @@ def _is_likely(
     if not likely or len(found.quote.split()) < _FEWEST_WORDS:
         return False
     quote = _announced(said.words[0], found)
+    if _is_supposed(said, place, quote):
+        return False
     # Who decides between two things means more than how the product looks.
     guards = _DECISION_GUARDS if found.category == "decisions" else _PATTERN_GUARDS
     whole = said.sentences[place[1]]
     if quote != straight(found.quote):
         whole = replace(whole, text=whole.text[whole.text.find(quote) :])
     return may_stand(whole, guards) and may_stand(Sentence(quote), guards)
+
+
+def _is_supposed(said: Said, place: Place, quote: str) -> bool:
+    """Whether a statement hangs on a condition before it: "if this is invalid, we use the other"
+    says what is to happen then, and decides nothing.
+    """
+    before, _, _ = said.sentences[place[1]].text.partition(quote)
+    return any(words.says("guard.supposed", before) for words in said.words)
 
 
 def _announced(words: Words, found: Candidate) -> str:
@@ -213,6 +236,7 @@ def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
         return False
     bare = without_lead(known[0], text)
     guarded = any(known[0].says(f"guard.{name}", bare) for name in guards)
+    guarded = guarded or known[0].begins("guard.supposed", bare) is not None
     asked_or_told = any(known[0].language.begins(cue, bare) for cue in ("question", "reported"))
     return not guarded and not asked_or_told
 
@@ -239,7 +263,9 @@ def _judged_note(said: Said, statement: Sentence, verdict: Verdict) -> Note:
         round(verdict.keep, 2),
         "assistant" if everywhere and verdict.topic == "preference" else "project",
         verdict.topic,
-        tentative=not is_clear(statement.text, verdict.keep),
+        tentative=not is_clear(statement.text, verdict.keep)
+        # "Always verify" names no step that the next agent could take.
+        or (verdict.topic == "procedure" and "`" not in statement.text),
     )
 
 
