@@ -150,3 +150,34 @@ def test_a_prompt_that_only_mentions_a_time_recalls_nothing(ana: Holdfast) -> No
 
 def test_a_question_about_a_time_finds_what_comes_nearest(ana: Holdfast) -> None:
     assert ana.recall("What did she do this weekend?")
+
+
+CHINESE = (
+    "我先把数据库的路径改成绝对路径",
+    "测试已经全部通过，可以合并了",
+    "请不要把密钥提交到仓库",
+    "我们决定用 Docker 部署这个服务",
+)
+
+
+@pytest.mark.parametrize("prompt", OFF_TOPIC)
+def test_a_memory_in_another_script_is_no_answer_by_itself(tmp_path: Path, prompt: str) -> None:
+    with Holdfast.open(tmp_path / "memory.db", scope="user:ana") as hf:
+        hf.remember_many([*FACTS, *CHINESE])
+        hf.admin.reembed()
+        assert hf.recall(prompt) == []
+
+
+def test_a_memory_in_another_script_is_found_by_a_word_it_shares(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path / "memory.db", scope="user:ana") as hf:
+        hf.remember_many([*FACTS, *CHINESE])
+        hf.admin.reembed()
+        assert hf.recall("did we say Docker?")[0].memory.content == CHINESE[3]
+        assert hf.recall("我们用什么部署服务？")[0].memory.content == CHINESE[3]
+
+
+def test_where_all_memories_are_in_another_script_nobody_can_tell(tmp_path: Path) -> None:
+    with Holdfast.open(tmp_path / "memory.db", scope="user:ana") as hf:
+        hf.remember_many([f"{text}（{number}）" for number in range(4) for text in CHINESE])
+        hf.admin.reembed()
+        assert hf.recall("how do we deploy the service?")

@@ -14,7 +14,7 @@ from ..storage.protocol import Store
 from ..storage.row_codec import indexed_text
 from ..storage.store_types import Candidate, Corpus, Filter
 from ..text.token_count import count_tokens
-from ..text.tokens import index_terms, query_terms, writing
+from ..text.tokens import OTHER_SCRIPT, index_terms, query_terms, writing
 from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons, Scope
 from ..values import replace
 from . import fusion as fuse
@@ -288,29 +288,53 @@ def _by_weight(gathered: Gathered) -> Ranking:
             gathered.closeness(memories[row]),
         )
 
-    judged = (
-        bundled and len(memories) >= JUDGED and _can_be_judged(gathered.query, memories[order[0]])
+    relevant = (
+        not bundled
+        or len(memories) < JUDGED
+        or not _can_be_judged(gathered.query)
+        or _has_answer(gathered.query, [(passages[row], matrix[row]) for row in order], chosen)
     )
     return Ranking(
         [memories[row] for row in order],
         [scores[row] for row in order],
         reasons,
-        relevant=not judged or fuse.has_answer([matrix[chances.index(max(chances))]], chosen),
+        relevant,
     )
 
 
-def _can_be_judged(query: Query, best: Candidate) -> bool:
+def _can_be_judged(query: Query) -> bool:
     """Whether features tell that nothing answers the question.
 
-    They do not for hardly more than a time ("What did Ana do on Monday?"), for stop words only
-    ("Who am I?"), and for a text in another language: such answers have hardly anything in common
-    with their question.
+    They do not for hardly more than a time ("What did Ana do on Monday?") and for stop words only
+    ("Who am I?"): such answers have hardly anything in common with their question.
     """
     if query.spans:
         of_time = {term for span in query.spans for term in query_terms(span.text)}
         if len(set(query.terms) - of_time) <= BESIDE_TIME:
             return False
-    return not query.plain and writing(best.content) == query.writing
+    return not query.plain
+
+
+def _has_answer(
+    query: Query,
+    ranked: Sequence[tuple[Passage, Sequence[float]]],
+    chosen: fuse.Weights,
+) -> bool:
+    """Whether any of the passages, best first, may answer the question.
+
+    Features do not tell it of a passage in another language. One in another script counts if it
+    shares a word with the question, such as a name; otherwise the best of the others is judged.
+    """
+    strangers: list[Passage] = []
+    for passage, row in ranked:
+        written = writing(passage.memory.content)
+        if written == query.writing:
+            shares = any(not set(query.terms).isdisjoint(one.terms) for one in strangers)
+            return shares or fuse.has_answer([row], chosen)
+        if OTHER_SCRIPT not in (written, query.writing):
+            return True
+        strangers.append(passage)
+    return True
 
 
 def terms_of(memory: Memory | Candidate) -> tuple[str, ...]:
