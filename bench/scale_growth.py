@@ -41,11 +41,14 @@ def row(owners: int, each: int, figures: dict[str, Figures]) -> Figures:
 
 
 def costs(phases: dict[str, Figures]) -> dict[str, float]:
-    """Processor seconds by what was done; a page's parts one by one."""
+    """Processor seconds by what was done; a page's parts one by one. Filling a
+    store cannot be compared where the server copied most of it.
+    """
+    copied = phases.get("copies", {}).get("owners", 0)
     found = {
         name: figures["processor_seconds"]
         for name, figures in phases.items()
-        if "processor_seconds" in figures
+        if "processor_seconds" in figures and not (copied and name in ("ingest", "embed", "copies"))
     }
     for name, figures in phases.get("pages", {}).get("each", {}).items():
         found[f"page {name}"] = figures["processor_seconds"]

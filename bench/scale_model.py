@@ -90,9 +90,9 @@ def constants(measured: Figures) -> Constants:
     of = {phase: _largest(rows, phase) for phase in NEEDED}
 
     def per_memory(phase: str) -> float:
-        row = of[phase]
-        return float(row["phases"][phase]["processor_seconds"] / row["memories"])
+        return 1 / float(of[phase]["phases"][phase]["per_processor_second"])
 
+    doctor = of["doctor"]
     size, recall, purge = (of[phase]["phases"][phase] for phase in ("size", "recall", "purge"))
     owners, jobs = _due_jobs(measured)
     return Constants(
@@ -101,7 +101,7 @@ def constants(measured: Figures) -> Constants:
         ingest=per_memory("ingest"),
         embed=per_memory("embed"),
         recall=recall["processor_seconds"],
-        doctor=per_memory("doctor"),
+        doctor=doctor["phases"]["doctor"]["processor_seconds"] / doctor["memories"],
         purge=purge["processor_seconds"],
         purge_each=of["purge"]["each"],
         look=jobs["changed"]["processor_ms"] / 1e3 / CHANGED,

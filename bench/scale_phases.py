@@ -500,9 +500,9 @@ def import_(store: Store) -> Figures:
 
 def capture(store: Store) -> Figures:
     """Turns captured one by one, each beside a bare insert of the same text with FTS5."""
-    owner: int | str = "guest" if isinstance(store.place, str) else 0
+    owner: int | str = "talker" if isinstance(store.place, str) else 0
     with store.open(owner, store.copy) as hf:
-        if owner == "guest":
+        if owner == "talker":
             _move_in(store, hf, store.each)
         bare = _bare_rows(store)
         marks = ",".join("?" * len(MEMORY_COLUMNS))
@@ -578,14 +578,12 @@ def purge(store: Store) -> Figures:
     meter, arrival = Meter(store), {}
     with store.open(owner, store.copy) as hf:
         if owner == "guest":
-            there = bool(hf.store.counts(hf.scopes))
             ingested = meter.of(partial(_move_in, store, hf, store.each))
             embedded = meter.of(hf.admin.reembed)
-            if not there:
-                arrival = {
-                    "ingest_per_processor_second": _rate(store.each, ingested),
-                    "embed_per_processor_second": _rate(store.each, embedded),
-                }
+            arrival = {
+                "ingest_per_processor_second": _rate(store.each, ingested),
+                "embed_per_processor_second": _rate(store.each, embedded),
+            }
         took = meter.of(partial(hf.admin.purge, owner=True))
     if not isinstance(store.copy, str):
         _unlink(store.copy)
