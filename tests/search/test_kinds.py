@@ -9,8 +9,7 @@ import pytest
 from holdfast import Holdfast
 from holdfast.context.brief import fitting
 from holdfast.languages import language
-from holdfast.retrieval.kinds import members_of
-from holdfast.retrieval.query import analyse
+from holdfast.retrieval.query import analyse, members_of
 from holdfast.text.tokens import query_terms
 
 SMALL_TALK = (

@@ -70,7 +70,11 @@ def said_before(turns: Sequence[Memory], place: int) -> str:
     return "\n".join(reversed(texts))
 
 
-def resolved(language: Language, plain: str, before: str) -> str | None:
+def resolved(
+    language: Language,
+    plain: str,
+    before: str,
+) -> str | None:
     """Return the clause with names in place of pronouns; None if it has none, or if more than one
     person or place fits.
     """
@@ -97,12 +101,19 @@ def resolved(language: Language, plain: str, before: str) -> str | None:
     return text[:1].upper() + text[1:] if text != plain else None
 
 
-def _is_existence(language: Language, plain: str, there: re.Match[str]) -> bool:
+def _is_existence(
+    language: Language,
+    plain: str,
+    there: re.Match[str],
+) -> bool:
     """Whether it is "there is …", which means no place."""
     return not language.cue("there").search(plain, there.start())
 
 
-def _only(found: Sequence[_Somebody], fits: Callable[[_Somebody], bool]) -> _Somebody | None:
+def _only(
+    found: Sequence[_Somebody],
+    fits: Callable[[_Somebody], bool],
+) -> _Somebody | None:
     fitting = {one.name: one for one in found if fits(one)}
     only = next(iter(fitting.values())) if len(fitting) == 1 else None
     return only if only is not None and only.named else None
@@ -156,7 +167,11 @@ def _is_no_name(name: str) -> bool:
     return name.split(maxsplit=1)[0].lower() in _NO_NAMES or name in ("I", "I'm", "I've")
 
 
-def _with_name(text: str, name: str, pronoun: re.Pattern[str]) -> str:
+def _with_name(
+    text: str,
+    name: str,
+    pronoun: re.Pattern[str],
+) -> str:
     """The clause with the name for the first pronoun; a later "she" means the same."""
     found = pronoun.search(text)
     if found is None:

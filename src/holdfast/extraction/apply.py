@@ -101,7 +101,11 @@ def decided(
     return compared(matters, complete)
 
 
-def _comparable(store: Store, scope: Scope, candidate: Candidate) -> Memories:
+def _comparable(
+    store: Store,
+    scope: Scope,
+    candidate: Candidate,
+) -> Memories:
     """Memories near a candidate; for one that tells a change also the newest on the same slot,
     because "we moved to Valencia" shares no word with "lives in Madrid".
     """
@@ -245,7 +249,11 @@ class DecisionWriter:
         self._stands(new, decision)
         return True
 
-    def refuse(self, held: Memory, reason: str) -> None:
+    def refuse(
+        self,
+        held: Memory,
+        reason: str,
+    ) -> None:
         """Archive a held memory with the reason; it can be restored."""
         commit.set_status(
             self.tx,
@@ -275,7 +283,10 @@ class DecisionWriter:
         decisions = [*fresh.metadata.get("decisions", ()), told]
         self.tx.change(fresh, metadata={**fresh.metadata, "decisions": decisions})
 
-    def withdraw(self, turns: Mapping[str, str]) -> int:
+    def withdraw(
+        self,
+        turns: Mapping[str, str],
+    ) -> int:
         """Archive turns that must not be remembered and memories that rest only on them.
 
         Returns the number of memories archived, turns not counted.
@@ -354,14 +365,22 @@ class DecisionWriter:
         commit.renew(self.tx, known, confidence=confidence, at=self.at)
         self._link(known, turns)
 
-    def _rests_on(self, memory: Memory, turns: Iterable[str]) -> None:
+    def _rests_on(
+        self,
+        memory: Memory,
+        turns: Iterable[str],
+    ) -> None:
         self._link(memory, turns)
         if memory.status == "active":
             entity_linking.link(
                 self.tx, memory, recognition().recognise(memory.content, "local"), at=self.at
             )
 
-    def _link(self, memory: Memory, turns: Iterable[str]) -> None:
+    def _link(
+        self,
+        memory: Memory,
+        turns: Iterable[str],
+    ) -> None:
         for turn in turns:
             self.tx.link(
                 Edge(
@@ -373,7 +392,11 @@ class DecisionWriter:
                 )
             )
 
-    def _stands(self, new: Memory, decision: Decision) -> None:
+    def _stands(
+        self,
+        new: Memory,
+        decision: Decision,
+    ) -> None:
         match decision:
             case Supersede(_, old, reason, fulfils) if (
                 fulfils or old.kind == "rule" or self.policy.vocabulary.retires

@@ -56,7 +56,12 @@ def _pieces(language: Language, sentence: Sentence) -> list[tuple[str, bool]]:
     return pieces
 
 
-def _is_whole(language: Language, before: str, mark: str, after: str) -> bool:
+def _is_whole(
+    language: Language,
+    before: str,
+    mark: str,
+    after: str,
+) -> bool:
     """Whether a clause may end here: it has a subject of its own, and so has what follows."""
     if not language.cue("speaker").search(before):
         return False

@@ -8,16 +8,15 @@ author goes to `authors`, and becomes "I" in the embedded text.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ..languages import languages, patterns_of_all
+from ..languages import in_every_language, languages, patterns_of_all
 from ..text.lazy_regex import later
 from ..text.time_expressions import Span, spans
 from ..text.tokens import ENGLISH, index_terms, lone_letters, query_terms, writing
-from .kinds import members_of
 from .personal_questions import asks_of_somebody, personal_terms
 
 # "Mel" may be Melanie; "Jo" may be anyone.
@@ -168,3 +167,29 @@ def _whole_name(author: str, alias: str) -> str:
     """
     part = "|".join(re.escape(part) for part in _WORD.findall(author))
     return rf"(?:(?:{part})\s+)*{re.escape(alias)}(?:\s+(?:{part}))*"
+
+
+def members_of(terms: Iterable[str]) -> dict[str, str]:
+    """Map terms of what belongs to a kind in `terms` to that kind. Terms of the question are left
+    out: they count for themselves.
+
+    >>> members_of(["car"])["prius"]
+    'car'
+    """
+    asked = tuple(terms)
+    known = _members()
+    found = {member: kind for kind in asked for member in known.get(kind, ())}
+    return {member: kind for member, kind in found.items() if member not in asked}
+
+
+@cache
+def _members() -> Mapping[str, tuple[str, ...]]:
+    """Terms of the members by each term that names their kind."""
+    found: dict[str, tuple[str, ...]] = {}
+    for _, section in in_every_language("kinds"):
+        lines = str(section.get("members", "")).replace("\n    ", " ").splitlines()
+        for kinds, _, members in (line.partition(":") for line in lines):
+            terms = index_terms(members)
+            for kind in index_terms(kinds):
+                found[kind] = tuple(dict.fromkeys((*found.get(kind, ()), *terms)))
+    return found

@@ -141,11 +141,18 @@ class Session:
     def __len__(self) -> int:
         return len(self.said) + len(self.runs)
 
-    def between(self, first: int, last: int) -> list[Said]:
+    def between(
+        self,
+        first: int,
+        last: int,
+    ) -> list[Said]:
         """What was said between two positions."""
         return [one for one in self.said if first < one.place < last]
 
-    def runs_of(self, wanted: tuple[str, ...]) -> list[Run]:
+    def runs_of(
+        self,
+        wanted: tuple[str, ...],
+    ) -> list[Run]:
         """Commands run with one program, in order."""
         if not self._by_program:
             for run in self.runs:

@@ -70,11 +70,19 @@ class Words:
     told: Mapping[str, str]
     purposes: Mapping[str, str]
 
-    def says(self, cue: str, text: str) -> re.Match[str] | None:
+    def says(
+        self,
+        cue: str,
+        text: str,
+    ) -> re.Match[str] | None:
         """First match of this cue in a text."""
         return self.cues.get(cue, NEVER).search(text)
 
-    def begins(self, cue: str, text: str) -> re.Match[str] | None:
+    def begins(
+        self,
+        cue: str,
+        text: str,
+    ) -> re.Match[str] | None:
         """The match if a text begins with this cue."""
         return self.cues.get(cue, NEVER).match(text)
 

@@ -87,7 +87,10 @@ def _pages(turns: Sequence[Memory]) -> Iterator[list[Memory]]:
         yield page
 
 
-def _note(element: Mapping[str, Any], turns: Sequence[Memory]) -> Note | None:
+def _note(
+    element: Mapping[str, Any],
+    turns: Sequence[Memory],
+) -> Note | None:
     category = _category(element)
     text = _text(element, "text")
     quote = line(element.get("quote"))
