@@ -85,7 +85,7 @@ def _ingest(store: Store) -> Figures:
                 bar = "#" * round(20 * done / total)
                 told = f"[{bar:<20}] {done * EACH:,} memories, about {left:.0f} min left"
                 print(f"  {told}", file=sys.stderr, flush=True)
-        return {"seconds": round(seconds, 1), "processor_seconds": round(processor, 1)}
+        return {"seconds": round(seconds, 6), "processor_seconds": round(processor, 6)}
 
 
 def _rate(memories: int, took: Figures) -> int:
@@ -128,8 +128,8 @@ def _by_writers(store: Store, phase: str) -> Figures | None:
     store.progress.unlink()
     processor = took["served"] + sum(one["processor_seconds"] for one in told)
     return {
-        "seconds": round(took["seconds"], 1),
-        "processor_seconds": round(processor, 1),
+        "seconds": round(took["seconds"], 6),
+        "processor_seconds": round(processor, 6),
         "writers": store.writers,
     }
 
