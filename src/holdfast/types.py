@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from .errors import InvalidInput, ScopeError
 from .values import dataclass, field
@@ -304,6 +304,21 @@ class Signal:
         return self.value * self.weight
 
 
+# What each signal says, in words for people. A signal without an entry says its name.
+SIGNALS_IN_WORDS: Final[Mapping[str, str]] = {
+    "words": "shares the question's words",
+    "session words": "its conversation shares them",
+    "meaning": "close in meaning",
+    "session meaning": "its conversation is close in meaning",
+    "speaker": "said by the person asked about",
+    "date": "happened when the question says",
+    "answer type": "tells a time or a number, as asked",
+    "length": "long enough to say something",
+    "question": "asks rather than answers",
+    "reranker": "read together with the question",
+}
+
+
 @dataclass(frozen=True)
 class Reasons:
     """Explanation of a hit: its rank in each arm and the signals of its score."""
@@ -318,7 +333,9 @@ class Reasons:
         found = ", ".join(f"{arm} #{rank}" for arm, rank in self.arms.items()) or "neighbour"
         strongest = sorted(self.signals, key=lambda signal: -abs(signal.share))[:4]
         added = ", ".join(
-            f"{signal.name} {signal.share:+.2f}" for signal in strongest if signal.share
+            f"{SIGNALS_IN_WORDS.get(signal.name, signal.name)} {signal.share:+.2f}"
+            for signal in strongest
+            if signal.share
         )
         return f"{found}; {added}" if added else found
 

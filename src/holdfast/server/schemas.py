@@ -127,7 +127,7 @@ class Changed(Record):
 class Reasons(BaseModel):
     """Why a memory was found."""
 
-    summary: str = Field(examples=["lexical #1, dense #2; coverage +1.20"])
+    summary: str = Field(examples=["words #1, meaning (static) #2; close in meaning +1.20"])
     arms: dict[str, int] = Field(description="Rank in each candidate list.")
     signals: dict[str, float] = Field(description="Parts of the score.")
     model: str
