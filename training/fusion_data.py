@@ -77,20 +77,20 @@ def half_of(corpus: str) -> int:
 def own_sets(scenes: Path | None = None) -> Iterator[Corpus]:
     """The sets of `questions/`; those about Friends only with the transcripts in `scenes`."""
     for language in LANGUAGES:
-        yield _corpus(language, "languages", _lines(QUESTIONS / f"{language}.jsonl"))
+        yield corpus_of(language, "languages", _lines(QUESTIONS / f"{language}.jsonl"))
     for kind, together in TOGETHER.items():
         pools = _lines(QUESTIONS / f"{kind}.jsonl")
         for first in range(0, len(pools), together):
-            yield _corpus(f"{kind}-{first}", kind, pools[first : first + together])
+            yield corpus_of(f"{kind}-{first}", kind, pools[first : first + together])
     pools = _lines(QUESTIONS / "people.jsonl")
     for pool in pools:
-        corpus = _corpus(pool["name"], pool["kind"], [pool])
+        corpus = corpus_of(pool["name"], pool["kind"], [pool])
         yield _other_person(corpus) if corpus.kind == "people" else corpus
     yield from _people([pool for pool in pools if pool["kind"] == "people"])
     if scenes is not None:
         episodes = _episodes(scenes)
         for pool in _lines(QUESTIONS / "friends.jsonl"):
-            yield _corpus(pool["name"], "friends", [pool | episodes[pool["name"]]])
+            yield corpus_of(pool["name"], "friends", [pool | episodes[pool["name"]]])
 
 
 def _people(pools: Sequence[dict[str, Any]]) -> Iterator[Corpus]:
@@ -100,7 +100,7 @@ def _people(pools: Sequence[dict[str, Any]]) -> Iterator[Corpus]:
         for together, small in PEOPLE_TOGETHER:
             for first in range(0, len(mine), together):
                 name = f"people-{half}-{together}-{first}"
-                corpus = _corpus(name, "people", mine[first : first + together])
+                corpus = corpus_of(name, "people", mine[first : first + together])
                 yield replace(corpus, half=half, small=small)
 
 
@@ -119,7 +119,8 @@ def _episodes(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _corpus(name: str, kind: str, pools: Sequence[dict[str, Any]]) -> Corpus:
+def corpus_of(name: str, kind: str, pools: Sequence[dict[str, Any]]) -> Corpus:
+    """One scope of the turns and the questions of some pools."""
     memories: list[Memory] = []
     asked = []
     for pool in pools:

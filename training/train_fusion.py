@@ -26,15 +26,16 @@ import math
 import random
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from fusion_data import Asked, longmemeval, own_sets
+from fusion_data import Asked, corpus_of, longmemeval, own_sets
 from fusion_data import Corpus as QuestionSet
 from numpy.typing import NDArray
+from pools import friendsqa
 
 from holdfast.maintenance.embedding_catchup import embedded_text
 from holdfast.models.embeddings.base import Embedder
@@ -84,6 +85,10 @@ REACH = (-2, -1, 1, 2)
 # Off-topic questions asked of each set, and rows of the tiny scope that they are asked of as well.
 OFF_TOPIC = 60
 TINY = 12
+# Questions of each set that are asked in a crowd: among everything in English, and among parts of
+# it with so many memories.
+CROWDED = 15
+CROWDS = (500, 2_000, 6_000, 1_000_000)
 # Best passages of a question that the squeeze is fitted on.
 CALIBRATED = 5
 # Share of the questions with an answer that must be seen to have one. Ours are harder than those of
@@ -128,35 +133,60 @@ class Pool:
         memories: Sequence[Memory],
         terms: Sequence[list[str]],
         vectors: Mapping[str, Matrix],
+        counted: Callable[[str], Matrix] | None = None,
     ) -> None:
         self.memories = memories
         self.terms = terms
         self.vectors = vectors
+        self.counted = counted or counter(terms)
         self.lengths = np.array([len(each) for each in terms], dtype=float)
         self.place = {(one.session, one.position): row for row, one in enumerate(memories)}
 
+    @classmethod
+    def joined(cls, pools: Iterable[Pool]) -> Pool:
+        """The memories of several pools, each text once. Only those of the first keep their ids."""
+        known: set[str] = set()
+        memories: list[Memory] = []
+        terms: list[list[str]] = []
+        vectors = defaultdict(list)
+        for number, pool in enumerate(pools):
+            rows = [
+                row
+                for row, one in enumerate(pool.memories)
+                if not number or one.content not in known
+            ]
+            known.update(one.content for one in pool.memories)
+            for row in rows:
+                name = str(-1 - len(memories)) if number else pool.memories[row].id
+                memories.append(pool.memories[row].with_(id=name))
+                terms.append(pool.terms[row])
+            for tier, values in pool.vectors.items():
+                vectors[tier].append(values[rows])
+        return cls(memories, terms, {tier: np.concatenate(each) for tier, each in vectors.items()})
+
     def part(self, rows: Sequence[int]) -> Pool:
         """The same with only these rows."""
-        vectors = {tier: values[list(rows)] for tier, values in self.vectors.items()}
-        memories = [self.memories[row] for row in rows]
-        return Pool(memories, [self.terms[row] for row in rows], vectors)
+        chosen = list(rows)
+        vectors = {tier: values[chosen] for tier, values in self.vectors.items()}
+        memories = [self.memories[row] for row in chosen]
+        terms = [self.terms[row] for row in chosen]
+        return Pool(memories, terms, vectors, lambda term: self.counted(term)[chosen])
 
     def corpus(self, query: Query) -> Corpus:
-        wanted = frozenset(query.terms)
-        frequency = Counter(term for terms in self.terms for term in wanted.intersection(terms))
+        frequency = Counter(
+            {term: int(np.count_nonzero(self.counted(term))) for term in frozenset(query.terms)}
+        )
         return Corpus(len(self.memories), float(self.lengths.mean()), frequency)
 
     def bm25(self, query: Query, corpus: Corpus) -> Matrix:
         """The lexical arm: plain BM25 of each memory, any term may match."""
-        wanted = frozenset(query.terms)
         scores = np.zeros(len(self.memories))
-        for row, terms in enumerate(self.terms):
-            for term in wanted.intersection(terms):
-                count = terms.count(term)
-                frequency = corpus.frequency[term]
-                idf = math.log(1 + (corpus.size - frequency + 0.5) / (frequency + 0.5))
-                length = self.lengths[row] / corpus.mean_length
-                scores[row] += idf * count / (count + 0.3 + 0.9 * length)
+        length = self.lengths / corpus.mean_length
+        for term in frozenset(query.terms):
+            count = self.counted(term)
+            frequency = corpus.frequency[term]
+            idf = math.log(1 + (corpus.size - frequency + 0.5) / (frequency + 0.5))
+            scores += idf * count / (count + 0.3 + 0.9 * length)
         return scores
 
     def candidates(self, words: Matrix, similar: Mapping[str, Matrix]) -> list[int]:
@@ -170,6 +200,15 @@ class Pool:
                 near = (self.place.get((memory.session, memory.position + step)) for step in REACH)
                 rows.update(dict.fromkeys(other for other in near if other is not None))
         return list(rows)
+
+
+def counter(texts: Sequence[list[str]]) -> Callable[[str], Matrix]:
+    """How often each text has a term, for any term."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for row, terms in enumerate(texts):
+        for term in terms:
+            places[term].append(row)
+    return lambda term: np.bincount(places.get(term, []), minlength=len(texts)).astype(float)
 
 
 def best(scores: Matrix, count: int) -> list[int]:
@@ -218,8 +257,12 @@ class Scope:
         asked: Sequence[Asked],
         *,
         rows: Callable[[Asked], tuple[int, ...]] | None = None,
+        pool: Pool | None = None,
     ) -> Iterator[Example]:
-        """The questions with their candidates in the whole scope, or in the rows for each."""
+        """The questions with their candidates in the whole scope, or in the rows for each, of
+        another pool if one is given.
+        """
+        whole = pool or self.pool
         queries = [analyse(one.text, one.now, authors=self.questions.authors) for one in asked]
         vectors = {}
         for tier, embedder in self._embedders.items():
@@ -227,13 +270,13 @@ class Scope:
             vectors[tier] = self._embedded(texts, embedder, asked=True)
         parts: dict[tuple[int, ...], Pool] = {}
         for number, (one, query) in enumerate(zip(asked, queries, strict=True)):
-            pool = self.pool
+            searched = whole
             if rows is not None:
                 chosen = rows(one)
-                pool = parts.get(chosen) or self.pool.part(chosen)
-                parts = {chosen: pool}
+                searched = parts.get(chosen) or whole.part(chosen)
+                parts = {chosen: searched}
             mine = {tier: values[number] for tier, values in vectors.items()}
-            yield self._example(pool, one, query, mine)
+            yield self._example(searched, one, query, mine)
 
     def tiny(self, one: Asked) -> tuple[int, ...]:
         """A dozen rows, those that answer the question among them."""
@@ -242,17 +285,7 @@ class Scope:
 
     def around(self, one: Asked) -> tuple[int, ...]:
         """The question's own conversation, and whole other sessions up to the size of the set."""
-        kept = set(one.own)
-        sessions = defaultdict(list)
-        for row, memory in enumerate(self.questions.memories):
-            sessions[memory.session].append(row)
-        names = sorted(sessions, key=str)
-        random.Random(one.conversation).shuffle(names)
-        for name in names:
-            if len(kept) >= self.questions.small:
-                break
-            kept.update(sessions[name])
-        return tuple(sorted(kept))
+        return beside(one, sessions_of(self.questions.memories), self.questions.small)
 
     def _example(
         self,
@@ -299,6 +332,69 @@ class Examples(NamedTuple):
 
     def only(self, wanted: Callable[[Example], bool]) -> Examples:
         return Examples(*([one for one in part if wanted(one)] for part in self))
+
+
+def sessions_of(memories: Sequence[Memory]) -> dict[object, list[int]]:
+    """The rows of each session; what belongs to none stands alone."""
+    sessions: dict[object, list[int]] = defaultdict(list)
+    for row, memory in enumerate(memories):
+        sessions[memory.session or row].append(row)
+    return sessions
+
+
+def beside(one: Asked, sessions: Mapping[object, list[int]], size: int) -> tuple[int, ...]:
+    """The rows of a question's own conversation, and of whole other sessions up to a size."""
+    kept = set(one.own)
+    names = sorted(sessions, key=str)
+    random.Random(one.conversation).shuffle(names)
+    for name in names:
+        if len(kept) >= size:
+            break
+        kept.update(sessions[name])
+    return tuple(sorted(kept))
+
+
+def ask_crowds(scopes: Sequence[Scope]) -> list[Example]:
+    """Some English questions of each set, asked of it alone, and of it among everything of other
+    kinds, so many memories at a time.
+    """
+    found: list[Example] = []
+    chance = random.Random(3)
+    crowds: dict[str, Pool] = {}
+    mine = [one for one in scopes if one.questions.kind not in ("languages", "other person")]
+    for scope in mine:
+        own = scope.questions
+        if not own.asked:
+            continue
+        if own.kind not in crowds:
+            crowds[own.kind] = Pool.joined(
+                one.pool for one in mine if one.questions.kind != own.kind
+            )
+        answered = [one for one in own.asked if one.gold]
+        asked = chance.sample(answered, min(CROWDED, len(answered)))
+        crowd = Pool.joined([scope.pool, crowds[own.kind]])
+        found.extend(scope.examples(asked))
+        for size in CROWDS:
+            found.extend(scope.examples(asked, pool=crowd, rows=part_of(crowd, size)))
+    return found
+
+
+def scenes(folder: Path) -> list[QuestionSet]:
+    """The scenes of FriendsQA, without questions: what else may be in a large scope."""
+    pools = [pool for pool in friendsqa(folder) if pool["docs"]]
+    return [
+        corpus_of(name, "friends", [pool | {"name": name, "kind": "people", "qs": []}])
+        for name, pool in ((f"scenes-{number}", pool) for number, pool in enumerate(pools))
+    ]
+
+
+def part_of(pool: Pool, size: int) -> Callable[[Asked], tuple[int, ...]]:
+    """The rows of a pool that a question is asked of, so many."""
+    every = tuple(range(len(pool.memories)))
+    if size >= len(every):
+        return lambda _: every
+    sessions = sessions_of(pool.memories)
+    return lambda one: beside(one, sessions, size)
 
 
 def ask_all(scopes: Sequence[Scope]) -> Examples:
@@ -715,6 +811,59 @@ def learn(
     return learned, squeeze, passed
 
 
+def learn_large(
+    data: Sequence[Example], known: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, dict[str, tuple[float, float]]]]:
+    """What `weights.json` holds for a situation with the weight of `large` in the squeeze learned
+    anew, and what scores say of scopes of each size before and after. All other weights stay, so
+    neither the order of hits nor what passes the gate changes.
+    """
+    ranking = np.array([known["weights"].get(name, 0.0) for name in NAMES]) * RANKING
+    asked = [each for each in data if each.wanted and len(each.matrix)]
+    rows, gold, kinds = [], [], []
+    for each in asked:
+        top = best(each.matrix @ ranking, CALIBRATED)
+        before = np.array([logit(score) for score in scores(squeeze_of(known), each)[top]])
+        large = each.matrix[top, NAMES.index("large")]
+        rows.append(np.column_stack([before, np.ones(len(top)), large]))
+        gold.append(each.gold[top])
+        kinds += [each.kind] * len(top)
+    counted = Counter(kinds)
+    counts = np.array([min(SHARE / counted[kind], MOST) for kind in kinds])
+    fitted = logistic(np.concatenate(rows), np.concatenate(gold), counts)
+    learned = dict(known)
+    weight = round(float(fitted[2] / fitted[0] / known["slope"]), 3)
+    learned["weights"] = {**known["weights"], "large": weight}
+    told = {
+        "before": by_size(ranking, squeeze_of(known), asked),
+        "after": by_size(ranking, squeeze_of(learned), asked),
+    }
+    return learned, told
+
+
+def squeeze_of(known: Mapping[str, Any]) -> Squeeze:
+    values = np.array([known["weights"].get(name, 0.0) for name in NAMES])
+    return Squeeze(values, known["slope"], known["middle"])
+
+
+def by_size(
+    ranking: Matrix, squeeze: Squeeze, data: Sequence[Example]
+) -> dict[str, tuple[float, float]]:
+    """For scopes of each size: the mean score of the best hits, and the share that answers."""
+    found = defaultdict(list)
+    for each in data:
+        size = 10 ** (round(2 * each.matrix[0][NAMES.index("size")] / math.log(10)) / 2)
+        top = best(each.matrix @ ranking, CALIBRATED)
+        found[size] += list(zip(scores(squeeze, each)[top], each.gold[top], strict=True))
+    return {
+        f"about {size:.0f}": (
+            round(float(np.mean([score for score, _ in rows])), 3),
+            round(float(np.mean([gold for _, gold in rows])), 3),
+        )
+        for size, rows in sorted(found.items())
+    }
+
+
 def learn_all(
     sets: Sequence[QuestionSet],
     models: Mapping[str, Sequence[Embedder]],
@@ -756,6 +905,10 @@ def main() -> None:
     )
     options.add_argument("--tables", type=Path, nargs=2, required=True, help="the same, static")
     options.add_argument("--reranker", type=Path, help="its pack. Default: the one that ships")
+    options.add_argument("--friendsqa", type=Path, help="checkout of FriendsQA, to make crowds of")
+    options.add_argument(
+        "--only-large", action="store_true", help="learn only what a scope's size means"
+    )
     options.add_argument("--cache", type=Path, help="folder in which vectors are kept between runs")
     options.add_argument("--write", action="store_true", help=f"write {WEIGHTS.name}")
     chosen = options.parse_args()
@@ -766,6 +919,28 @@ def main() -> None:
         ENCODER: [OnnxEmbedder(str(pack.resolve())) for pack in chosen.encoders],
         STATIC: [StaticEmbedder(str(pack.resolve())) for pack in chosen.tables],
     }
+    crowd = scenes(chosen.friendsqa) if chosen.friendsqa else []
+    if chosen.only_large:
+        whole = json.loads(WEIGHTS.read_text("utf-8"))
+        whole["features"] = list(NAMES)
+        for name, tiers in SITUATIONS.items():
+            scopes = [
+                Scope(one, {tier: models[tier][one.half] for tier in tiers}, chosen.cache)
+                for one in (*sets, *crowd)
+            ]
+            known = whole["situations"][name]
+            found = learn_large(ask_crowds(scopes), known)
+            whole["situations"][name] = found[0]
+            # There are too few texts in other languages to learn it from, so it moves their scores
+            # as it moves those of English.
+            moved = found[0]["weights"]["large"] * known["slope"]
+            for other, one in whole["situations"].items():
+                if other.startswith(f"{name} ("):
+                    one["weights"]["large"] = round(moved / one["slope"], 3)
+            print(name, json.dumps(found[0]), json.dumps(found[1]), sep="\n  ", flush=True)
+        if chosen.write:
+            WEIGHTS.write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
+        return
     situations = {}
     reranker = Reranker(str(chosen.reranker.resolve())) if chosen.reranker else Reranker()
     for name, learned, found in learn_all(sets, models, reranker, chosen.cache):

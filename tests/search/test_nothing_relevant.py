@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast
+from holdfast import Holdfast, Settings
 from holdfast.errors import InvalidInput
 from holdfast.types import Hit, Reasons
 
@@ -61,6 +61,28 @@ def test_a_question_in_other_words_is_answered_with_a_score_that_says_so(ana: Ho
     first = ana.recall("which medicine must I avoid?")[0]
     assert first.memory.content == "Allergic to penicillin"
     assert first.strength in ("likely", "strong")
+
+
+def test_a_fact_scores_as_much_in_a_store_ten_times_as_large(tmp_path: Path) -> None:
+    """What nothing else in a store resembles answers its question no worse there."""
+    question = "What is my sister Ingrid?"
+
+    def shelves(first: int, last: int) -> list[str]:
+        return [
+            f"Shelf {row} in hall {row % 7} holds {row * 3} boxes" for row in range(first, last)
+        ]
+
+    fast = Settings(embedding_models="static")
+    with Holdfast.open(tmp_path / "memory.db", scope="user:ana", settings=fast) as hf:
+        hf.remember_many([*FACTS, *shelves(0, 300)])
+        hf.admin.reembed()
+        before = hf.recall(question)[0]
+        hf.remember_many(shelves(300, 3_000))
+        hf.admin.reembed()
+        after = hf.recall(question)[0]
+    assert before.memory.content == after.memory.content == "Her sister Ingrid is a violinist"
+    assert before.why.arms.keys() == after.why.arms.keys()
+    assert abs(after.score - before.score) < 0.05
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,13 @@ NAMES: Final = (
     "near",  # similarity of the nearest passage
     "long question",  # logarithm of its words: a long text is a little like everything
     "size",  # logarithm of the memories searched: among many, something is always near
+    "large",  # the part of it above `LARGE`, where more memories matter less
     "asks help",  # wants work or advice, which rarely is about what is known
 )
 # Equal for all passages of a question: they say how likely it has an answer, and cannot rank.
-CONSTANT: Final = ("covered", "near", "long question", "size", "asks help")
+CONSTANT: Final = ("covered", "near", "long question", "size", "large", "asks help")
+# Memories from which on a store counts as large.
+LARGE: Final = 300
 # Vector tiers a similarity may come from.
 STATIC = "static"
 ENCODER = "encoder"
@@ -123,6 +126,7 @@ def features(
         "near": [_nearest(similarities)] * len(passages),
         "long question": [math.log(1 + len(query.text.split()))] * len(passages),
         "size": [math.log(1 + corpus.size)] * len(passages),
+        "large": [max(0.0, math.log((1 + corpus.size) / LARGE))] * len(passages),
         "asks help": [float(query.asks_help)] * len(passages),
     }
     return list(zip(*(columns[name] for name in NAMES), strict=True))
