@@ -271,3 +271,67 @@ def test_a_fulfilled_plan_leaves_recall_and_keeps_its_confidence(hf):
     (plan,) = hf.list(kinds=["fact"], statuses=["superseded"])
     assert plan.content == "I'll take the driving test on Friday"
     assert plan.confidence == 0.8 and "carried out" in plan.status_reason
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("Melanie wants to be brave for her family", "Melanie signed up for a pottery class"),
+        ("Jon is gonna take a shot at his own business", "Jon has been to Paris yesterday"),
+        ("The support group has given Caroline courage", "Now the work starts for Caroline"),
+    ],
+)
+def test_the_name_of_who_speaks_is_nothing_in_common(old, new):
+    author = next(name for name in ("Melanie", "Jon", "Caroline") if name in old)
+    assert not isinstance(decided(old, new, author, read=Reranker().changes), Supersede)
+
+
+@pytest.mark.parametrize(
+    "earlier, later",
+    [
+        # The date that is put behind "last week" makes no bygone event of it.
+        ("I live in Hamburg.", "I moved to Lisbon last week."),
+        ("My daughter is 6.", "My daughter turned 7 yesterday!"),
+        # Worth keeping because it changes what is known, and clear to who knows it.
+        ("I'm dating Tom.", "Tom and I broke up."),
+        ("My phone is a Pixel 7.", "I finally upgraded to an iPhone 16."),
+        (
+            "We use Jenkins for our builds.",
+            "We switched our builds from Jenkins to GitHub Actions.",
+        ),
+        ("I'm learning the cello.", "I gave up the cello, too loud for the neighbours."),
+    ],
+)
+def test_what_somebody_said_in_passing_takes_the_place_of_what_was(earlier, later, clock, tmp_path):
+    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", clock=clock) as hf:
+        for session, text in (("first", earlier), ("second", later)):
+            hf.capture(session, "user", text)
+            hf.sessions.end(session)
+            hf.sessions.learn(session)
+            clock.forward(days=60)
+        gone = hf.list(kinds=["fact"], statuses=["superseded"])
+        now = hf.list(kinds=["fact"])
+    assert [one.quote for one in gone] == [earlier.rstrip(".")]
+    assert [one.quote in later for one in now] == [True]
+
+
+@pytest.mark.parametrize(
+    "earlier, later",
+    [
+        ("I live in Hamburg.", "My brother lives in Lisbon now."),
+        ("I live in Hamburg.", "I'd love to live in Lisbon."),
+        ("My car is a Prius.", "My neighbour's car is a Golf."),
+        ("My favourite colour is blue.", "My daughter's favourite colour is red."),
+        ("I have two cats.", "We also adopted a dog yesterday."),
+        ("I live in Hamburg.", "I moved to a bigger flat last week."),
+    ],
+)
+def test_what_is_true_beside_it_leaves_it_alone(earlier, later, clock, tmp_path):
+    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", clock=clock) as hf:
+        for session, text in (("first", earlier), ("second", later)):
+            hf.capture(session, "user", text)
+            hf.sessions.end(session)
+            hf.sessions.learn(session)
+            clock.forward(days=60)
+        assert hf.list(kinds=["fact"], statuses=["superseded"]) == []
+        assert earlier.rstrip(".") in [one.quote for one in hf.list(kinds=["fact"])]

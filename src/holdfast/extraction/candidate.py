@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from ..types import Kind, Memory, Triple
 
+# Confidence below which a statement takes the place of nothing.
+PLAINLY_SAID = 0.8
 # Writers and models change the shape of these, and mean the same.
 _MARKS = str.maketrans({**dict.fromkeys("’‘ʼ‚‛`´′", "'"), **dict.fromkeys("“”„‟«»″＂", '"')})
 
@@ -37,6 +39,10 @@ class Candidate:
     advice: Advice | None = None
     replaces: Memory | None = None
     """The known memory that no longer holds because of it, as a model says."""
+
+
+Changes = Callable[[Candidate, Memory, bool], bool]
+"""Tells whether a statement of a turn, perhaps made in passing, ends something known."""
 
 
 class Extractor(Protocol):

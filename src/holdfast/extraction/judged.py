@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..types import Memory
 from . import standalone_judge
 from .antecedents import resolved
-from .candidate import Candidate
+from .candidate import PLAINLY_SAID, Candidate
 from .clauses import Clause, clauses_of
 from .judge import Judge, Judgement, place_of, threshold
 from .patterns import Language
@@ -41,10 +41,13 @@ def kept_of(
     *,
     among_people: bool,
     said_before: str = "",
+    changes: Callable[[Candidate, bool], bool] = lambda *_: False,
 ) -> Kept | None:
     """What is worth keeping of somebody's own words; None if the judge cannot say.
 
     `said_before` are the words of the turn before, in which "she" or "there" may be named.
+    `changes` tells whether a statement, perhaps made in passing, ends something known: then it is
+    worth keeping, too.
     """
     enough = threshold(place_of(language.code, among_people=among_people))
     spoken = clauses_of(language, words)
@@ -62,13 +65,20 @@ def kept_of(
             kept.doubted.append(spoken[place].text)
         if clause.asks:
             kept.candidates.extend(_possessed(language, clause, turn))
-        if clause.asks or judgement.keep < enough:
+        if clause.asks:
             continue
         before = spoken[place - 1] if place and place not in named else None
         candidate = _candidate(
             language, words, turn, clause, before, judgement, named=place in named
         )
-        if candidate is None or not _understood(judge, language, clause, candidate, judgement):
+        in_passing = judgement.keep < enough
+        if candidate is not None and changes(candidate, in_passing):
+            # What it speaks of is known: "Rex died" says enough to who knows the dog.
+            confidence = max(candidate.confidence, PLAINLY_SAID)
+            candidate = replace(candidate, confidence=confidence)
+        elif in_passing:
+            continue
+        elif candidate is None or not _understood(judge, language, clause, candidate, judgement):
             kept.doubted.append(spoken[place].text)
             continue
         if place in named:

@@ -11,6 +11,7 @@ when it was said, not on when it was read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,10 +20,11 @@ from ..text import negation
 from ..text.normal_forms import fold
 from ..text.tokens import dedup_tokens
 from ..types import Memory, Micros, Triple
-from .candidate import Candidate
+from .candidate import PLAINLY_SAID, Candidate
 from .coding.choices import is_another_matter
 from .episodes import SOURCE
 from .similarity import changes
+from .similarity.change_words import words_of
 from .similarity.changes import Change, Reader
 from .similarity.dedup import Statement, first_duplicate
 
@@ -41,8 +43,6 @@ SINGLE = frozenset(
         "DUE_ON",
     )
 )
-# Confidence below which a statement takes the place of nothing.
-PLAINLY_SAID = 0.8
 SAME_SUBJECT_MATTER = (
     0.6  # of the words in common, for two statements that differ only in a negation or an opposite
 )
@@ -189,10 +189,40 @@ def _changed(
     return unsure
 
 
+def changes_known(
+    candidate: Candidate,
+    known: Sequence[Memory],
+    said_at: Micros,
+    read: Reader | None = None,
+    *,
+    in_passing: bool = False,
+) -> bool:
+    """Whether a statement, taken as said plainly, ends one of these memories. One made in passing
+    does so only by another value of a slot: another home, job or partner.
+    """
+    plain = replace(candidate, confidence=PLAINLY_SAID)
+    new = words_of(statement_text(plain))
+    # Most statements of a conversation change nothing, and who reads each with all that is known
+    # sees change where there is none.
+    near = [
+        one
+        for one in known
+        if changes.shows_change(old := words_of(statement_text(one)), new)
+        and (not in_passing or new.single_slots & old.slots)
+    ]
+    decision = _changed(plain, near, said_at, read)
+    return isinstance(decision, Supersede) and not decision.fulfils
+
+
 def statement_text(statement: Candidate | Memory) -> str:
-    """What a statement says and the words that it rests on: these often say "now" or "moved"."""
+    """What a statement says, and the words that it rests on if only they say "now" or "moved"."""
     content, quote = statement.content, statement.quote
-    return content if not quote or quote in content else f"{content} {quote}"
+    if statement.author:
+        # Whoever speaks is named in all they say: that is nothing two statements have in common.
+        named = rf"\b{re.escape(statement.author)}\b"
+        content = re.sub(named, "the user", content, flags=re.IGNORECASE)
+    is_all_told = words_of(quote).marks <= words_of(content).marks
+    return content if is_all_told else f"{content} {quote}"
 
 
 def _of_others(candidate: Candidate, old: Memory) -> bool:

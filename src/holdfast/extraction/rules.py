@@ -16,7 +16,7 @@ from functools import partial
 from ..text.secrets import find_secrets
 from ..types import Memory, Triple
 from .antecedents import said_before
-from .candidate import Candidate, grounded
+from .candidate import Candidate, Changes, grounded
 from .corrections import settled
 from .dates import dated
 from .judge import Judge
@@ -77,12 +77,15 @@ class RuleExtractor:
         self,
         spoken: Callable[[str], list[Language]] = languages_of,
         judge: Judge | None = None,
+        changes: Changes = lambda *_: False,
     ) -> None:
         """`spoken` selects the languages whose cues apply to a text. A `judge` decides what is
-        worth keeping of people's words; without one only patterns do.
+        worth keeping of people's words; without one only patterns do. `changes` tells whether a
+        statement ends something known.
         """
         self._spoken = spoken
         self._judge = judge
+        self._changes = changes
 
     def extract(self, turns: Sequence[Memory]) -> list[Candidate]:
         """Candidates of these turns in order; none if nothing durable was said."""
@@ -133,7 +136,15 @@ class RuleExtractor:
         if language.warns("private", plain) or language.warns("joke_turn", plain):
             return None
         own = words[: language.material_from(plain)]
-        return kept_of(judge, language, own, turn, among_people=between_people, said_before=before)
+        return kept_of(
+            judge,
+            language,
+            own,
+            turn,
+            among_people=between_people,
+            said_before=before,
+            changes=lambda one, in_passing: self._changes(one, turn, in_passing),
+        )
 
 
 def _may_stay(candidate: Candidate, text: str) -> bool:

@@ -23,7 +23,7 @@ from ..text.tokens import query_terms
 from ..types import Memories, Memory, Micros, Progress, Scope, Session
 from . import runner
 from .apply import IMMEDIATE, PAGE, DecisionWriter, decided, found_in
-from .candidate import Candidate, Extractor
+from .candidate import Candidate, Changes, Extractor
 from .llm_extractor import LLMExtractor
 from .policy import (
     MODEL,
@@ -36,7 +36,7 @@ from .policy import (
     withdrawn,
 )
 from .progress import FACTS, SUMMARY, Marks
-from .reconcile import Decision
+from .reconcile import Decision, changes_known
 from .runner import Extraction, Reached
 from .similarity.change_reader import reader_of
 from .similarity.changes import Reader
@@ -86,7 +86,15 @@ class ExtractionContext:
                 known=known(),
                 summarise=summarise,
             )
-        return _Following(rules(self.tiers), history)
+        return _Following(rules(self.tiers, self._changes(known)), history)
+
+    def _changes(self, known: Callable[[], Memories]) -> Changes:
+        """What tells whether a statement of a turn ends something known."""
+        loaded = cache(known)
+        read = self.reader()
+        return lambda one, turn, in_passing: changes_known(
+            one, loaded(), turn.event_time, read, in_passing=in_passing
+        )
 
     def reader(self) -> Reader | None:
         """What reads an earlier and a later statement together, where the encoder is used."""
@@ -404,13 +412,16 @@ def _note_failure(
     )
 
 
-def rules(tiers: Tiers | None = None) -> Extractor:
+def rules(
+    tiers: Tiers | None = None,
+    changes: Changes = lambda *_: False,
+) -> Extractor:
     """The rule-based extractor, with a judge where these models have the encoder that it needs."""
     # Its word lists load when they are first needed.
     from .judge import judge_of  # noqa: PLC0415
     from .rules import RuleExtractor  # noqa: PLC0415
 
-    return RuleExtractor(judge=judge_of(tiers) if tiers is not None else None)
+    return RuleExtractor(judge=judge_of(tiers) if tiers is not None else None, changes=changes)
 
 
 @cache

@@ -18,6 +18,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
+from ..dates import without_dates
 from .change_words import MARKS, SINGLE_SLOTS, Words, named_value, shared, words_of
 
 Label = Literal["replaces", "adds", "unrelated", "fulfils", "repeats", "refines"]
@@ -32,6 +33,8 @@ SURE_READ = 0.82
 SURE_DONE = 0.7
 PERHAPS = 0.5
 PERHAPS_READ = 0.4
+# Terms that a plan and what carries it out have in common.
+FULFILLED_TERMS = 2
 # Logarithm below which a reader's doubts are all the same.
 _DOUBT = -6.0
 # Share of the words in common, for another value to be the only difference.
@@ -71,6 +74,8 @@ class Change:
 
 def change(earlier: str, later: str, read: Reader | None = None) -> Change:
     """Return what `later` does to `earlier`, both of one speaker."""
+    # The date behind "last week" is when it was changed: it makes no bygone event of "I moved".
+    later = without_dates(later)
     old, new = words_of(earlier), words_of(later)
     if rules_out(old, new):
         return Change("unrelated", 0.0, is_possible=False)
@@ -83,7 +88,12 @@ def change(earlier: str, later: str, read: Reader | None = None) -> Change:
     is_possible = by_words.is_possible or chances["replaces"] >= PERHAPS_READ
     best = max(LABELS, key=lambda label: chances[label])
     agreed = by_words.is_sure and by_words.label == best
-    return Change(best, chances[best], is_possible, was_read=True, words_are_sure=agreed)
+    # In a conversation a reader compares hundreds of statements that have nothing to do with each
+    # other, and likes to see a plan carried out.
+    common = len(shared(new.terms, old.terms))
+    is_believed = best != "fulfils" or common >= min(FULFILLED_TERMS, len(old.terms))
+    probability = chances[best] if is_believed else 0.0
+    return Change(best, probability, is_possible, was_read=True, words_are_sure=agreed)
 
 
 def _by_words(old: Words, new: Words, chances: Mapping[Label, float]) -> Change:
