@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..types import Memory
@@ -13,11 +13,15 @@ from .clauses import Clause, clauses_of
 from .judge import Judge, Judgement, place_of, threshold
 from .patterns import Language
 from .possessions import possessions
+from .speech import Sentence
 from .standalone import points_outside, told
 from .vocabulary import straight
 
 # Patterns that are this sure need no judge: names, homes, work, health.
 _SURE = 0.9
+# A pattern fits only statements, so these have to stand alone more likely than not. The judge has
+# a higher bar where only it says that something is worth keeping.
+_LIKELY_ALONE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,6 @@ class Kept:
     candidates: list[Candidate] = field(default_factory=list)
     doubted: list[str] = field(default_factory=list)
     """Clauses in which even a pattern is not to be trusted."""
-
     def doubts(self, quote: str) -> bool:
         """Whether the words stand in a clause that the judge would not keep."""
         return any(quote in text or text in quote for text in self.doubted)
@@ -110,6 +113,13 @@ def _understood(
     return told is not None and told[0].alone >= enough
 
 
+def understands(judge: Judge, language: Language, words: str) -> bool:
+    """Whether words that a pattern fits can be understood alone, as far as the judge can say."""
+    clause = Clause(words, Sentence(words), 0)
+    judgements = judge.judge([clause], language, among_people=False)
+    return judgements is None or judgements[0].alone >= _LIKELY_ALONE
+
+
 def _add(candidates: list[Candidate], new: Candidate) -> None:
     """Adds a statement; one that tells the last one again takes its place."""
     if candidates and candidates[-1].quote in new.quote:
@@ -151,10 +161,15 @@ def _possessed(language: Language, clause: Clause, turn: Memory) -> Iterator[Can
         yield Candidate(content, quote, source=turn.id, author=turn.author)
 
 
-def merged(patterns: Sequence[Candidate], kept: Kept) -> list[Candidate]:
+def merged(
+    patterns: Sequence[Candidate],
+    kept: Kept,
+    understood: Callable[[Candidate], bool],
+) -> list[Candidate]:
     """What patterns found and what the judge keeps, each statement once.
 
-    A statement that both found is told as the judge's, whole, and filed as the pattern's.
+    A statement that both found is told as the judge's, whole, and filed as the pattern's. One that
+    only a pattern found has to be `understood` alone.
     """
     found = list(kept.candidates)
     extra = []
@@ -166,7 +181,8 @@ def merged(patterns: Sequence[Candidate], kept: Kept) -> list[Candidate]:
             if place is not None:
                 found.pop(place)
         elif place is None:
-            if one.confidence >= _SURE or not kept.doubts(one.quote):
+            trusted = one.confidence >= _SURE or not kept.doubts(one.quote)
+            if trusted and understood(one):
                 extra.append(one)
         elif len(one.quote) < len(found[place].quote) / 2 and one.category == "relationship":
             # Somebody named in passing; in other languages only a piece of what is told anyway.

@@ -20,7 +20,7 @@ from .candidate import Candidate, grounded
 from .corrections import settled
 from .dates import dated
 from .judge import Judge
-from .judged import Kept, kept_of, merged
+from .judged import Kept, kept_of, merged, understands
 from .kinship import listed, named_kin
 from .patterns import Language, Statement, languages_of
 from .policy import PEOPLE, is_among_people
@@ -115,7 +115,8 @@ class RuleExtractor:
                 break
         if self._judge is not None and languages and turn.role in PEOPLE:
             kept = self._kept(self._judge, languages, words, turn, between_people, before)
-            found = merged(found, kept) if kept is not None else found
+            if kept is not None:
+                found = merged(found, kept, partial(_is_understood, self._judge, languages))
         yield from (each for each in found if _may_stay(each, turn.content))
 
     def _kept(
@@ -128,12 +129,21 @@ class RuleExtractor:
         before: str,
     ) -> Kept | None:
         """What the judge would keep; None where it is not asked or cannot say."""
-        language = next((each for each in languages if each.code == "en"), languages[0])
+        language = _spoken_in(languages)
         plain = straight(words)
         if language.warns("private", plain) or language.warns("joke_turn", plain):
             return None
         own = words[: language.material_from(plain)]
         return kept_of(judge, language, own, turn, among_people=between_people, said_before=before)
+
+
+def _is_understood(judge: Judge, languages: Sequence[Language], found: Candidate) -> bool:
+    return understands(judge, _spoken_in(languages), found.quote)
+
+
+def _spoken_in(languages: Sequence[Language]) -> Language:
+    """The language that the judge reads a text in."""
+    return next((each for each in languages if each.code == "en"), languages[0])
 
 
 def _may_stay(candidate: Candidate, text: str) -> bool:

@@ -66,6 +66,8 @@ def _retold(
     both = f"{opening}. {plain[:1].upper()}{plain[1:]}"
     if not _is_about_speaker(language, opening) or not _is_statement(language, plain):
         return None
+    if not language.cue("says").search(opening):
+        return None
     if points_outside(language, opening) or points_outside(language, both, joined=True):
         return None
     return retell(both, author), True
@@ -157,13 +159,15 @@ def _with_speaker(language: Language, plain: str) -> str:
 
 
 def _is_about_speaker(language: Language, plain: str) -> bool:
-    return bool(language.cue("first_person").search(plain)) and _is_statement(language, plain)
+    own = language.cue("everybody").sub("", plain)
+    return bool(language.cue("first_person").search(own)) and _is_statement(language, plain)
 
 
 def _is_statement(language: Language, plain: str) -> bool:
     return (
         _SHORTEST <= len(plain.split()) <= _LONGEST
         and not language.cue("supposed").search(plain)
+        and not language.cue("shown").match(plain)
         and not language.cue("left_open").search(plain.rstrip(EDGES + ".!"))
         and _HIDDEN not in plain
     )
