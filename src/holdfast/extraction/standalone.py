@@ -184,9 +184,24 @@ def points_outside(
         return True
     if not joined and language.cue("points_back").search(plain):
         return True
+    return _needs_name(language, plain)
+
+
+def points_before(language: Language, clause: str, earlier: str) -> bool:
+    """Whether a clause means what was named neither in it nor `earlier` in its sentence."""
+    if not language.retold:
+        return not earlier.strip() and bool(language.begins("points", clause))
+    known = bool(language.cue("thing").search(earlier))
+    if not known and language.cue("points_back").search(clause):
+        return True
+    return _needs_name(language, clause, earlier)
+
+
+def _needs_name(language: Language, plain: str, earlier: str = "") -> bool:
+    """Whether a pronoun has nothing before it that it may stand for."""
     rest = language.cue("idle").sub(lambda found: "x" * len(found[0]), plain)
     return any(
         (pointer := language.cue(word).search(rest))
-        and not language.cue(meant).search(rest[: pointer.start()])
+        and not language.cue(meant).search(earlier + rest[: pointer.start()])
         for word, meant in (("there", "place"), ("he", "somebody"), ("pointer", "thing"))
     )
