@@ -19,6 +19,8 @@ from .vocabulary import straight
 
 # Patterns that are this sure need no judge: names, homes, work, health.
 _SURE = 0.9
+# Somebody's name, home, work, illness or partner is understood by itself, as short as it may be.
+_CERTAIN = 0.95
 # A pattern fits only statements, so these have to stand alone more likely than not. The judge has
 # a higher bar where only it says that something is worth keeping.
 _LIKELY_ALONE = 0.5
@@ -31,6 +33,7 @@ class Kept:
     candidates: list[Candidate] = field(default_factory=list)
     doubted: list[str] = field(default_factory=list)
     """Clauses in which even a pattern is not to be trusted."""
+
     def doubts(self, quote: str) -> bool:
         """Whether the words stand in a clause that the judge would not keep."""
         return any(quote in text or text in quote for text in self.doubted)
@@ -182,7 +185,7 @@ def merged(
                 found.pop(place)
         elif place is None:
             trusted = one.confidence >= _SURE or not kept.doubts(one.quote)
-            if trusted and understood(one):
+            if trusted and (one.confidence >= _CERTAIN or understood(one)):
                 extra.append(one)
         elif len(one.quote) < len(found[place].quote) / 2 and one.category == "relationship":
             # Somebody named in passing; in other languages only a piece of what is told anyway.

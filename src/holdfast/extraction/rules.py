@@ -36,6 +36,8 @@ _NEGATIVE = frozenset(("DISLIKES", "DOES_NOT", "NO_LONGER", "STOPPED"))
 _DOINGS = frozenset(
     ("CHANGED", "DECIDED", "DOES_NOT", "HABIT", "NO_LONGER", "PLANNED_FOR", "PLANS", "STOPPED")
 )
+# What may be said in passing: where somebody lives and works, whom they are with, what has ended.
+_STATES = frozenset(("identity", "relationship", "correction"))
 _LISTED = (
     3  # words after a comma that may be one more thing of a list; more are a thought of their own
 )
@@ -175,6 +177,17 @@ def _in_language(
         yield from told.candidates()
 
 
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _as_main_clause(words: str) -> str:
+    """The clause with its verb in the second place: "ich in Villach wohne" becomes "ich wohne …"."""
+    subject, _, rest = words.partition(" ")
+    middle, _, verb = rest.rpartition(" ")
+    return f"{subject} {verb} {middle}".strip()
+
+
 class _Told:
     """One sentence of a turn, and the durable statements in it."""
 
@@ -203,8 +216,26 @@ class _Told:
             return
         found = list(self._stated())
         yield from found
+        yield from self._in_passing([each.quote for each in found])
         if not self.agent and not self.language.warns("unsure", self.plain):
             yield from self._named_kin([each.quote for each in found])
+
+    def _in_passing(self, quotes: list[str]) -> Iterator[Candidate]:
+        """What is so now, said beside the point: "How do I register a car now that I live here?".
+
+        It is read by itself, because the sentence around it may ask or guess.
+        """
+        language = self.language
+        for opened in language.passing.finditer(self.plain):
+            end = language.passing_ends.search(self.plain, opened.end() + 1)
+            words = self.text[opened.end() : end.start() if end else None].strip(_EDGES)
+            if not words or any(words in quote for quote in quotes):
+                continue
+            said = _as_main_clause(words) if language.verb_last else words
+            part = _Told(language, Sentence(said), self.turn, following="")
+            for one in part._stated():  # noqa: SLF001 - the same class
+                if one.kind == "fact" and one.category in _STATES and said == one.quote:
+                    yield replace(one, quote=words, content=_capitalised(one.content))
 
     def _is_no_statement(self) -> bool:
         language = self.language
@@ -233,14 +264,17 @@ class _Told:
         if not self.sentence.asks:
             return len(self.plain)
         last = [
-            each.start
-            for each in self._segments()
-            if self.language.begins("question", self.plain[each.start :])
+            each.start for each in self._segments() if self._asks(self.plain[each.start : each.end])
         ]
         tag = not last or self.language.begins("asked", self.plain[last[0] :])
         if tag:
             return 0
         return last[0]
+
+    def _asks(self, words: str) -> bool:
+        """Whether a part of a question is what asks."""
+        language = self.language
+        return bool(language.begins("question", words)) or language.warns("asks", words)
 
     # -- clauses
 
@@ -415,9 +449,8 @@ class _Told:
         return statement.for_a_while or not language.warns("moment", clause)
 
     def _is_unsure(self, clause: str) -> bool:
-        return self.language.warns("unsure", self.plain) or self.language.warns(
-            "unsure_clause", clause
-        )
+        stated = self.plain[: self._stated_until()]
+        return self.language.warns("unsure", stated) or self.language.warns("unsure_clause", clause)
 
     def _made(
         self,

@@ -149,9 +149,7 @@ def _meant(words: Mapping[str, int], found: str) -> int:
     """What a found word means; its entry is a pattern that looks at what is around it, too."""
     if found in words:
         return words[found]
-    return next(
-        number for word, number in words.items() if re.sub(r"\(\?.*?\)", "", word) == found
-    )
+    return next(number for word, number in words.items() if re.sub(r"\(\?.*?\)", "", word) == found)
 
 
 def _days_of(words: _Words, match: re.Match[str], today: date) -> Days:
