@@ -14,7 +14,7 @@ from .judge import Judge, Judgement, place_of, threshold
 from .patterns import Language
 from .possessions import possessions
 from .speech import Sentence
-from .standalone import points_outside, told
+from .standalone import points_outside, statement_of_remark, told
 from .vocabulary import straight
 
 # Patterns that are this sure need no judge: names, homes, work, health.
@@ -75,6 +75,8 @@ def kept_of(
             language, words, turn, clause, before, judgement, named=place in named
         )
         if candidate is None or not _understood(judge, language, clause, candidate, judgement):
+            candidate = _without_remark(judge, language, words, turn, clause, judgement)
+        if candidate is None:
             kept.doubted.append(spoken[place].text)
             continue
         if place in named:
@@ -114,6 +116,26 @@ def _understood(
     shown = replace(clause, text=candidate.quote)
     told = judge.judge([shown], language, among_people=False)
     return told is not None and told[0].alone >= enough
+
+
+def _without_remark(
+    judge: Judge,
+    language: Language,
+    words: str,
+    turn: Memory,
+    clause: Clause,
+    judgement: Judgement,
+) -> Candidate | None:
+    """The statement without what is remarked on it: "I got back from a trip, it was fun"; None if
+    it cannot be understood so, either.
+    """
+    shorter = replace(clause, text=statement_of_remark(language, clause.text))
+    if shorter.text == clause.text:
+        return None
+    found = _candidate(language, words, turn, shorter, None, judgement, named=False)
+    if found is None or not _understood(judge, language, clause, found, judgement):
+        return None
+    return found
 
 
 def understands(judge: Judge, language: Language, words: str) -> bool:

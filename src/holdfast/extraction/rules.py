@@ -177,12 +177,12 @@ def _in_language(
         yield from told.candidates()
 
 
-def _capitalised(text: str) -> str:
+def _with_capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
 def _as_main_clause(words: str) -> str:
-    """The clause with its verb in the second place: "ich in Villach wohne" becomes "ich wohne …"."""
+    """The clause with its verb second: "ich in Villach wohne" becomes "ich wohne in Villach"."""
     subject, _, rest = words.partition(" ")
     middle, _, verb = rest.rpartition(" ")
     return f"{subject} {verb} {middle}".strip()
@@ -233,9 +233,9 @@ class _Told:
                 continue
             said = _as_main_clause(words) if language.verb_last else words
             part = _Told(language, Sentence(said), self.turn, following="")
-            for one in part._stated():  # noqa: SLF001 - the same class
+            for one in part._stated():
                 if one.kind == "fact" and one.category in _STATES and said == one.quote:
-                    yield replace(one, quote=words, content=_capitalised(one.content))
+                    yield replace(one, quote=words, content=_with_capital(one.content))
 
     def _is_no_statement(self) -> bool:
         language = self.language

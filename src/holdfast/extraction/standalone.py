@@ -101,13 +101,20 @@ def _without_remark(language: Language, text: str) -> str:
     """The clause without what is remarked on it, if that is all that points elsewhere: "We went
     camping last weekend - it was a blast".
     """
-    plain = straight(text)
-    remark = language.cue("remark").search(plain)
-    if remark is None or not points_outside(language, plain):
+    return statement_of_remark(language, text) if points_outside(language, straight(text)) else text
+
+
+def statement_of_remark(language: Language, text: str) -> str:
+    """What is remarked on in a clause, if it is about the speaker and stands alone; otherwise the
+    clause as it is.
+    """
+    remark = language.cue("remark").search(straight(text))
+    if remark is None:
         return text
     statement = text[: remark.start()].strip(EDGES)
-    whole = _is_about_speaker(language, straight(statement))
-    return statement if whole and not points_outside(language, straight(statement)) else text
+    plain = _with_speaker(language, straight(statement))
+    whole = _is_about_speaker(language, plain)
+    return statement if whole and not points_outside(language, plain) else text
 
 
 def lies_ahead(

@@ -166,14 +166,23 @@ def _days_of(words: _Words, match: re.Match[str], today: date) -> Days:
     if "month" in said:
         return _month(said, steps.get("year"), today)
     if "season" in said:
-        first = words.seasons[said["season"]]
-        return months(_year(said, steps, today), first, 3)
+        return months(_year(said, steps, today), words.seasons[said["season"]], 3)
+    return _unit(said, steps, today)
+
+
+def _unit(
+    said: Mapping[str, str],
+    steps: Mapping[str, int],
+    today: date,
+) -> Days:
+    """A whole unit, or a day of a month."""
     if "day" in said:
-        month = one_month(today.year, today.month + steps["month"])[0]
+        month, _ = one_month(today.year, today.month + steps["month"])
         return one_day(month.year, month.month, _number(said["day"]))
-    for unit, step in steps.items():
-        return unit_span(unit, step, today)
-    return months(int(said["year"]), 1, 12)
+    if "year" in said:
+        return months(int(said["year"]), 1, 12)
+    ((unit, step),) = steps.items()
+    return unit_span(unit, step, today)
 
 
 def _is_any_year(match: re.Match[str]) -> bool:
