@@ -7,8 +7,10 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 
+from ..languages import SCRIPTS
 from ..text.time_expressions import BEGINNING, END, Span, spans
 from ..text.time_words import any_of, listed
+from ..text.unspaced_times import past_words
 from ..types import DAY, from_datetime, to_datetime
 
 # A time with a year in it needs no date added.
@@ -21,7 +23,7 @@ _BEFORE = tuple(
 )
 _PAST = re.compile(
     rf"\b(?:{any_of(filter(str.isascii, _BEFORE))})\b"
-    rf"|{any_of(word for word in _BEFORE if not word.isascii())}",
+    rf"|{any_of(word for word in _BEFORE if not word.isascii())}|{past_words()}",
     re.IGNORECASE,
 )
 # "every Monday" is no one day.
@@ -34,6 +36,7 @@ _YEARLY = re.compile(
 )
 # A date as it is added to what people said.
 _ADDED = re.compile(r"\s*\(\d{4}(?:-\d\d){0,2}(?: to \d{4}(?:-\d\d){0,2})?\)")
+_UNSPACED = re.compile(f"[{SCRIPTS['kana']}{SCRIPTS['han']}]")
 # A longer time is not told more exactly by its days.
 _LONGEST = 366 * DAY
 
@@ -56,7 +59,9 @@ def dated(
     pieces = []
     position = 0
     for end, days in dates_in(content, said_at, ahead=ahead):
-        pieces += [content[position:end], f" ({days})"]
+        # Where words have no spaces between them, a date has none before it.
+        space = "" if _UNSPACED.match(content[end - 1]) else " "
+        pieces += [content[position:end], f"{space}({days})"]
         position = end
     return "".join([*pieces, content[position:]])
 
@@ -125,7 +130,7 @@ def _ahead(span: Span, said_at: int) -> Span:
     today = said_at - said_at % DAY
     if span.end > today or _PAST.search(_folded(span.text)):
         return span
-    weekday = span.end - span.start == DAY and not re.search(r"\d", span.text)
+    weekday = span.end - span.start == DAY and not re.search(r"\d|月(?!曜)", span.text)
     if weekday:
         # Who says "on Friday" on a Friday does not mean today.
         later = 14 * DAY if span.start + 7 * DAY == today else 7 * DAY

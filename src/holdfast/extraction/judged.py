@@ -13,11 +13,17 @@ from .clauses import Clause, clauses_of
 from .judge import Judge, Judgement, place_of, threshold
 from .patterns import Language
 from .possessions import possessions
-from .standalone import points_outside, told
+from .speech import Sentence
+from .standalone import points_outside, statement_of_remark, told
 from .vocabulary import straight
 
 # Patterns that are this sure need no judge: names, homes, work, health.
 _SURE = 0.9
+# Somebody's name, home, work, illness or partner is understood by itself, as short as it may be.
+_CERTAIN = 0.95
+# A pattern fits only statements, so these have to stand alone more likely than not. The judge has
+# a higher bar where only it says that something is worth keeping.
+_LIKELY_ALONE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,6 @@ def kept_of(
             kept.doubted.append(spoken[place].text)
         if clause.asks:
             kept.candidates.extend(_possessed(language, clause, turn))
-        if clause.asks:
             continue
         before = spoken[place - 1] if place and place not in named else None
         candidate = _candidate(
@@ -73,12 +78,14 @@ def kept_of(
         )
         in_passing = judgement.keep < enough
         if candidate is not None and changes(candidate, in_passing):
-            # What it speaks of is known: "Rex died" says enough to who knows the dog.
+            # What it speaks of is known: "Tom and I broke up" says enough to who knows Tom.
             confidence = max(candidate.confidence, PLAINLY_SAID)
             candidate = replace(candidate, confidence=confidence)
         elif in_passing:
             continue
         elif candidate is None or not _understood(judge, language, clause, candidate, judgement):
+            candidate = _without_remark(judge, language, words, turn, clause, judgement)
+        if candidate is None:
             kept.doubted.append(spoken[place].text)
             continue
         if place in named:
@@ -118,6 +125,33 @@ def _understood(
     shown = replace(clause, text=candidate.quote)
     told = judge.judge([shown], language, among_people=False)
     return told is not None and told[0].alone >= enough
+
+
+def _without_remark(
+    judge: Judge,
+    language: Language,
+    words: str,
+    turn: Memory,
+    clause: Clause,
+    judgement: Judgement,
+) -> Candidate | None:
+    """The statement without what is remarked on it: "I got back from a trip, it was fun"; None if
+    it cannot be understood so, either.
+    """
+    shorter = replace(clause, text=statement_of_remark(language, clause.text))
+    if shorter.text == clause.text:
+        return None
+    found = _candidate(language, words, turn, shorter, None, judgement, named=False)
+    if found is None or not _understood(judge, language, clause, found, judgement):
+        return None
+    return found
+
+
+def understands(judge: Judge, language: Language, words: str) -> bool:
+    """Whether words that a pattern fits can be understood alone, as far as the judge can say."""
+    clause = Clause(words, Sentence(words), 0)
+    judgements = judge.judge([clause], language, among_people=False)
+    return judgements is None or judgements[0].alone >= _LIKELY_ALONE
 
 
 def _add(candidates: list[Candidate], new: Candidate) -> None:
@@ -161,10 +195,15 @@ def _possessed(language: Language, clause: Clause, turn: Memory) -> Iterator[Can
         yield Candidate(content, quote, source=turn.id, author=turn.author)
 
 
-def merged(patterns: Sequence[Candidate], kept: Kept) -> list[Candidate]:
+def merged(
+    patterns: Sequence[Candidate],
+    kept: Kept,
+    understood: Callable[[Candidate], bool],
+) -> list[Candidate]:
     """What patterns found and what the judge keeps, each statement once.
 
-    A statement that both found is told as the judge's, whole, and filed as the pattern's.
+    A statement that both found is told as the judge's, whole, and filed as the pattern's. One that
+    only a pattern found has to be `understood` alone.
     """
     found = list(kept.candidates)
     extra = []
@@ -176,7 +215,8 @@ def merged(patterns: Sequence[Candidate], kept: Kept) -> list[Candidate]:
             if place is not None:
                 found.pop(place)
         elif place is None:
-            if one.confidence >= _SURE or not kept.doubts(one.quote):
+            trusted = one.confidence >= _SURE or not kept.doubts(one.quote)
+            if trusted and (one.confidence >= _CERTAIN or understood(one)):
                 extra.append(one)
         elif len(one.quote) < len(found[place].quote) / 2 and one.category == "relationship":
             # Somebody named in passing; in other languages only a piece of what is told anyway.

@@ -7,6 +7,8 @@ The section holds
   next ("so much");
 - `lead`: what people say before they come to the point;
 - `explicit`: openings that ask for remembering;
+- `passing`: where a sentence about something else says what is so now ("now that I live in
+  Villach"): what `opens` such a part and what `ends` it, and whether its verb stands last;
 - `bare`: a correction that does not say what it corrects, from `before` to `now`;
 - `kin`: words for people close to the speaker, and what they are called in a triple;
 - `alone`: how statements are told so that they stand alone (`clauses`, `standalone`);
@@ -95,6 +97,10 @@ class Language:
     explicit: re.Pattern[str]
     explicit_rule: re.Pattern[str]
     imperative: re.Pattern[str]
+    passing: re.Pattern[str]
+    passing_ends: re.Pattern[str]
+    verb_last: bool
+    """Whether the verb stands last in such a part, as it does not in a statement."""
     kin: Mapping[str, str]
     named_kin: re.Pattern[str]
     bare: re.Pattern[str]
@@ -183,6 +189,7 @@ def language(code: str) -> Language:
     statements = tuple(statement_of(each, pieces) for each in cues["statement"])
     joints = cues.get("joints", {})
     explicit = cues.get("explicit", {})
+    passing = cues.get("passing", {})
     return Language(
         code=code,
         subject=cues.get("subject", ""),
@@ -197,6 +204,9 @@ def language(code: str) -> Language:
         explicit=pattern(explicit.get("fact", "")),
         explicit_rule=pattern(explicit.get("rule", "")),
         imperative=pattern(explicit.get("imperative", "")),
+        passing=pattern(passing.get("opens", "")),
+        passing_ends=pattern(passing.get("ends", "")),
+        verb_last=passing.get("verb_last", False),
         kin={word.lower(): label for word, label in kin.items()},
         named_kin=pattern(cues.get("named_kin", "")),
         bare=pattern(cues.get("bare", "")),

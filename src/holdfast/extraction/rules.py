@@ -20,12 +20,12 @@ from .candidate import Candidate, Changes, grounded
 from .corrections import settled
 from .dates import dated
 from .judge import Judge
-from .judged import Kept, kept_of, merged
+from .judged import Kept, kept_of, merged, understands
 from .kinship import listed, named_kin
 from .patterns import Language, Statement, languages_of
 from .policy import PEOPLE, is_among_people
 from .speech import Sentence, own_words, sentences
-from .standalone import lies_ahead
+from .standalone import lies_ahead, points_before
 from .third_person import NOBODY, retell
 from .vocabulary import straight
 
@@ -36,6 +36,8 @@ _NEGATIVE = frozenset(("DISLIKES", "DOES_NOT", "NO_LONGER", "STOPPED"))
 _DOINGS = frozenset(
     ("CHANGED", "DECIDED", "DOES_NOT", "HABIT", "NO_LONGER", "PLANNED_FOR", "PLANS", "STOPPED")
 )
+# What may be said in passing: where somebody lives and works, whom they are with, what has ended.
+_STATES = frozenset(("identity", "relationship", "correction"))
 _LISTED = (
     3  # words after a comma that may be one more thing of a list; more are a thought of their own
 )
@@ -118,7 +120,8 @@ class RuleExtractor:
                 break
         if self._judge is not None and languages and turn.role in PEOPLE:
             kept = self._kept(self._judge, languages, words, turn, between_people, before)
-            found = merged(found, kept) if kept is not None else found
+            if kept is not None:
+                found = merged(found, kept, partial(_is_understood, self._judge, languages))
         yield from (each for each in found if _may_stay(each, turn.content))
 
     def _kept(
@@ -131,7 +134,7 @@ class RuleExtractor:
         before: str,
     ) -> Kept | None:
         """What the judge would keep; None where it is not asked or cannot say."""
-        language = next((each for each in languages if each.code == "en"), languages[0])
+        language = _spoken_in(languages)
         plain = straight(words)
         if language.warns("private", plain) or language.warns("joke_turn", plain):
             return None
@@ -145,6 +148,15 @@ class RuleExtractor:
             said_before=before,
             changes=lambda one, in_passing: self._changes(one, turn, in_passing),
         )
+
+
+def _is_understood(judge: Judge, languages: Sequence[Language], found: Candidate) -> bool:
+    return understands(judge, _spoken_in(languages), found.quote)
+
+
+def _spoken_in(languages: Sequence[Language]) -> Language:
+    """The language that the judge reads a text in."""
+    return next((each for each in languages if each.code == "en"), languages[0])
 
 
 def _may_stay(candidate: Candidate, text: str) -> bool:
@@ -176,6 +188,17 @@ def _in_language(
         yield from told.candidates()
 
 
+def _with_capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _as_main_clause(words: str) -> str:
+    """The clause with its verb second: "ich in Villach wohne" becomes "ich wohne in Villach"."""
+    subject, _, rest = words.partition(" ")
+    middle, _, verb = rest.rpartition(" ")
+    return f"{subject} {verb} {middle}".strip()
+
+
 class _Told:
     """One sentence of a turn, and the durable statements in it."""
 
@@ -204,8 +227,26 @@ class _Told:
             return
         found = list(self._stated())
         yield from found
+        yield from self._in_passing([each.quote for each in found])
         if not self.agent and not self.language.warns("unsure", self.plain):
             yield from self._named_kin([each.quote for each in found])
+
+    def _in_passing(self, quotes: list[str]) -> Iterator[Candidate]:
+        """What is so now, said beside the point: "How do I register a car now that I live here?".
+
+        It is read by itself, because the sentence around it may ask or guess.
+        """
+        language = self.language
+        for opened in language.passing.finditer(self.plain):
+            end = language.passing_ends.search(self.plain, opened.end() + 1)
+            words = self.text[opened.end() : end.start() if end else None].strip(_EDGES)
+            if not words or any(words in quote for quote in quotes):
+                continue
+            said = _as_main_clause(words) if language.verb_last else words
+            part = _Told(language, Sentence(said), self.turn, following="")
+            for one in part._stated():
+                if one.kind == "fact" and one.category in _STATES and said == one.quote:
+                    yield replace(one, quote=words, content=_with_capital(one.content))
 
     def _is_no_statement(self) -> bool:
         language = self.language
@@ -234,14 +275,17 @@ class _Told:
         if not self.sentence.asks:
             return len(self.plain)
         last = [
-            each.start
-            for each in self._segments()
-            if self.language.begins("question", self.plain[each.start :])
+            each.start for each in self._segments() if self._asks(self.plain[each.start : each.end])
         ]
         tag = not last or self.language.begins("asked", self.plain[last[0] :])
         if tag:
             return 0
         return last[0]
+
+    def _asks(self, words: str) -> bool:
+        """Whether a part of a question is what asks."""
+        language = self.language
+        return bool(language.begins("question", words)) or language.warns("asks", words)
 
     # -- clauses
 
@@ -387,8 +431,18 @@ class _Told:
         for statement in self.language.likely(plain):
             opening = statement.fits(plain)
             if opening and self._lasts(statement, plain):
-                return self._made(statement, opening, plain, quote)
+                points = self._points_outside(statement, clause)
+                return None if points else self._made(statement, opening, plain, quote)
         return None
+
+    def _points_outside(self, statement: Statement, clause: _Clause) -> bool:
+        """Whether a fact means something that its sentence does not name. What is corrected was
+        said before, and "this" may be the project that is worked on.
+        """
+        if statement.kind == "rule" or statement.category in ("correction", "project"):
+            return False
+        words = clause.subject + self.plain[clause.start : clause.end]
+        return points_before(self.language, words, self.plain[: clause.start])
 
     def _lasts(self, statement: Statement, clause: str) -> bool:
         language = self.language
@@ -406,9 +460,8 @@ class _Told:
         return statement.for_a_while or not language.warns("moment", clause)
 
     def _is_unsure(self, clause: str) -> bool:
-        return self.language.warns("unsure", self.plain) or self.language.warns(
-            "unsure_clause", clause
-        )
+        stated = self.plain[: self._stated_until()]
+        return self.language.warns("unsure", stated) or self.language.warns("unsure_clause", clause)
 
     def _made(
         self,

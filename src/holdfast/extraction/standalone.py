@@ -66,6 +66,8 @@ def _retold(
     both = f"{opening}. {plain[:1].upper()}{plain[1:]}"
     if not _is_about_speaker(language, opening) or not _is_statement(language, plain):
         return None
+    if not language.cue("says").search(opening):
+        return None
     if points_outside(language, opening) or points_outside(language, both, joined=True):
         return None
     return retell(both, author), True
@@ -99,13 +101,20 @@ def _without_remark(language: Language, text: str) -> str:
     """The clause without what is remarked on it, if that is all that points elsewhere: "We went
     camping last weekend - it was a blast".
     """
-    plain = straight(text)
-    remark = language.cue("remark").search(plain)
-    if remark is None or not points_outside(language, plain):
+    return statement_of_remark(language, text) if points_outside(language, straight(text)) else text
+
+
+def statement_of_remark(language: Language, text: str) -> str:
+    """What is remarked on in a clause, if it is about the speaker and stands alone; otherwise the
+    clause as it is.
+    """
+    remark = language.cue("remark").search(straight(text))
+    if remark is None:
         return text
     statement = text[: remark.start()].strip(EDGES)
-    whole = _is_about_speaker(language, straight(statement))
-    return statement if whole and not points_outside(language, straight(statement)) else text
+    plain = _with_speaker(language, straight(statement))
+    whole = _is_about_speaker(language, plain)
+    return statement if whole and not points_outside(language, plain) else text
 
 
 def lies_ahead(
@@ -157,13 +166,15 @@ def _with_speaker(language: Language, plain: str) -> str:
 
 
 def _is_about_speaker(language: Language, plain: str) -> bool:
-    return bool(language.cue("first_person").search(plain)) and _is_statement(language, plain)
+    own = language.cue("everybody").sub("", plain)
+    return bool(language.cue("first_person").search(own)) and _is_statement(language, plain)
 
 
 def _is_statement(language: Language, plain: str) -> bool:
     return (
         _SHORTEST <= len(plain.split()) <= _LONGEST
         and not language.cue("supposed").search(plain)
+        and not language.cue("shown").match(plain)
         and not language.cue("left_open").search(plain.rstrip(EDGES + ".!"))
         and _HIDDEN not in plain
     )
@@ -180,9 +191,24 @@ def points_outside(
         return True
     if not joined and language.cue("points_back").search(plain):
         return True
+    return _needs_name(language, plain)
+
+
+def points_before(language: Language, clause: str, earlier: str) -> bool:
+    """Whether a clause means what was named neither in it nor `earlier` in its sentence."""
+    if not language.retold:
+        return not earlier.strip() and bool(language.begins("points", clause))
+    known = bool(language.cue("thing").search(earlier))
+    if not known and language.cue("points_back").search(clause):
+        return True
+    return _needs_name(language, clause, earlier)
+
+
+def _needs_name(language: Language, plain: str, earlier: str = "") -> bool:
+    """Whether a pronoun has nothing before it that it may stand for."""
     rest = language.cue("idle").sub(lambda found: "x" * len(found[0]), plain)
     return any(
         (pointer := language.cue(word).search(rest))
-        and not language.cue(meant).search(rest[: pointer.start()])
+        and not language.cue(meant).search(earlier + rest[: pointer.start()])
         for word, meant in (("there", "place"), ("he", "somebody"), ("pointer", "thing"))
     )

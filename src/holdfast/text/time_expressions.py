@@ -16,9 +16,11 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from ..types import DAY
+from .day_spans import Days, latest_begun, months, one_day, one_month, unit_span, units_ago
 from .lazy_regex import later
 from .time_parts import Parts, is_an_end
 from .time_words import any_of, full_month_names, listed, meanings, numbered
+from .unspaced_times import unspaced_times
 
 # Year 1: the start of "before …".
 BEGINNING = -62_135_596_800_000_000
@@ -47,7 +49,6 @@ class _Found(NamedTuple):
     year_given: bool = True
 
 
-_Days = tuple[date, date] | None
 _MONTHS = numbered("months")
 _WEEKDAYS = numbered("weekdays")
 _SEASONS = {word: 3 * place for word, place in numbered("seasons").items()}
@@ -97,70 +98,32 @@ _DAY = r"(?:0?[1-9]|[12]\d|3[01])"
 _PARTS = Parts(_NUMBERS, _UNITS, _WEEKDAYS)
 
 
-def _day(
-    year: int,
-    month: int,
-    day: int,
-) -> _Days:
-    only = date(year, month, day)
-    return only, only
-
-
-def _month(year: int, month: int) -> tuple[date, date]:
-    year = year + (month - 1) // 12
-    month = (month - 1) % 12 + 1
-    following = date(year + month // 12, month % 12 + 1, 1)
-    return date(year, month, 1), following - timedelta(days=1)
-
-
-def _months(
-    year: int,
-    month: int,
-    count: int,
-) -> _Days:
-    return _month(year, month)[0], _month(year, month + count - 1)[1]
-
-
-def _latest(days_of: Callable[[int], _Days], today: date) -> _Days:
-    """Return the days in the latest year in which they have begun; a leap day may be some years
-    back.
-    """
-    for year in range(today.year, today.year - 9, -1):
-        try:
-            days = days_of(year)
-        except ValueError:
-            continue
-        if days and days[0] <= today:
-            return days
-    return None
-
-
-def _dated(match: re.Match[str], today: date) -> _Days:
+def _dated(match: re.Match[str], today: date) -> Days:
     """Parse `7 May 2023` or `May 7`; without a year, the latest one."""
     month = _MONTHS[match["month"]]
     day = int(match["day"])
     if match["year"]:
-        return _day(int(match["year"]), month, day)
-    return _latest(lambda year: _day(year, month, day), today)
+        return one_day(int(match["year"]), month, day)
+    return latest_begun(lambda year: one_day(year, month, day), today)
 
 
-def _month_of_year(match: re.Match[str], _today: date) -> _Days:
-    return _month(int(match["year"]), _MONTHS[match["month"]])
+def _month_of_year(match: re.Match[str], _today: date) -> Days:
+    return one_month(int(match["year"]), _MONTHS[match["month"]])
 
 
-def _month_alone(match: re.Match[str], today: date) -> _Days:
-    return _stepped_year(match, lambda year: _month(year, _MONTHS[match["month"]]), today)
+def _month_alone(match: re.Match[str], today: date) -> Days:
+    return _stepped_year(match, lambda year: one_month(year, _MONTHS[match["month"]]), today)
 
 
 def _stepped_year(
     match: re.Match[str],
-    days_of: Callable[[int], _Days],
+    days_of: Callable[[int], Days],
     today: date,
-) -> _Days:
+) -> Days:
     """Return the latest occurrence that has begun; with `last` the latest that is over, with `next`
     the first to come.
     """
-    latest = _latest(days_of, today)
+    latest = latest_begun(days_of, today)
     step = _STEPS.get(match.groupdict().get("step") or "", 0)
     if latest is None or not step:
         return latest
@@ -171,35 +134,35 @@ def _stepped_year(
     return days_of(latest[0].year - 1)
 
 
-def _iso(match: re.Match[str], _today: date) -> _Days:
+def _iso(match: re.Match[str], _today: date) -> Days:
     year = int(match["year"])
     month = int(match["month"])
     if match["day"]:
-        return _day(year, month, int(match["day"]))
-    return _month(year, month)
+        return one_day(year, month, int(match["day"]))
+    return one_month(year, month)
 
 
-def _day_first(match: re.Match[str], _today: date) -> _Days:
-    return _day(int(match["year"]), int(match["month"]), int(match["day"]))
+def _day_first(match: re.Match[str], _today: date) -> Days:
+    return one_day(int(match["year"]), int(match["month"]), int(match["day"]))
 
 
-def _slashed(match: re.Match[str], _today: date) -> _Days:
+def _slashed(match: re.Match[str], _today: date) -> Days:
     first = int(match["first"])
     second = int(match["second"])
     month, day = (second, first) if first > 12 else (first, second)
-    return _day(int(match["year"]), month, day)
+    return one_day(int(match["year"]), month, day)
 
 
-def _whole_year(match: re.Match[str], _today: date) -> _Days:
-    return _months(int(match["year"]), 1, 12)
+def _whole_year(match: re.Match[str], _today: date) -> Days:
+    return months(int(match["year"]), 1, 12)
 
 
-def _day_word(match: re.Match[str], today: date) -> _Days:
+def _day_word(match: re.Match[str], today: date) -> Days:
     that_day = today + timedelta(days=_DAY_WORDS[re.sub(r"\s+", " ", match[0])])
     return that_day, that_day
 
 
-def _unsure_yesterday(match: re.Match[str], today: date) -> _Days:
+def _unsure_yesterday(match: re.Match[str], today: date) -> Days:
     """Parse a word for yesterday, unless the question is in a language where it means something
     else: `hier` is "here" in German.
     """
@@ -214,21 +177,11 @@ def _count(word: str) -> int:
     return _NUMBERS[word]
 
 
-def _ago(match: re.Match[str], today: date) -> _Days:
-    """Go back as precisely as people mean it: to a day, a week around the day, or a whole month or
-    year.
-    """
-    count = _count(match["count"])
-    unit = _UNITS[match["unit"]]
-    if unit == "day":
-        return today - timedelta(days=count), today - timedelta(days=count)
-    if unit in ("week", "weekend"):
-        middle = today - timedelta(weeks=count)
-        return middle - timedelta(days=4), middle + timedelta(days=3)
-    return _unit_span(unit, -count, today)
+def _ago(match: re.Match[str], today: date) -> Days:
+    return units_ago(_count(match["count"]), _UNITS[match["unit"]], today)
 
 
-def _past(match: re.Match[str], today: date) -> _Days:
+def _past(match: re.Match[str], today: date) -> Days:
     """Parse `the last three weeks`: from then until today."""
     count = _count(match["count"])
     unit = _UNITS[match["unit"]]
@@ -243,33 +196,11 @@ def _past(match: re.Match[str], today: date) -> _Days:
     return today - timedelta(days=days * count), today
 
 
-def _unit_span(
-    unit: str,
-    step: int,
-    today: date,
-) -> _Days:
-    """Return the calendar week, weekend, month, quarter or year `step` units from the current
-    one.
-    """
-    monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
-    if unit == "week":
-        return monday, monday + timedelta(days=6)
-    if unit == "weekend":
-        return monday + timedelta(days=5), monday + timedelta(days=6)
-    if unit == "month":
-        return _month(today.year, today.month + step)
-    if unit == "quarter":
-        return _months(today.year, (today.month - 1) // 3 * 3 + 1 + 3 * step, 3)
-    if unit == "year":
-        return _months(today.year + step, 1, 12)
-    return today + timedelta(days=step), today + timedelta(days=step)
+def _stepped(match: re.Match[str], today: date) -> Days:
+    return unit_span(_UNITS[match["unit"]], _STEPS[match["step"]], today)
 
 
-def _stepped(match: re.Match[str], today: date) -> _Days:
-    return _unit_span(_UNITS[match["unit"]], _STEPS[match["step"]], today)
-
-
-def _weekday(match: re.Match[str], today: date) -> _Days:
+def _weekday(match: re.Match[str], today: date) -> Days:
     """Parse `last Friday` or `on Friday` as the latest one before today, `next Friday` as the first
     one after.
     """
@@ -282,15 +213,15 @@ def _weekday(match: re.Match[str], today: date) -> _Days:
     return that_day, that_day
 
 
-def _season(match: re.Match[str], today: date) -> _Days:
+def _season(match: re.Match[str], today: date) -> Days:
     month = _SEASONS[match["season"]]
     groups = match.groupdict()
     if groups.get("year"):
-        return _months(int(groups["year"]), month, 3)
-    return _stepped_year(match, lambda year: _months(year, month, 3), today)
+        return months(int(groups["year"]), month, 3)
+    return _stepped_year(match, lambda year: months(year, month, 3), today)
 
 
-def _season_in_part(match: re.Match[str], today: date) -> _Days:
+def _season_in_part(match: re.Match[str], today: date) -> Days:
     """Parse `the last week of summer`; without such a part, "of summer" is not a time."""
     days = _season(match, today)
     if days and _PARTS.before(match.string[: match.start("season")], *days):
@@ -309,7 +240,7 @@ class _Rule(NamedTuple):
     """A pattern for one kind of time expression, and the days that a match means."""
 
     pattern: re.Pattern[str]
-    days_of: Callable[[re.Match[str], date], _Days]
+    days_of: Callable[[re.Match[str], date], Days]
     year_given: bool
     needs: tuple[frozenset[str], ...]
     """Sets of which the question must contain a word each. Compiling a pattern of all months in all
@@ -334,7 +265,7 @@ _AGO = _first_words((*listed("ago_after"), *listed("ago_before")))
 
 def _rule(
     pattern: str,
-    days_of: Callable[[re.Match[str], date], _Days],
+    days_of: Callable[[re.Match[str], date], Days],
     *needs: frozenset[str],
     year_given: bool = True,
 ) -> _Rule:
@@ -472,10 +403,19 @@ def spans(text: str, now: int) -> list[Span]:
     """
     plain = _plain(text)
     words = frozenset(_WORD.findall(plain))
-    if words.isdisjoint(_HINTS):
+    today = _date_of(now)
+    unspaced = [_Found(*each) for each in unspaced_times(plain, today)]
+    if not unspaced and words.isdisjoint(_HINTS):
         return []
-    found = _joined(plain, _narrowed(plain, _expressions(plain, words, _date_of(now))))
+    expressions = _expressions(plain, words, today)
+    known = [each for each in expressions if not _meets(each, unspaced)]
+    every = sorted([*known, *unspaced], key=lambda each: each.start)
+    found = _joined(plain, _narrowed(plain, every))
     return [_bent(plain, text, each) for each in found]
+
+
+def _meets(found: _Found, others: list[_Found]) -> bool:
+    return any(found.start < other.end and other.start < found.end for other in others)
 
 
 def _plain(text: str) -> str:
