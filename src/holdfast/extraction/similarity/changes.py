@@ -33,8 +33,9 @@ SURE_READ = 0.82
 SURE_DONE = 0.7
 PERHAPS = 0.5
 PERHAPS_READ = 0.4
-# Terms that a plan and what carries it out have in common.
+# Terms that a plan and what carries it out have in common, and how sure a reader is without them.
 FULFILLED_TERMS = 2
+SURE_UNNAMED = 0.9
 # Logarithm below which a reader's doubts are all the same.
 _DOUBT = -6.0
 # Share of the words in common, for another value to be the only difference.
@@ -90,8 +91,8 @@ def change(earlier: str, later: str, read: Reader | None = None) -> Change:
     agreed = by_words.is_sure and by_words.label == best
     # In a conversation a reader compares hundreds of statements that have nothing to do with each
     # other, and likes to see a plan carried out.
-    common = len(shared(new.terms, old.terms))
-    is_believed = best != "fulfils" or common >= min(FULFILLED_TERMS, len(old.terms))
+    is_of_plan = len(shared(new.terms, old.terms)) >= FULFILLED_TERMS
+    is_believed = best != "fulfils" or is_of_plan or chances[best] >= SURE_UNNAMED
     probability = chances[best] if is_believed else 0.0
     return Change(best, probability, is_possible, was_read=True, words_are_sure=agreed)
 
