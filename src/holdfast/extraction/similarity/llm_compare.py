@@ -17,10 +17,9 @@ from ...models.llm.json_output import ask_for_json, json_in, objects_in
 from ...text.normal_forms import fold
 from ...text.tokens import query_terms
 from ...types import Memory, Micros
-from ..candidate import Candidate
+from ..candidate import PLAINLY_SAID, Candidate
 from ..prompts import prompt
 from ..reconcile import (
-    PLAINLY_SAID,
     Add,
     Bump,
     Coexist,
