@@ -170,6 +170,11 @@ def _is_about_speaker(language: Language, plain: str) -> bool:
     return bool(speaks) and _is_statement(language, plain)
 
 
+def is_mood(language: Language, clause: str) -> bool:
+    """Whether a clause says how somebody feels, and not about what: "I'm so excited to help"."""
+    return bool(language.cue("mood").match(straight(without_lead(language, clause))))
+
+
 def is_of_everybody(language: Language, plain: str) -> bool:
     """Whether a clause says "we" and "our" only of people in general."""
     own, general = language.cue("everybody").subn("", plain)
