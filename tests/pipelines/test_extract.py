@@ -709,3 +709,171 @@ def test_an_instruction_in_own_prose_is_a_rule(said):
 def test_nothing_is_learned_from_what_was_pasted(pasted):
     assert extract(pasted) == []
     assert [each.quote for each in extract(f"I live in Oslo.\n\n{pasted}")] == ["I live in Oslo"]
+
+
+# -- illness, partners, jobs; what is said in passing
+# ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "category"),
+    [
+        ("Ich habe Diabetes.", "identity"),
+        ("Ich leide unter Migräne.", "identity"),
+        ("Mein Sohn hat Asthma.", "relationship"),
+        ("Ich bin jetzt mit Sofia zusammen.", "relationship"),
+        ("Tengo asma.", "identity"),
+        ("Mi hijo tiene asma.", "relationship"),
+        ("Estoy saliendo con Sofía.", "relationship"),
+        ("He dejado el violonchelo.", "correction"),
+        ("J'ai de l'asthme.", "identity"),
+        ("Mon fils a de l'asthme.", "relationship"),
+        ("Je suis en couple avec Sofia.", "relationship"),
+        ("J'ai abandonné le piano.", "correction"),
+        ("У меня астма.", "identity"),
+        ("У моего сына астма.", "relationship"),
+        ("Устроился в Яндекс.", "identity"),
+        ("Я встречаюсь с Софией.", "relationship"),
+        ("我有糖尿病。", "identity"),
+        ("妈妈对花生过敏。", "relationship"),
+        ("老公现在在腾讯上班。", "relationship"),
+        ("换了工作，现在在腾讯。", "correction"),
+        ("我放弃学大提琴了。", "correction"),
+        ("糖尿病です。", "identity"),
+        ("息子は喘息です。", "relationship"),
+        ("ソフィアと付き合っています。", "relationship"),
+        ("転職して、今はトヨタで働いています。", "correction"),
+        ("チェロをやめました。", "correction"),
+    ],
+)
+def test_illness_partners_and_jobs_are_found_in_other_languages(said, category):
+    found = one(said, author="")
+    assert (found.content, found.category) == (said.rstrip(".。"), category)
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("I've been dating Sofia.", "Ann has been dating Sofia"),
+        ("I've been seeing Tom for a year.", "Ann has been seeing Tom for a year"),
+        ("My son was diagnosed with asthma.", "Ann's son was diagnosed with asthma"),
+        ("I've given up on the cello.", "Ann has given up on the cello"),
+        ("I just started at Bosch.", "Ann just started at Bosch"),
+    ],
+)
+def test_partners_and_what_ended_are_found_in_english(said, content):
+    assert one(said).content == content
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I've been seeing Instagram ads all day.",
+        "I started with Python.",
+        "I've given up on it.",
+        "I have anxiety about the exam.",
+        "Ich habe Kopfschmerzen.",
+        "Tengo ansiedad por el examen.",
+        "Salgo con Marta a correr.",
+        "Je sors avec Sofia ce soir.",
+        "Встречаюсь с Олей завтра.",
+        "У меня вопрос про диабет.",
+        "我是不是有糖尿病？",
+        "如果我有哮喘怎么办？",
+        "我和朋友在一起吃饭。",
+        "糖尿病ですか？",
+        "もし転職したら、保険はどうなりますか？",
+    ],
+)
+def test_what_only_sounds_like_illness_partners_or_jobs_is_none(said):
+    assert extract(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "quote"),
+    [
+        (
+            "How do I register my car now that I live in Villach?",
+            "Ann lives in Villach",
+            "I live in Villach",
+        ),
+        (
+            "Which tax class do I have since I started at Bosch?",
+            "Ann started at Bosch",
+            "I started at Bosch",
+        ),
+        (
+            "What visa do I need now that my wife works at Siemens?",
+            "Ann's wife works at Siemens",
+            "my wife works at Siemens",
+        ),
+        (
+            "Wie melde ich mein Auto um, jetzt wo ich in Villach wohne?",
+            "Ich wohne in Villach",
+            "ich in Villach wohne",
+        ),
+        (
+            "Seit ich bei Bosch angefangen habe, fahre ich Bahn.",
+            "Ich habe bei Bosch angefangen",
+            "ich bei Bosch angefangen habe",
+        ),
+        (
+            "¿Cómo matriculo el coche ahora que vivo en Valencia?",
+            "Vivo en Valencia",
+            "vivo en Valencia",
+        ),
+        (
+            "Comment immatriculer ma voiture maintenant que j'habite à Lyon ?",
+            "J'habite à Lyon",
+            "j'habite à Lyon",
+        ),
+        (
+            "Как переоформить машину, раз я теперь живу в Казани?",
+            "Я теперь живу в Казани",
+            "я теперь живу в Казани",
+        ),
+        ("我现在住在成都，车怎么上牌？", "我现在住在成都", "我现在住在成都"),
+        ("自从我搬到成都，每周末都去爬山。", "我搬到成都", "我搬到成都"),
+        (
+            "今は福岡に住んでいるんですが、おすすめの店はありますか？",
+            "今は福岡に住んでいる",
+            "今は福岡に住んでいる",
+        ),
+    ],
+)
+def test_what_is_so_now_is_found_where_it_is_said_in_passing(said, content, quote):
+    found = one(said)
+    assert (found.content, found.quote) == (content, quote)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "How have you been since I last saw you?",
+        "What would you do now that I told you?",
+        "Is it fine since I live here?",
+        "Was soll ich tun, da ich müde bin?",
+        "我住在成都吗？",
+        "我住在成都，对吗？",
+        "福岡に住んでいるのはどこですか？",
+    ],
+)
+def test_a_question_says_nothing_else_in_passing(said):
+    assert extract(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm hoping to finish them by the end of the month.",
+        "Our kids are our future.",
+        "We both love helping others.",
+        "I prefer this one.",
+    ],
+)
+def test_a_pattern_s_fact_means_nothing_outside_of_its_sentence(said):
+    assert extract(said) == []
+
+
+def test_a_pattern_s_fact_may_mean_what_its_sentence_names():
+    assert one("I bought a bike, and I'm planning to ride it to work in May.").quote.endswith("May")

@@ -362,3 +362,141 @@ def test_facts_of_a_session_are_judged_and_dated(open_memory, clock):
     assert [one.content for one in hf.list(kinds=["fact"])] == [
         "The user adopted a cat named Luna last month (2023-10)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "ahead", "told"),
+    [
+        ("上个月我搬到了杭州", None, "上个月(2023-10)我搬到了杭州"),
+        (
+            "先週、京都に引っ越しました",
+            None,
+            "先週(2023-11-13 to 2023-11-19)、京都に引っ越しました",
+        ),
+        ("下个月我要去东京", None, "下个月(2023-12)我要去东京"),
+        # Which Friday nobody knows, unless it is a plan.
+        ("周五去看牙医", None, "周五去看牙医"),
+        ("周五去看牙医", True, "周五(2023-11-24)去看牙医"),
+        ("金曜日に歯医者に行く予定です", True, "金曜日(2023-11-24)に歯医者に行く予定です"),
+        ("三月五号搬家", True, "三月五号(2024-03-05)搬家"),
+    ],
+)
+def test_times_get_their_date_in_chinese_and_japanese(text, ahead, told):
+    assert dated(text, NOVEMBER_20, ahead=ahead) == told
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        # A pattern fits, but nobody knows what is meant.
+        "I'm hoping to finish it by the end of the month.",
+        "I'm planning to order online and pick it up.",
+        "I've been using a spreadsheet to do so.",
+        "Wir nehmen ihn.",
+        "Ich fange morgen an.",
+    ],
+)
+def test_what_only_a_pattern_finds_has_to_be_understood_alone(said):
+    assert kept(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Ich habe Diabetes.",
+        "Tengo asma.",
+        "J'ai de l'asthme.",
+        "У моего сына астма.",
+        "У мамы аллергия на орехи.",
+        "我有哮喘。",
+        "老公现在在腾讯上班。",
+        "息子は喘息です。",
+        "ソフィアと付き合っています。",
+    ],
+)
+def test_illness_work_and_partners_are_kept_as_short_as_they_are_told(said):
+    assert kept(said) == [said.rstrip(".。")]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        # Of people in general, to look at, and without what is meant.
+        "Our kids are our future.",
+        "Having a support system is key to staying motivated and reaching our goals.",
+        "Check my ideal dance studio by the water!",
+        "Here's a pic of my trophies from the dance contest.",
+        "Last weekend I did something new that had an impact on me.",
+        "I love how it's both a creative outlet and a form of therapy.",
+    ],
+)
+def test_what_is_no_statement_about_the_speaker_is_not_kept(said):
+    assert kept(said, author="Maria") == []
+
+
+def test_a_clause_is_not_told_with_one_that_is_not_about_the_speaker():
+    said = "Having symbols of travel in our homes is so cool! I feel drawn to it in this way."
+    assert kept(said, author="John") == []
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "I made the finals with my team last Friday - they were so loud!",
+            "The user made the finals with their team last Friday (2023-11-17)",
+        ),
+        (
+            "I painted a picture of a sunset over the lake last year - it means a lot to me.",
+            "The user painted a picture of a sunset over the lake last year (2022)",
+        ),
+    ],
+)
+def test_a_remark_does_not_keep_a_statement_from_being_kept(said, told):
+    assert kept(said) == [told]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        # A mood is of the moment, unless it is said what it is about.
+        ("I'm super excited to be involved and to help out.", []),
+        ("I felt like I was in a fairy tale there.", []),
+        (
+            "I'm so excited about our trip to Lisbon next month!",
+            ["Ann is so excited about their trip to Lisbon next month (2023-12)"],
+        ),
+    ],
+)
+def test_a_mood_between_people_is_not_kept(said, told):
+    talk = [
+        turn("How are you?", author="Tom", number=1),
+        turn(said, author="Ann", number=2),
+    ]
+    assert [one.content for one in judging().extract(talk)] == told
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            "I live in Vienna.",
+            "How do I register my car now that I live in Villach?",
+            "The user lives in Villach",
+        ),
+        (
+            "Ich wohne in Wien.",
+            "Wie melde ich mein Auto um, jetzt wo ich in Villach wohne?",
+            "Ich wohne in Villach",
+        ),
+        ("我住在北京。", "我现在住在成都，车怎么上牌？", "我现在住在成都"),
+    ],
+)
+def test_a_change_told_in_passing_replaces_what_was_known(open_memory, before, after, told):
+    hf = open_memory("user:ann", embedders=(OnnxEmbedder(),))
+    for session, said in (("s1", before), ("s2", after)):
+        hf.clock.forward(days=30)
+        hf.capture(session, "user", said)
+        hf.sessions.end(session)
+        hf.sessions.learn(session)
+    assert [one.content for one in hf.list(kinds=["fact"])] == [told]

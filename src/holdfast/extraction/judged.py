@@ -14,7 +14,7 @@ from .judge import Judge, Judgement, place_of, threshold
 from .patterns import Language
 from .possessions import possessions
 from .speech import Sentence
-from .standalone import points_outside, statement_of_remark, told
+from .standalone import is_mood, points_outside, statement_of_remark, told
 from .vocabulary import straight
 
 # Patterns that are this sure need no judge: names, homes, work, health.
@@ -71,6 +71,10 @@ def kept_of(
             kept.doubted.append(spoken[place].text)
         if clause.asks:
             kept.candidates.extend(_possessed(language, clause, turn))
+            continue
+        if among_people and is_mood(language, clause.text):
+            # What it is about was said by the other one.
+            kept.doubted.append(spoken[place].text)
             continue
         before = spoken[place - 1] if place and place not in named else None
         candidate = _candidate(

@@ -25,7 +25,7 @@ from .kinship import listed, named_kin
 from .patterns import Language, Statement, languages_of
 from .policy import PEOPLE, is_among_people
 from .speech import Sentence, own_words, sentences
-from .standalone import lies_ahead, points_before
+from .standalone import is_of_everybody, lies_ahead, points_before
 from .third_person import NOBODY, retell
 from .vocabulary import straight
 
@@ -436,12 +436,15 @@ class _Told:
         return None
 
     def _points_outside(self, statement: Statement, clause: _Clause) -> bool:
-        """Whether a fact means something that its sentence does not name. What is corrected was
-        said before, and "this" may be the project that is worked on.
+        """Whether a fact means something that its sentence does not name, or people in general.
+
+        What is corrected was said before, and "this" may be the project that is worked on.
         """
         if statement.kind == "rule" or statement.category in ("correction", "project"):
             return False
         words = clause.subject + self.plain[clause.start : clause.end]
+        if is_of_everybody(self.language, words):
+            return True
         return points_before(self.language, words, self.plain[: clause.start])
 
     def _lasts(self, statement: Statement, clause: str) -> bool:

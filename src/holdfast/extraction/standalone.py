@@ -166,8 +166,19 @@ def _with_speaker(language: Language, plain: str) -> str:
 
 
 def _is_about_speaker(language: Language, plain: str) -> bool:
-    own = language.cue("everybody").sub("", plain)
-    return bool(language.cue("first_person").search(own)) and _is_statement(language, plain)
+    speaks = language.cue("first_person").search(plain) and not is_of_everybody(language, plain)
+    return bool(speaks) and _is_statement(language, plain)
+
+
+def is_mood(language: Language, clause: str) -> bool:
+    """Whether a clause says how somebody feels, and not about what: "I'm so excited to help"."""
+    return bool(language.cue("mood").match(straight(without_lead(language, clause))))
+
+
+def is_of_everybody(language: Language, plain: str) -> bool:
+    """Whether a clause says "we" and "our" only of people in general."""
+    own, general = language.cue("everybody").subn("", plain)
+    return general > 0 and not language.cue("first_person").search(own)
 
 
 def _is_statement(language: Language, plain: str) -> bool:
