@@ -404,7 +404,9 @@ def spans(text: str, now: int) -> list[Span]:
     plain = _plain(text)
     words = frozenset(_WORD.findall(plain))
     today = _date_of(now)
-    unspaced = [_Found(*each) for each in unspaced_times(plain, today)]
+    unspaced: list[_Found] = []
+    if not plain.isascii():
+        unspaced = [_Found(*each) for each in unspaced_times(plain, today)]
     if not unspaced and words.isdisjoint(_HINTS):
         return []
     expressions = _expressions(plain, words, today)

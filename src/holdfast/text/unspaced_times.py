@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
+from typing import NamedTuple
 
 from ..languages import SCRIPTS, in_every_language
 from .day_spans import Days, latest_begun, months, one_day, one_month, unit_span, units_ago
@@ -33,8 +33,7 @@ _FIGURES = {figure: number for number, figure in enumerate("〇一二三四五�
 _NUMBER = r"\d{1,2}|[一二三四五六七八九十]{1,3}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
+class _Words(NamedTuple):
     """The words of one language, each with what it means."""
 
     steps: Mapping[str, Mapping[str, int]]
@@ -51,7 +50,7 @@ def unspaced_times(plain: str, today: date) -> Iterator[tuple[int, int, date, da
     """Yield the start and the end of each expression in a text in lower case without accents, its
     first and last day, and whether its year is certain.
     """
-    if plain.isascii() or not _UNSPACED.search(plain):
+    if not _UNSPACED.search(plain):
         return
     taken: list[tuple[int, int]] = []
     script = "kana" if _KANA.search(plain) else ""
@@ -94,7 +93,8 @@ def _languages(script: str) -> tuple[_Words, ...]:
 def _words_of(table: Mapping[str, str]) -> _Words:
     steps = {unit: _numbered(table.get(key, "")) for key, unit in _STEPPED.items()}
     weekdays = _placed(table.get("weekdays", ""))
-    after_week = _placed(table.get("weekdays_after_week", "")) | weekdays
+    after_week = _placed(table.get("weekdays_after_week", ""))
+    after_week |= weekdays
     seasons = {word: 3 * place for word, place in _placed(table.get("seasons", "")).items()}
     counts = _placed(table.get("counts", ""))
     units = {word: unit for unit in _COUNTED for word in table.get(unit, "").split()}
@@ -188,7 +188,9 @@ def _unit(
 def _is_any_year(match: re.Match[str]) -> bool:
     """Whether only a month is said, and no year."""
     said = match.groupdict()
-    return bool(said.get("month")) and not (said.get("year") or said.get("year_step"))
+    if said.get("year") or said.get("year_step"):
+        return False
+    return bool(said.get("month"))
 
 
 def _ago(
@@ -199,7 +201,9 @@ def _ago(
 ) -> Days:
     if count == "半":
         return units_ago(6, "month", today)
-    return units_ago(int(count) if count.isdecimal() else words.counts[count], unit, today)
+    if count.isdecimal():
+        return units_ago(int(count), unit, today)
+    return units_ago(words.counts[count], unit, today)
 
 
 def _weekday(
@@ -212,7 +216,9 @@ def _weekday(
         back = (today.weekday() - number) % 7 + 1
         return units_ago(back, "day", today)
     monday = unit_span("week", week, today)
-    return unit_span("day", number - 1, monday[0]) if monday else None
+    if monday is None:
+        return None
+    return unit_span("day", number - 1, monday[0])
 
 
 def _month(
@@ -225,14 +231,14 @@ def _month(
         return None
 
     def days_of(year: int) -> Days:
-        return (
-            one_day(year, number, _number(said["day"]))
-            if "day" in said
-            else one_month(year, number)
-        )
+        if "day" in said:
+            return one_day(year, number, _number(said["day"]))
+        return one_month(year, number)
 
-    if "year" in said or year_step is not None:
-        return days_of(int(said["year"]) if "year" in said else today.year + (year_step or 0))
+    if "year" in said:
+        return days_of(int(said["year"]))
+    if year_step is not None:
+        return days_of(today.year + year_step)
     return latest_begun(days_of, today)
 
 
@@ -241,7 +247,9 @@ def _year(
     steps: Mapping[str, int],
     today: date,
 ) -> int:
-    return int(said["year"]) if "year" in said else today.year + steps["year"]
+    if "year" in said:
+        return int(said["year"])
+    return today.year + steps["year"]
 
 
 def _number(figures: str) -> int:
