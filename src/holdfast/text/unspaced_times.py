@@ -29,7 +29,7 @@ _STEPPED = {
     "years": "year",
 }
 _COUNTED = ("day", "week", "month", "year")
-_FIGURES = {figure: number for number, figure in enumerate("〇一二三四五六七八九十")}
+_FIGURES = dict(zip("〇一二三四五六七八九十", range(11), strict=True))
 _NUMBER = r"\d{1,2}|[一二三四五六七八九十]{1,3}"
 
 
