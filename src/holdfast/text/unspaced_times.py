@@ -29,7 +29,7 @@ _STEPPED = {
     "years": "year",
 }
 _COUNTED = ("day", "week", "month", "year")
-_FIGURES = dict(zip("〇一二三四五六七八九十", range(11), strict=True))
+_FIGURES = "〇一二三四五六七八九十"
 _NUMBER = r"\d{1,2}|[一二三四五六七八九十]{1,3}"
 
 
@@ -258,5 +258,6 @@ def _number(figures: str) -> int:
         return int(figures)
     tens, ten, ones = figures.partition("十")
     if not ten:
-        return _FIGURES[figures]
-    return 10 * _FIGURES.get(tens, 1) + _FIGURES.get(ones, 0)
+        return _FIGURES.index(figures)
+    # An empty text is found at 0: 十二 has no word for its one ten.
+    return 10 * (_FIGURES.index(tens) or 1) + _FIGURES.index(ones)
