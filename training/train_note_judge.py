@@ -49,7 +49,7 @@ THRESHOLDS = {
     "pattern": 0.3,
     "choice": 0.1,
     "plain": 0.5,
-    "approved": 0.3,
+    "approved": 0.45,
     "again": 0.5,
 }
 

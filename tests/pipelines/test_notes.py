@@ -112,6 +112,77 @@ def test_a_decision_is_told_with_its_reason(said, told):
     assert texts(user(said)) == [("decisions", told)]
 
 
+def test_a_bare_decision_is_about_the_task_at_hand():
+    assert notes(user("Let's stick with the VS Code tasks.")) == []
+    assert notes(user("Let's stick with the VS Code tasks because npm is not everywhere.")) != []
+
+
+# Whose words they are
+
+
+@pytest.mark.parametrize(
+    "announced",
+    [
+        "Here is the review:\n",
+        "Implement the following plan:\n",
+        "can you fix what is in this report:\n",
+        "Codex says ",
+        "I asked around. The other agent found this. ",
+        "The reviewer wrote: ",
+        "Fix these and check for others:\n\n",
+    ],
+)
+def test_what_a_person_hands_on_is_not_their_word(announced):
+    rule = "From now on always run the migrations before the tests."
+    assert [note.category for note in notes(user(rule))] == ["principles"]
+    assert notes(user(announced + rule)) == []
+    assert len(notes(user(f"{rule} {announced}It should be a list."))) == 1
+
+
+def test_a_long_message_in_which_nobody_speaks_was_written_elsewhere():
+    rule = "Never commit to main directly in this repository."
+    rest = "The exporter reads the rows, groups them by customer and writes one file each. " * 5
+    assert notes(user(f"{rule} {rest}")) == []
+    assert len(notes(user(f"{rule} {rest} I want to see them sorted."))) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The flag is set by the command but never read in the handler.",
+        "Let's use 12 characters instead of 10 for issue 17.",
+        "The fix is to always use the ignore file instead of a comment.",
+        "Create a task to ensure that changes always use the main workspace.",
+        "for 3 we decided that in dev\ndrop the local check\ndrop the validation",
+    ],
+)
+def test_what_is_told_of_the_task_at_hand_is_no_rule(said):
+    assert notes(user(said)) == []
+
+
+def test_of_several_commands_in_a_line_nobody_knows_which_failed():
+    both = "make lint && make test"
+    cause = agent("The root cause is the missing `TOKEN` variable. The fix was to set `TOKEN`.")
+    failed = ran(both, "E   KeyError: 'TOKEN'", failed=True)
+    assert notes(failed, cause, ran("export TOKEN=1"), ran(both, "9 passed")) == []
+
+
+def test_what_a_terminal_says_is_no_procedure():
+    hint = "- To silence the hooks, run `HOOKS=0 git push`\n- To remove them, run `hooks remove`\n"
+    assert notes(user(f"please fix\n$ git push\nerror: no configuration\n{hint}")) == []
+
+
+def test_a_question_without_its_mark_states_nothing():
+    assert notes(user("is it a common practice to always use Redis as an index")) == []
+
+
+def test_that_packages_have_to_be_installed_is_no_news():
+    absent = ran("bun run lint", "bash: biome: command not found", failed=True)
+    passed = ran("bun run lint", "0 errors")
+    assert notes(absent, ran("bun install"), passed) == []
+    assert len(notes(absent, ran("bun add --dev biome"), passed)) == 1
+
+
 CHOICES = agent(
     "Two ways:\n1. **Redis streams** - durable, one more service\n2. **LISTEN/NOTIFY** - nothing "
     "new to run\n\n"
@@ -420,6 +491,20 @@ def test_an_agents_account_counts_if_it_names_a_fix_and_the_person_only_agrees()
     assert len(notes(named, user("perfect, thanks"))) == 1
     assert notes(named, user("ok now make the button bigger and add a menu to the page")) == []
     assert notes(agent(f"{cause} I've changed the listener to `phx:print`."), user("great")) == []
+    weighed = "It could also stay where it is, which costs a second look at every event. " * 4
+    long = agent(f"{cause} The fix is to push `print` and to listen for `phx:print`. {weighed}")
+    assert notes(long, user("perfect, thanks")) == []
+
+
+def test_a_pitfall_says_what_helped():
+    cause = agent("The root cause is the missing dev extra.")
+    assert notes(FAILED, cause, PASSED) == []
+    assert len(notes(FAILED, cause, ran("uv sync"), PASSED)) == 1
+
+
+def test_a_fix_that_says_nothing_is_no_fix():
+    said = agent("Fixed by updating it. I updated the code so that `find()` now:")
+    assert notes(FAILED, edited("run.sh"), said, PASSED) == []
 
 
 # Procedures
@@ -463,14 +548,9 @@ def test_plans_and_summaries_are_no_procedures():
     )
 
 
-def test_a_command_that_passes_again_and_again_is_noted_for_what_nobody_would_guess():
+def test_a_command_that_only_passes_is_no_note():
     called = "cd api && DATABASE_URL=sqlite:// uv run pytest -q"
-    (note,) = notes(*[ran(called, "9 passed")] * 2, *[ran("git status")] * 5)
-    assert (note.category, note.text) == (
-        "procedures",
-        "To run the tests: `DATABASE_URL=sqlite:// uv run pytest -q`.",
-    )
-    assert note.turns == ("t0", "t1")
+    assert notes(*[ran(called, "9 passed")] * 3) == []
 
 
 @pytest.mark.parametrize(

@@ -46,11 +46,19 @@ _WENT_WELL = later(
 # What people who type a request leave out: headings, bold type, tables, rules, headed lists.
 _WRITTEN = later(
     r"^\s{0,3}#{2,6}\s+\S|\*\*[^*\n]{2,80}\*\*|^\s{0,3}\|.+\|\s*$|^\s{0,3}(?:-{3,}|\*{3,}|_{3,})\s*$"
-    r"|^\s{0,3}\d+\.\s[^\n]{3,60}:\s*\n\s*[-*•]\s",
+    r"|^\s{0,3}\d+\.\s[^\n]{3,60}:\s*\n\s*[-*•]\s|^\s{0,3}</?[a-z][\w-]*>\s*$",
     re.MULTILINE,
 )
+# What follows may be anybody's: a list of findings, a log, an answer.
+_INTRODUCES = later(r":[ \t]*\n")
 # Sentences of a message that tell its language.
 _SENTENCES_TO_TELL = 10
+# Lines and words of a message that somebody typed; a longer one is a document.
+_MOST_LINES = 15
+_MOST_SAID = 250
+# Words of a message in which nobody has to speak of themselves to be heard: a longer one without
+# an "I" or "we" was written elsewhere, by an agent for an agent, or for everybody.
+_MOST_WITHOUT_VOICE = 60
 
 
 @dataclass(frozen=True)
@@ -72,19 +80,41 @@ class Said:
 
     @cached_property
     def own(self) -> str:
-        """The speaker's own words."""
+        """The speaker's own words; of a person's, only those before something is handed on: "here
+        is the review:".
+        """
+        return self._written[: _handed_on(self._written)] if self.by_user else self._written
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether a person's message announces somebody else's words."""
+        return _announced(self._written) is not None
+
+    @cached_property
+    def _written(self) -> str:
         return own_words(self.turn.content, role=self.turn.role)
 
     @cached_property
     def is_document(self) -> bool:
-        """Whether a person's message is a text with headings and bold type, or speaks as an agent
-        does ("Would you like me to …?"): it was written elsewhere and pasted, and nobody can tell
-        which of its sentences the person means as rules.
+        """Whether a person's message is a long text, one with headings and bold type, or one that
+        speaks as an agent does ("Would you like me to …?"): it was written elsewhere and pasted,
+        and nobody can tell which of its sentences the person means as rules.
         """
         return self.by_user and (
             _WRITTEN.search(self.turn.content) is not None
             or any(words.says("guard.agent", self.turn.content) for words in self.words)
+            or sum(1 for line in self.own.split("\n") if line.strip()) > _MOST_LINES
+            or len(self.own.split()) > _MOST_SAID
+            or self._is_voiceless
         )
+
+    @cached_property
+    def _is_voiceless(self) -> bool:
+        """Whether nobody speaks of themselves in a message too long for that."""
+        known = self.words[:1]
+        if len(self.own.split()) <= _MOST_WITHOUT_VOICE or not known:
+            return False
+        return "guard.voice" in known[0].cues and not known[0].says("guard.voice", self.own)
 
     @cached_property
     def sentences(self) -> list[Sentence]:
@@ -173,6 +203,22 @@ class Session:
             if len(known := words_of(sentence.text)) == 1
         )
         return words(votes.most_common(1)[0][0] if votes else "en")
+
+
+def _handed_on(text: str) -> int:
+    """Where a text stops being its author's own: behind a line that ends in a colon, and where it
+    announces somebody else's words.
+    """
+    ends = [found.end() for found in (_INTRODUCES.search(text), _announced(text)) if found]
+    announced = _announced(text)
+    if announced is not None and announced.lastgroup == "from_here":
+        ends.append(announced.start())
+    return min(ends, default=len(text))
+
+
+def _announced(text: str) -> re.Match[str] | None:
+    found = (words.says("guard.handed", text) for words in words_of(text))
+    return next(filter(None, found), None)
 
 
 def read(turns: Sequence[Memory]) -> Session:

@@ -25,6 +25,8 @@ _MOST_REPAIRS = 3
 _MOST_TRIES = 100
 # Turns before it passes that may tell why it failed.
 _MOST_TALK = 30
+# Words of an agent's account of what was wrong and what helped.
+_LONGEST_ACCOUNT = 60
 # What a command is for, where a failure that stays is worth telling.
 _LEFT_OPEN = ("test", "build", "lint", "types", "check", "deploy")
 # Characters of a command that somebody may run again.
@@ -33,7 +35,8 @@ _LONGEST_COMMAND = 120
 _RULED = re.compile(r"[=_-]{5,}")
 # What only leads to a cause or a fix that was told elsewhere.
 _VAGUE = re.compile(
-    r":$|^(?:in|on|at) |^(?:exactly|expected|what|simple|made|complete)\b|\bfollowing\b"
+    r":$|^(?:in|on|at) |^option \d|^updated the code\b|\bnow$"
+    r"|^(?:exactly|expected|what|simple|made|complete)\b|\bfollowing\b"
     r"|\b(?:run|try|build|test)\b.{0,40}\bagain\b"
     r"|^(?:re-?)?run(?:ning)? (?!`)|^(?:verify|check|confirm)\b",
     re.IGNORECASE,
@@ -63,6 +66,13 @@ _MISSING = re.compile(
     r"command not found:?\s*(?P<name>[\w.-]*)|No module named ['\"]?(?P<module>\w+)",
     re.IGNORECASE,
 )
+_CHAINED = re.compile(r"&&|\|\||;")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+# Anything but the plain `npm install` of a project.
+_INSTALLS_SOMETHING = re.compile(
+    r"^(?!(?:npm|pnpm|yarn|bun|uv|poetry|bundle|composer|cargo|mix|pod|flutter pub|dart pub|go mod)"
+    r"(?: (?:i|ci|install|sync|fetch|get|tidy|download|deps\.get))?(?: --?[\w-]+)*$)"
+)
 # Runs within which another way to call the same thing is tried.
 _SOON = 3
 
@@ -89,6 +99,8 @@ def _is_telling(run: Run) -> bool:
         and 0 < len(run.command) <= _LONGEST_COMMAND
         and run.error
         and not _RULED.search(run.error)
+        # Of several commands in a line nobody knows which one failed.
+        and not _CHAINED.search(_QUOTED.sub("", run.command))
     )
 
 
@@ -110,7 +122,7 @@ class _Resolved:
 
     @property
     def is_explained(self) -> bool:
-        """Whether more is known than fail and pass; a failed assertion needs the cause. A bug that
+        """Whether it is known what helped; a failed assertion needs the cause too. A bug that
         was fixed in the program itself seldom comes back: it takes a cause and a fix, found at
         once.
         """
@@ -118,11 +130,16 @@ class _Resolved:
             self.cause and self.fix and self.passed.place - self.failure.place <= _AT_ONCE
         ):
             return False
+        if not (self.fix or self.helped):
+            return False
         if is_assertion(self.failure.error):
             return self.cause is not None
         if missing := _MISSING.search(self.failure.error):
-            return bool(self.helped) or self._names(missing["name"] or missing["module"] or "")
-        return bool(self.cause or self.fix or self.helped)
+            named = self._names(missing["name"] or missing["module"] or "")
+            # That a fresh checkout wants its packages installed is no news.
+            told = self.cause or any(_INSTALLS_SOMETHING.search(run.command) for run in self.helped)
+            return named or bool(self.helped and told)
+        return True
 
     def _names(self, what: str) -> bool:
         """Whether the fix speaks of this."""
@@ -330,7 +347,11 @@ def _only_told(session: Session, covered: set[str]) -> Iterator[Note]:
 
 
 def _agreed(session: Session, said: Said) -> bool:
-    """Whether a person's next words are a plain yes or thanks, with no work in between."""
+    """Whether a person's next words are a plain yes or thanks, with no work in between, and the
+    account is short: a long one weighs what could be done.
+    """
+    if len(said.own.split()) > _LONGEST_ACCOUNT:
+        return False
     after = next((one for one in session.said if one.place > said.place), None)
     return after is not None and after.by_user and after.place == said.place + 1 and agrees(after)
 

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ...text.pasted_text import TALK, why_pasted
+from ...text.pasted_text import MACHINE, SHELL, TALK, parts, why_pasted
 from .coding_session import Said, Session
 from .cue_words import Words, words_of
 from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, capital, title_of, within
-from .shell_commands import bare, is_narrow, is_routine, purpose, settings
+from .shell_commands import bare, is_narrow, is_routine, purpose
 
 # Times that a command has to pass in a session.
 OFTEN = 2
@@ -66,7 +66,7 @@ def procedures(session: Session) -> Iterator[Note]:
     said = [
         one
         for one in session.said
-        if (not one.is_document if one.by_user else passed and _MARKED.search(one.turn.content))
+        if (_is_typed(one) if one.by_user else passed and _MARKED.search(one.turn.content))
     ]
     told = [note for one in said for note in _told(session, one)]
     yield from told
@@ -74,6 +74,15 @@ def procedures(session: Session) -> Iterator[Note]:
     yield from (
         note for note in _recurring(session) if not given & set(_COMMAND.findall(note.text))
     )
+
+
+def _is_typed(said: Said) -> bool:
+    """Whether a person's message holds nobody else's words and nothing of a terminal, whose hints
+    read like steps: "to uninstall hooks, run …".
+    """
+    if said.is_document or said.hands_on:
+        return False
+    return all(part.reason not in (SHELL, MACHINE) for part in parts(said.text))
 
 
 # Steps
@@ -225,7 +234,7 @@ def _clean(step: str) -> str:
 
 def _recurring(session: Session) -> Iterator[Note]:
     """One note per purpose that a command served more than once, with the most frequent command:
-    only if it has something that nobody would guess, a variable, or flags without which it failed.
+    only if it has flags without which it failed. Variables are most often of the moment.
     """
     passed = [run for run in session.runs if run.command and run.failed is False]
     counts = Counter(
@@ -238,7 +247,7 @@ def _recurring(session: Session) -> Iterator[Note]:
         what_for = purpose(bare(command))
         if count < OFTEN or what_for is None or what_for in found:
             continue
-        if not settings(command) and not _fails_plainly(session, command):
+        if not _fails_plainly(session, command):
             continue
         found.add(what_for)
         told = session.words.told

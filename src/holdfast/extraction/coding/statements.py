@@ -34,9 +34,6 @@ _NAMED = re.compile(r"[A-Z0-9`_]")
 # Words of a sentence that says something by itself, and is no story.
 _FEWEST_WORDS = 4
 _MOST_WORDS = 50
-# Lines and words of a message that somebody typed; a longer one is a document.
-_MOST_LINES = 15
-_MOST_SAID = 250
 # Sentences of a message whose point is that something be remembered.
 _MOST_AROUND_REQUEST = 2
 # Words that two people do not choose alike by chance.
@@ -44,6 +41,12 @@ _FEWEST_ECHOED = 6
 # Somebody else's words that were left out, bold type, a line of a log, a heading.
 _NOT_SPOKEN = re.compile(
     r"\ufffc|\*\*|^[^\w`'\"@./]|\d ?m?s\)?$|:$|\.\w{1,5}(?:\?\S*)?:\d|\b\w+(?:Error|Exception)\b"
+)
+# Where a clause of its own may begin.
+_PARTED = re.compile(
+    r"(?:[,;:.!?–—(…-]\s*(?:(?:and|but|so|then|also|please|just|again)\b[\s,]*)*"
+    r"|\b(?:please|then|must|should|to|that|we|I|you|and))$",
+    re.IGNORECASE,
 )
 _GUARDS = ("doubt", "moment", "points", "unnamed", "report", "feature", "product")
 _PATTERN_GUARDS = ("points", "unnamed", "report", "feature", "product")
@@ -61,7 +64,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
     beyond the moment. An agent's statements are no decisions.
     """
     said = [
-        one for one in session.said if one.by_user and not _is_prompt(one) and not _is_document(one)
+        one for one in session.said if one.by_user and not _is_prompt(one) and not one.is_document
     ]
     verdicts = _verdicts(said, judge)
     patterned: set[Place] = set()
@@ -76,7 +79,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
             and not _is_echo(session, one, found.quote)
         ):
             patterned.add(place)
-            yield note if _is_plain(one, found) else replace(note, tentative=True)
+            yield replace(note, tentative=note.tentative or not _is_plain(one, found))
     for place, verdict in verdicts.items():
         if place not in patterned and verdict.keep >= threshold("again"):
             one = by_id[place[0]]
@@ -117,14 +120,6 @@ def _is_prompt(said: Said) -> bool:
         for words in said.words
         for sentence in said.sentences
     )
-
-
-def _is_document(said: Said) -> bool:
-    """Whether a message is a specification, a plan or a pasted text rather than something said: its
-    rules are those of one task, or somebody else's.
-    """
-    lines = sum(1 for line in said.own.split("\n") if line.strip())
-    return said.is_document or lines > _MOST_LINES or len(said.own.split()) > _MOST_SAID
 
 
 def _is_echo(session: Session, said: Said, quote: str) -> bool:
@@ -177,6 +172,8 @@ def _is_likely(
     verdicts: Mapping[Place, Verdict],
 ) -> bool:
     """Whether nothing speaks against a statement that a pattern fits."""
+    if straight(found.quote) not in straight(said.own) or "\n" in found.quote.strip():
+        return False  # it is handed on, or part of a list
     if not said.words or said.words[0].code != "en" or place[1] < 0:
         # The labelled sentences are English: elsewhere the judge says nothing. "Please note" is
         # said of a task more often than "remember" of a project.
@@ -196,7 +193,7 @@ def _is_likely(
     if not likely or len(found.quote.split()) < _FEWEST_WORDS:
         return False
     quote = _announced(said.words[0], found)
-    if _is_supposed(said, place, quote):
+    if _is_supposed(said, place, quote) or _is_told(said, place, quote):
         return False
     # Who decides between two things means more than how the product looks.
     guards = _DECISION_GUARDS if found.category == "decisions" else _PATTERN_GUARDS
@@ -212,6 +209,13 @@ def _is_supposed(said: Said, place: Place, quote: str) -> bool:
     """
     before, _, _ = said.sentences[place[1]].text.partition(quote)
     return any(words.says("guard.supposed", before) for words in said.words)
+
+
+def _is_told(said: Said, place: Place, quote: str) -> bool:
+    """Whether a rule is only the end of what a sentence tells: "the flag is set but never read"."""
+    before, _, _ = said.sentences[place[1]].text.partition(quote)
+    bare = without_lead(said.words[0], f"{before}use").removesuffix("use").rstrip()
+    return bool(bare) and not _PARTED.search(bare)
 
 
 def _announced(words: Words, found: Candidate) -> str:
@@ -265,7 +269,16 @@ def _judged_note(said: Said, statement: Sentence, verdict: Verdict) -> Note:
         verdict.topic,
         tentative=not is_clear(statement.text, verdict.keep)
         # "Always verify" names no step that the next agent could take.
-        or (verdict.topic == "procedure" and "`" not in statement.text),
+        or (
+            verdict.topic == "procedure"
+            and "`" not in statement.text
+            and not words.says("lasting.ban", statement.text)
+        )
+        or (
+            verdict.topic == "decision"
+            and not _weighs(words, statement.text)
+            and not words.says("lasting.standing", statement.text)
+        ),
     )
 
 
@@ -311,7 +324,16 @@ def _decision_note(
     ):
         return None
     told = decision(words, what, found.quote, (turn.id,), found.confidence)
-    return with_reason(words, told, _next_sentence(found.quote, turn))
+    reasoned = with_reason(words, told, _next_sentence(found.quote, turn))
+    return replace(reasoned, tentative=reasoned.text == told.text and not _weighs(words, said))
+
+
+def _weighs(words: Words, said: str) -> bool:
+    """Whether a decision says why, or against what, or that several people took it. "Let's keep the
+    file names" is more often about the task at hand.
+    """
+    settled = "guard.settled" if "guard.settled" in words.cues else "decided.over"
+    return bool(words.says("decided.because", said) or words.says(settled, said))
 
 
 def _is_for_a_project(found: Candidate, turn: Memory) -> bool:
