@@ -1,6 +1,7 @@
 """What becomes of an earlier statement when the same person says a later one.
 
     python bench/changes.py [--pairs given|own|test|all] [--words]
+    python bench/changes.py --conversations locomo10.json [--first 3]
 
 The pairs are in `training/`: 129 that were given, 270 of our own and 260 of a test set, in seven
 languages, among them talk between friends. Each is labelled with what should become of the first
@@ -14,6 +15,10 @@ supersession is the share of superseded statements that were to be replaced; a r
 superseded counts as right, because the vaguer text may go. The bars: precision at least 0.95 at
 recall at least 0.6. With `--words` the engine does without the model that reads both statements, as
 it does where the bundled encoder is not used.
+
+In a pair something often changes, in a conversation almost nothing does. `--conversations` reads
+whole ones session by session, as after an evening, and lists what was superseded, for a person to
+judge.
 """
 
 from __future__ import annotations
@@ -21,7 +26,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections import Counter
+import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,11 +35,12 @@ from pathlib import Path
 from typing import Any
 
 from common import finish
+from holdfast import Holdfast, benchmark
 from holdfast.extraction.candidate import Candidate
 from holdfast.extraction.reconcile import Bump, Coexist, Decision, Supersede, decide
 from holdfast.extraction.similarity.changes import Reader
 from holdfast.models.reranker import Reranker
-from holdfast.types import Memory, Scope
+from holdfast.types import Memory, Micros, Scope
 
 DATA = Path(__file__).parent.parent / "training"
 TEST = "test"
@@ -144,12 +151,57 @@ def measured(pairs: Iterable[Pair], read: Reader | None) -> dict[str, Any]:
     return figures
 
 
+class Clock:
+    """A clock that is set to the end of each session."""
+
+    now: Micros = 0
+
+    def __call__(self) -> Micros:
+        return self.now
+
+
+def superseded(pool: benchmark.Pool) -> dict[str, Any]:
+    """What is learned from a conversation and superseded in it, each with the reason."""
+    sessions = defaultdict(list)
+    for turn in pool.turns:
+        if turn["text"].strip():
+            sessions[turn["session"]].append(turn)
+    clock = Clock()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Holdfast.open(
+            Path(folder) / "memory.db", scope="project:talk", clock=clock, background=False
+        ) as hf,
+    ):
+        for name, turns in sorted(sessions.items(), key=lambda one: one[1][0]["event_time"]):
+            clock.now = max(turn["event_time"] for turn in turns) + 1
+            hf.capture_many(
+                [{key: value for key, value in turn.items() if key != "key"} for turn in turns]
+            )
+            hf.sessions.end(name)
+            hf.sessions.learn(name)
+        facts = hf.list(kinds=["fact"], statuses=["active", "superseded", "faded"])
+    return {
+        "turns": len(pool.turns),
+        "facts": len(facts),
+        "superseded": [
+            f"{one.content} | {one.status_reason}" for one in facts if one.status == "superseded"
+        ],
+    }
+
+
 def main() -> None:
     """Print the figures; the exit status says whether the bars hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", choices=(*FILES, "all"), default="all")
     parser.add_argument("--words", action="store_true", help="without the model that reads both")
+    parser.add_argument("--conversations", type=Path, help="list what LoCoMo's supersede")
+    parser.add_argument("--first", type=int, default=3, help="of so many conversations")
     asked = parser.parse_args()
+    if asked.conversations:
+        pools = list(benchmark.DATASETS["locomo"](asked.conversations))[: asked.first]
+        finish({pool.name: superseded(pool) for pool in pools})
+        return
     pairs = [pair for pair in pairs_of() if asked.pairs in ("all", pair.source)]
     figures = measured(pairs, None if asked.words else Reranker().changes)
     ended = figures["supersede"]
