@@ -841,6 +841,30 @@ def learn_large(
     return learned, told
 
 
+def learn_all_large(
+    sets: Sequence[QuestionSet],
+    models: Mapping[str, Sequence[Embedder]],
+    cache: Path | None,
+) -> dict[str, Any]:
+    """What `weights.json` holds, with the weight of `large` learned anew in every situation."""
+    whole: dict[str, Any] = json.loads(WEIGHTS.read_text("utf-8"))
+    whole["features"] = list(NAMES)
+    for name, tiers in SITUATIONS.items():
+        scopes = [
+            Scope(one, {tier: models[tier][one.half] for tier in tiers}, cache) for one in sets
+        ]
+        learned, told = learn_large(ask_crowds(scopes), whole["situations"][name])
+        whole["situations"][name] = learned
+        # There are too few texts in other languages to learn it from, so it moves their scores as
+        # it moves those of English.
+        moved = learned["weights"]["large"] * learned["slope"]
+        for other, one in whole["situations"].items():
+            if other.startswith(f"{name} ("):
+                one["weights"]["large"] = round(moved / one["slope"], 3)
+        print(name, json.dumps(learned), json.dumps(told), sep="\n  ", flush=True)
+    return whole
+
+
 def squeeze_of(known: Mapping[str, Any]) -> Squeeze:
     values = np.array([known["weights"].get(name, 0.0) for name in NAMES])
     return Squeeze(values, known["slope"], known["middle"])
@@ -921,23 +945,7 @@ def main() -> None:
     }
     crowd = scenes(chosen.friendsqa) if chosen.friendsqa else []
     if chosen.only_large:
-        whole = json.loads(WEIGHTS.read_text("utf-8"))
-        whole["features"] = list(NAMES)
-        for name, tiers in SITUATIONS.items():
-            scopes = [
-                Scope(one, {tier: models[tier][one.half] for tier in tiers}, chosen.cache)
-                for one in (*sets, *crowd)
-            ]
-            known = whole["situations"][name]
-            found = learn_large(ask_crowds(scopes), known)
-            whole["situations"][name] = found[0]
-            # There are too few texts in other languages to learn it from, so it moves their scores
-            # as it moves those of English.
-            moved = found[0]["weights"]["large"] * known["slope"]
-            for other, one in whole["situations"].items():
-                if other.startswith(f"{name} ("):
-                    one["weights"]["large"] = round(moved / one["slope"], 3)
-            print(name, json.dumps(found[0]), json.dumps(found[1]), sep="\n  ", flush=True)
+        whole = learn_all_large([*sets, *crowd], models, chosen.cache)
         if chosen.write:
             WEIGHTS.write_text(json.dumps(whole, indent=2) + "\n", "utf-8")
         return

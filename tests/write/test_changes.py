@@ -286,6 +286,18 @@ def test_the_name_of_who_speaks_is_nothing_in_common(old, new):
     assert not isinstance(decided(old, new, author, read=Reranker().changes), Supersede)
 
 
+def learned_from(earlier, later, clock, tmp_path):
+    """The quotes of the facts that hold, and of those superseded, after two sessions."""
+    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", clock=clock) as hf:
+        for session, text in (("first", earlier), ("second", later)):
+            hf.capture(session, "user", text)
+            hf.sessions.end(session)
+            hf.sessions.learn(session)
+            clock.forward(days=60)
+        listed = [hf.list(kinds=["fact"], statuses=[one]) for one in ("active", "superseded")]
+    return [[one.quote for one in facts] for facts in listed]
+
+
 @pytest.mark.parametrize(
     "earlier, later",
     [
@@ -303,16 +315,9 @@ def test_the_name_of_who_speaks_is_nothing_in_common(old, new):
     ],
 )
 def test_what_somebody_said_in_passing_takes_the_place_of_what_was(earlier, later, clock, tmp_path):
-    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", clock=clock) as hf:
-        for session, text in (("first", earlier), ("second", later)):
-            hf.capture(session, "user", text)
-            hf.sessions.end(session)
-            hf.sessions.learn(session)
-            clock.forward(days=60)
-        gone = hf.list(kinds=["fact"], statuses=["superseded"])
-        now = hf.list(kinds=["fact"])
-    assert [one.quote for one in gone] == [earlier.rstrip(".")]
-    assert [one.quote in later for one in now] == [True]
+    now, gone = learned_from(earlier, later, clock, tmp_path)
+    assert gone == [earlier.rstrip(".")]
+    assert [quote in later for quote in now] == [True]
 
 
 @pytest.mark.parametrize(
@@ -327,11 +332,6 @@ def test_what_somebody_said_in_passing_takes_the_place_of_what_was(earlier, late
     ],
 )
 def test_what_is_true_beside_it_leaves_it_alone(earlier, later, clock, tmp_path):
-    with Holdfast.open(tmp_path / "memory.db", scope="user:ann", clock=clock) as hf:
-        for session, text in (("first", earlier), ("second", later)):
-            hf.capture(session, "user", text)
-            hf.sessions.end(session)
-            hf.sessions.learn(session)
-            clock.forward(days=60)
-        assert hf.list(kinds=["fact"], statuses=["superseded"]) == []
-        assert earlier.rstrip(".") in [one.quote for one in hf.list(kinds=["fact"])]
+    now, gone = learned_from(earlier, later, clock, tmp_path)
+    assert gone == []
+    assert earlier.rstrip(".") in now

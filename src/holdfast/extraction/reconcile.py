@@ -202,8 +202,8 @@ def changes_known(
     """
     plain = replace(candidate, confidence=PLAINLY_SAID)
     new = words_of(statement_text(plain))
-    # Most statements of a conversation change nothing, and who reads each with all that is known
-    # sees change where there is none.
+    # Most statements of a conversation change nothing. Read with all that is known, some would
+    # still look like a change.
     near = [
         one
         for one in known
