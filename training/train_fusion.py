@@ -818,6 +818,8 @@ def learn_large(
     anew, and what scores say of scopes of each size before and after. All other weights stay, so
     neither the order of hits nor what passes the gate changes.
     """
+    # Learned beside a weight of before, it would only be what that one lacks.
+    known = {**known, "weights": {**known["weights"], "large": 0.0}}
     ranking = np.array([known["weights"].get(name, 0.0) for name in NAMES]) * RANKING
     asked = [each for each in data if each.wanted and len(each.matrix)]
     rows, gold, kinds = [], [], []
