@@ -6,20 +6,27 @@ records, as the hooks do after a session. In a session in which something is sai
 the start and those of the user's prompts before that place are asked. It counts as told if one
 sentence of their answers holds half of its words, as a line of MEMORY.md has to. By chance that
 happens too: the same answers are searched for what users of the project said again elsewhere.
+
+`relevance` asks the other way round: how often the hook of a prompt tells anything, and what it
+costs, for prompts of the project's last sessions, for prompts of other projects, and for opening
+messages of LongMemEval's sessions, which have nothing to do with any project.
 """
 
 from __future__ import annotations
 
 import os
+import random
 import re
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import relevance as openings
 from coding_notes import TOLD, Session, sessions
 from coding_sessions import digest, rows
 from holdfast import config
@@ -34,6 +41,13 @@ from holdfast.text.tokens import index_terms
 
 # Prompts of a session that are asked for, the latest before the place.
 MOST_PROMPTS = 10
+# The last sessions of a project: their prompts are asked, and the sessions before are its memory.
+LAST = 2
+# Sessions and turns of a project for which relevance is counted.
+FEWEST_SESSIONS = 4
+MOST_TURNS = 3000
+# Prompts of others that each project is asked.
+PROMPTS_OF_OTHERS = 25
 COUNTED = ("said again", "in a session's first prompt", "told at the start", "told")
 
 Row = dict[str, Any]
@@ -86,6 +100,20 @@ def _asked(
     own: Sequence[Session], wanted: Sequence[Row], find: Find
 ) -> Iterator[tuple[Row, str, list[str]]]:
     """For each thing said again, what the hooks of its session answer before that place."""
+    with _project() as (folder, hf):
+        for session in own:
+            for row in wanted:
+                file, line = row["said_again"].rsplit("#", 1)
+                prompts = _before(session, int(line)) if session.file == file else None
+                if prompts is not None:
+                    start = standing_in(Call(EXEC, cwd=str(folder)), {})
+                    yield row, start, _answers(hf, folder, prompts)
+            _lived(hf, session, find)
+
+
+@contextmanager
+def _project() -> Iterator[tuple[Path, Holdfast]]:
+    """The folder of a new project with an empty memory, in a home of its own."""
     with tempfile.TemporaryDirectory() as home:
         os.environ.update(HOME=home, XDG_DATA_HOME=f"{home}/data", XDG_CONFIG_HOME=f"{home}/config")
         folder = Path(home) / "project"
@@ -94,16 +122,55 @@ def _asked(
         with Holdfast.open(
             config.default_store(), scope=place.scope, places=(place,), background=False
         ) as hf:
-            for session in own:
-                for row in wanted:
-                    file, line = row["said_again"].rsplit("#", 1)
-                    prompts = _before(session, int(line)) if session.file == file else None
-                    if prompts is not None:
-                        hf.recall("everything")  # embeds what is new
-                        start = standing_in(Call(EXEC, cwd=str(folder)), {})
-                        calls = [Call(EXEC, cwd=str(folder), prompt=text) for text in prompts]
-                        yield row, start, [recalled(call, {}) for call in calls]
-                _lived(hf, session, find)
+            yield folder, hf
+
+
+def _answers(hf: Holdfast, folder: Path, prompts: Sequence[str]) -> list[str]:
+    """What the hook of a prompt says to each."""
+    hf.recall("everything")  # embeds what is new
+    return [recalled(Call(EXEC, cwd=str(folder), prompt=text), {}) for text in prompts]
+
+
+def relevance(folder: Path, half: str | None, longmemeval: Path) -> Row:
+    """How often the hook tells anything beside prompts of the project, of others, and of nobody."""
+    chance = random.Random(0)
+    everyday = openings.prompts(longmemeval)
+    projects = [list(group) for _, group in groupby(sessions(folder, half), lambda s: s.project)]
+    projects = [
+        own
+        for own in projects
+        if len(own) >= FEWEST_SESSIONS and sum(len(one.turns) for one in own) <= MOST_TURNS
+    ]
+    prompts = [[text for one in own[-LAST:] for text in _prompts(one)] for own in projects]
+    found: dict[str, list[str]] = defaultdict(list)
+    for number, own in enumerate(projects):
+        others = [text for other, said in enumerate(prompts) if other != number for text in said]
+        asked = {
+            "own": prompts[number],
+            "other projects": chance.sample(others, min(PROMPTS_OF_OTHERS, len(others))),
+            "everyday": chance.sample(everyday, PROMPTS_OF_OTHERS),
+        }
+        with _project() as (place, hf):
+            for session in own[:-LAST]:
+                _lived(hf, session, lambda session: [])
+            for kind, texts in asked.items():
+                found[kind] += _answers(hf, place, texts)
+    return {
+        "projects": len(projects),
+        **{
+            kind: {
+                "prompts": len(answers),
+                "told anything": round(mean(map(bool, answers)), 3),
+                "tokens": round(mean(map(count_tokens, answers)), 1),
+            }
+            for kind, answers in found.items()
+        },
+    }
+
+
+def _prompts(session: Session) -> list[str]:
+    said = [turn.content for turn in session.turns if turn.role == "user" and turn.content.strip()]
+    return said[:MOST_PROMPTS]
 
 
 def _before(session: Session, line: int) -> list[str] | None:
@@ -125,6 +192,8 @@ def _lived(hf: Holdfast, session: Session, find: Find) -> None:
             "event_time": turn.event_time,
         }
         for turn in session.turns
+        # Longer ones are not stored.
+        if len(turn.content.encode()) <= hf.settings.max_content_bytes
     ]
     hf.capture_many(turns)
     for note in find(session):

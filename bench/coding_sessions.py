@@ -6,6 +6,7 @@
     python bench/coding_sessions.py score FOLDER [--half dev] [--show]
     python bench/coding_sessions.py repeats FOLDER [--half dev]
     python bench/coding_sessions.py hook FOLDER [--half dev]
+    python bench/coding_sessions.py relevance FOLDER longmemeval.json [--half dev]
 
 `fetch` brings the files of bench/data/coding_sessions.jsonl from github.com to FOLDER/owner+name,
 each at its commit: it takes git 2.29 or newer and the network, and loads these files only. With
@@ -17,7 +18,8 @@ the quotes filled in; `check` proves that every label and every repeat still fin
 half "kept" is for judging: nobody should look at it while tuning. `score` builds the notes of
 every session and counts the labels at their places; `repeats` builds the memory of the sessions
 before each thing that a user had to say again, and counts how often it is told there; `hook` asks
-the hooks of the start and of the prompts before it.
+the hooks of the start and of the prompts before it. `relevance` counts how often the hook of a
+prompt tells anything beside prompts of the same project, of others, and of nobody's.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from typing import Any
 
 DATA = Path(__file__).parent / "data"
 GITHUB = "https://github.com/"
-COMMANDS = ("fetch", "labels", "check", "score", "repeats", "hook")
+COMMANDS = ("fetch", "labels", "check", "score", "repeats", "hook", "relevance")
 
 Row = dict[str, Any]
 
@@ -47,10 +49,13 @@ def main() -> None:
     )
     parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("longmemeval", type=Path, nargs="?", help="for relevance")
     parser.add_argument("--mirror", type=Path)
     parser.add_argument("--half", choices=("dev", "kept"))
     parser.add_argument("--show", action="store_true", help="print the notes of the dev half")
     options = parser.parse_args()
+    if options.command == "relevance" and options.longmemeval is None:
+        parser.error("relevance needs LongMemEval's file, for prompts that are of no project")
     if options.command == "fetch":
         fetch(options.folder, options.mirror, options.half)
     elif options.command == "labels":
@@ -69,7 +74,11 @@ def main() -> None:
         else:
             import coding_hook
 
-            found = coding_hook.hook(options.folder, options.half, coding_notes.the_judge())
+            if options.command == "relevance":
+                found = coding_hook.relevance(options.folder, options.half, options.longmemeval)
+            else:
+                judge = coding_notes.the_judge()
+                found = coding_hook.hook(options.folder, options.half, judge)
         print(json.dumps(found, indent=2))
 
 

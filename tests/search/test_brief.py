@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.context.brief import FORMATS, Verdict, brief, fitting
+from holdfast.context.brief import FORMATS, Verdict, brief, fitting, fitting_prompt
 from holdfast.errors import InvalidInput
 from holdfast.text.fences import TAG, strip_fences
 from holdfast.text.token_count import count_tokens
@@ -239,6 +239,33 @@ def test_a_hit_fits_by_words_a_name_a_time_or_near_meaning(arms, similarity, fit
 )
 def test_what_a_tool_printed_and_pictures_are_never_told(said, role, fits):
     assert bool(fitting([hit(said, kind="turn", role=role)])) is fits
+
+
+LONG = "tests " * 200
+
+
+@pytest.mark.parametrize(
+    ("said", "similarity", "score", "prompt", "told"),
+    [
+        ("Run the tests with uv", 0.4, 0.9, "write a test for the parser", False),
+        ("Run the tests with uv", 0.7, 0.2, "run the tests", True),
+        ("Run the tests with uv", None, 0.9, "run the tests", False),
+        (LONG, 0.7, 0.9, "run the tests", False),
+        (LONG, 0.8, 0.2, "run the tests", True),
+        ("Run the tests with uv", 0.4, 0.6, "How do we run the tests?", True),
+        ("Run the tests with uv", 0.4, 0.4, "How do we run the tests?", False),
+        ("用 uv 跑测试", 0.4, 0.6, "怎么跑测试？", True),
+    ],
+)
+def test_a_turn_is_told_beside_a_prompt_if_it_says_nearly_the_same_or_answers_it(
+    said, similarity, score, prompt, told
+):
+    turn = hit(said, score, similarity=similarity, kind="turn")
+    assert bool(fitting_prompt([turn], prompt)) is told
+
+
+def test_a_record_that_fits_is_told_beside_any_prompt():
+    assert fitting_prompt([RECORD, FACT], "write a haiku") == [RECORD, FACT]
 
 
 def test_an_unknown_format_is_refused_with_the_three():

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from ..errors import InvalidInput
 from ..text.terminal import plain, shorten
+from ..text.tokens import index_terms
 from ..types import Hit, Scope, iso
 from ..values import asdict, dataclass
 from .blocks import (
@@ -45,8 +46,16 @@ NOTE = 24
 # of the questions that it may answer, and for 7 % of those from elsewhere. The fast model tells
 # them apart less well; there unrelated records score up to 0.2.
 NEAR = {"meaning (static)": 0.22, "meaning (encoder)": 0.5}
+# Minimum similarity of a turn beside a prompt, for the fast model, which is the one that hooks use,
+# and what the logarithm of its length adds: a long text is a little like everything. Chosen with
+# prompts of 18 published projects.
+NEAR_PROMPT = 0.5
+NEARER_IF_LONG = 0.05
+# Score of a turn that more likely answers a question than not.
+ANSWERS = 0.5
 # A search that is no reason by itself: "database" brings up every Postgres.
 NO_REASON = "kinds"
+_QUESTION_MARKS = ("?", "？", "؟")
 # How agents write down that a picture was shown.
 _IMAGE = re.compile(
     r"\[(?:Image|Screenshot|data)\b[^\]\n]{0,200}\]|!\[[^\]\n]{0,80}\]\([^)\n]{0,200}\)",
@@ -120,6 +129,25 @@ def brief(
 def fitting(hits: Iterable[Hit]) -> list[Hit]:
     """Return the hits that are relevant to the question, even if that leaves none."""
     return [hit for hit in hits if _fits(hit)]
+
+
+def fitting_prompt(hits: Iterable[Hit], prompt: str) -> list[Hit]:
+    """Return the hits that are worth their tokens beside a prompt to a coding agent.
+
+    Most prompts are instructions ("run the tests", "now the page for settings"). Their words occur
+    in the sessions of every project, so a turn has to say nearly the same, or answer a question.
+    """
+    asks = prompt.rstrip().endswith(_QUESTION_MARKS)
+    return [
+        hit
+        for hit in fitting(hits)
+        if hit.memory.kind != "turn" or _is_near(hit) or (asks and hit.score >= ANSWERS)
+    ]
+
+
+def _is_near(hit: Hit) -> bool:
+    words = len(index_terms(hit.memory.content))
+    return (hit.why.similarity or 0.0) >= NEAR_PROMPT + NEARER_IF_LONG * math.log1p(words)
 
 
 def _fits(hit: Hit) -> bool:

@@ -128,9 +128,10 @@ def recalled(
     facts["ids"] = [memory.id for memory in told]
     ready(_with_note(block))
     # A session that starts does without all of recall.
-    from ...context.brief import brief, fitting  # noqa: PLC0415
+    from ...context.brief import brief, fitting_prompt  # noqa: PLC0415
 
-    hits = fitting(_hits(here, call, {memory.id for memory in told}))
+    found = _hits(here, call, {memory.id for memory in told})
+    hits = fitting_prompt(found, call.prompt)
     facts["ids"] = [hit.memory.id for hit in hits]
     _follow(here, call)
     roots = {place.scope: _near(place, call) for place in here.places}
