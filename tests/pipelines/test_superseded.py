@@ -67,6 +67,19 @@ def test_hits_stay_in_the_order_of_their_scores(moved):
     assert scores == sorted(scores, reverse=True)
 
 
+def test_a_summary_of_the_session_does_not_keep_the_old_words_up(ann, clock):
+    for session, place in enumerate(("I live in Lisbon.", "I moved, I live in Porto now.")):
+        for text in (place, "My sister Ines is a nurse.", "I am allergic to walnuts."):
+            ann.capture(f"s{session}", "user", text)
+            ann.capture(f"s{session}", "assistant", "Noted.")
+        ann.sessions.end(f"s{session}")
+        ann.sessions.learn(f"s{session}")
+        clock.forward(days=2)
+    assert any("Lisbon" in one.content for one in ann.list(kinds=["episode"]))
+    turns = [hit.memory.content for hit in ann.recall(ASKED, kinds=["turn"])]
+    assert turns.index("I moved, I live in Porto now.") < turns.index("I live in Lisbon.")
+
+
 def test_a_context_tells_that_the_old_words_were_replaced(moved):
     block = moved.context(ASKED).turn
     assert OLD not in block

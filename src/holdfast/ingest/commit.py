@@ -399,7 +399,8 @@ def _outdate_turns(
             for edge in tx.edges(turn.scope, turn.id)
             if edge.target == turn.id and edge.relation == "derived_from" and edge.source != old.id
         ]
-        if not any(one is not None and one.status == "active" for one in others):
+        # A summary of the session tells what was said, not what holds.
+        if not any(one and one.kind == "fact" and one.status == "active" for one in others):
             tx.change(turn, metadata={**turn.metadata, OUTDATED_BY: instead})
 
 
