@@ -58,6 +58,11 @@ def kept(text, **about):
             "The user adopted a cat named Luna last month (2023-10)",
         ),
         ("I went to the dentist on Friday.", "The user went to the dentist on Friday (2023-11-17)"),
+        # What has a name is somebody's.
+        (
+            "We rescued a beagle named Pépite.",
+            "The user and others rescued a beagle named Pépite",
+        ),
         # Counts, and what a statement inside a question says.
         (
             "I've read 12 books so far this year.",
