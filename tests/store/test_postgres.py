@@ -40,6 +40,7 @@ from holdfast.storage.postgres import (
 )
 from holdfast.storage.postgres.connections import Connections
 from holdfast.storage.postgres.scoped_session import APP, WORKER
+from holdfast.storage.postgres.vacuum import dead_rows
 from holdfast.testing.narrowing import populate
 from holdfast.testing.scene import (
     ANN,
@@ -1826,6 +1827,18 @@ class TestScrubbing:
             put(store, fact("coffee"))  # nobody waits for it meanwhile
         assert {place.name: place.state for place in store.scrub()}["dead rows"] == "clean"
         assert listed(store) == ["coffee"]
+
+    @pytest.mark.parametrize(
+        ("said", "state"),
+        [
+            ('WARNING 01000 permission denied to vacuum "memories", skipping it', "beyond"),
+            ("WARNING 01000 a connection to a worker was slow", "pending"),
+            ("INFO 00000 tuples: 1 removed, 5 remain, 2 are dead but not yet removable", "pending"),
+            ("INFO 00000 tuples: 1 removed, 5 remain, 0 are dead but not yet removable", "clean"),
+        ],
+    )
+    def test_what_a_vacuum_says_decides_what_is_promised(self, said: str, state: str) -> None:
+        assert dead_rows([said]).state == state
 
     def test_scrubbing_does_not_wait_for_ever(
         self, store: PostgresStore, postgres_store_url: str

@@ -82,7 +82,7 @@ def scrub(
             "Another one is at work on the tables. Run `holdfast purge --finish`.",
         )
     else:
-        rows = _dead_rows(said)
+        rows = dead_rows(said)
         if citus and rows.state == "clean" and _dead_elsewhere(connection):
             rows = HELD_UP
     return [rows, FILES, LOG]
@@ -114,16 +114,18 @@ def _told(notice: errors.Diagnostic) -> str:
     return f"{kind} {notice.message_primary} {notice.message_detail}"
 
 
-def _dead_rows(said: list[str]) -> ErasureTarget:
+def dead_rows(said: list[str]) -> ErasureTarget:
     """Derive the state of the removed rows from the server's notices."""
-    if any(notice.startswith("WARNING") for notice in said):
+    warnings = [notice for notice in said if notice.startswith("WARNING")]
+    if any(table in warning for warning in warnings for table in TABLES):
         # The server skips a table that the login does not own with a warning, not an error.
         return ErasureTarget(
             "dead rows",
             "beyond",
             f"The tables belong to another login. Have it run: VACUUM {_EVERY}",
         )
-    if any(int(count) for count in _REMAINING.findall(" ".join(said))):
+    # What any other warning means is not known, so nothing is promised.
+    if warnings or any(int(count) for count in _REMAINING.findall(" ".join(said))):
         return HELD_UP
     return ErasureTarget("dead rows", "clean")
 
