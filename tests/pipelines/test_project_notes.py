@@ -258,3 +258,78 @@ def test_a_memory_has_at_most_200_lines():
 )
 def test_a_wish_for_the_task_at_hand_is_not_noted(judge, said):
     assert noted(judge, ("user", said)) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (
+            "every migration should have a rollback that runs on Postgres 14",
+            "Every migration should have a rollback that runs on Postgres 14.",
+        ),
+        (
+            "we should use the strong types instead of strings wherever we can",
+            "We should use the strong types instead of strings wherever we can.",
+        ),
+        (
+            "Next time you change the schema, let me run the migration.",
+            "Next time you change the schema, let the user run the migration.",
+        ),
+        (
+            "The shared protobufs are in ../contracts/proto, so look there first.",
+            "The shared protobufs are in ../contracts/proto, so look there first.",
+        ),
+        (
+            "our staging server is a small ARM machine with 2 GB of memory",
+            "Our staging server is a small ARM machine with 2 GB of memory.",
+        ),
+        ("We no longer use poetry, only uv.", "We no longer use poetry, only uv."),
+        (
+            "The app should run offline, without any external service.",
+            "The app should run offline, without any external service.",
+        ),
+        (
+            "we don't need to be compatible with older clients",
+            "We don't need to be compatible with older clients.",
+        ),
+        (
+            "Please don't print any tokens or passwords in the logs.",
+            "Please don't print any tokens or passwords in the logs.",
+        ),
+    ],
+    ids=("each", "spread", "next time", "place", "machine", "course", "app", "clients", "secrets"),
+)
+def test_what_holds_for_all_for_the_project_or_for_good_is_noted(judge, said, text):
+    assert noted(judge, ("user", said)) == [text]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The function should always use the existing helper.",
+        "The flag is defined on the command but never read in the handler.",
+        "We should (in a way that stays small) always reuse the helper.",
+        "All of the points in your previous message should be done.",
+        "Alright, get started, and make sure it works before claiming so.",
+        "Prepare a task list and always test the script that you changed.",
+        "Always love when tools do that.",
+    ],
+    ids=("function", "flag", "bracket", "message", "start", "list", "sarcasm"),
+)
+def test_what_names_nothing_or_is_the_task_is_not_noted(judge, said):
+    assert noted(judge, ("user", said)) == []
+
+
+def test_a_note_is_understood_alone(judge):
+    (text,) = noted(judge, ("user", "ok, I don't want any mocks in @tests/conftest.py, at all."))
+    assert text == "The user does not want any mocks in tests/conftest.py, at all."
+    # A package is no file that is mentioned.
+    (text,) = noted(judge, ("user", "I prefer @acme/log to the console everywhere"))
+    assert text == "The user prefers @acme/log to the console everywhere."
+
+
+def test_a_rule_has_the_reason_that_the_next_sentence_states(judge):
+    said = "We never mock the clock in unit tests. Because half of the timeouts depend on it."
+    assert noted(judge, ("user", said)) == [
+        "We never mock the clock in unit tests. Reason: half of the timeouts depend on it."
+    ]

@@ -23,7 +23,8 @@ The section holds
   `feature`, what the `product` looks like; `agent` is how agents speak, and people do not; a
   condition before it makes it `supposed`; `later` begins what is decided for another day, `next`
   what is only the next step; `lead` is what is said before it;
-- `lasting`: how people say that something holds beyond the moment;
+- `lasting`: how people say that something holds beyond the moment: for every one of a kind, where
+  something is, which way a project goes and what it is for;
 - `hint`: what the judge of notes looks at beside the vector of a sentence;
 - `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what
   commands are for.

@@ -36,6 +36,12 @@ _FEWEST_WORDS = 4
 _MOST_WORDS = 50
 # Sentences of a message whose point is that something be remembered.
 _MOST_AROUND_REQUEST = 2
+# Words of a step that somebody could take.
+_FEWEST_IN_STEP = 6
+# How editors mark a file that a message mentions: "@src/main.py".
+_MENTIONED = re.compile(r"(?<!\S)@(?=[\w./\\-]+\.\w{1,4}\b)")
+# Words of several people: these stay as they are.
+_SHARED = re.compile(r"\b(?:we|us|our|let'?s)\b", re.IGNORECASE)
 # Words that two people do not choose alike by chance.
 _FEWEST_ECHOED = 6
 # Somebody else's words that were left out, bold type, a line of a log, a heading.
@@ -52,7 +58,20 @@ _GUARDS = ("doubt", "moment", "points", "unnamed", "report", "feature", "product
 _PATTERN_GUARDS = ("points", "unnamed", "report", "feature", "product")
 _DECISION_GUARDS = ("points", "report", "feature")
 
-LASTING = ("standing", "taste", "consent", "ban", "contrast", "custom")
+LASTING = (
+    "standing",
+    "taste",
+    "consent",
+    "ban",
+    "contrast",
+    "custom",
+    "universal",
+    "spread",
+    "habit",
+    "place",
+    "course",
+    "nature",
+)
 """The ways of saying that something lasts, in the language files."""
 
 Place = tuple[str, int]
@@ -81,15 +100,17 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
             patterned.add(place)
             yield replace(note, tentative=note.tentative or not _is_plain(one, found))
     for place, verdict in verdicts.items():
-        if place not in patterned and verdict.keep >= threshold("again"):
-            one = by_id[place[0]]
-            sentence = one.sentences[place[1]]
-            if (
-                may_stand(sentence)
-                and _is_english(one, sentence)
-                and not _is_echo(session, one, sentence.text)
-            ):
-                yield _judged_note(one, sentence, verdict)
+        if place in patterned:
+            continue
+        one = by_id[place[0]]
+        sentence = one.sentences[place[1]]
+        if (
+            _is_worth(sentence.text, verdict.keep)
+            and may_stand(sentence)
+            and _is_english(one, sentence)
+            and not _is_echo(session, one, sentence.text)
+        ):
+            yield _judged_note(one, place[1], verdict)
 
 
 def _is_plain(said: Said, found: Candidate) -> bool:
@@ -136,6 +157,11 @@ def _is_echo(session: Session, said: Said, quote: str) -> bool:
 
 def _on_one_line(text: str) -> str:
     return " ".join(straight(text).split())
+
+
+def _is_worth(text: str, keep: float) -> bool:
+    """Whether a sentence counts by itself, or once another session says it, too."""
+    return is_clear(text, keep) or keep >= threshold("again")
 
 
 def is_clear(text: str, keep: float) -> bool:
@@ -251,35 +277,38 @@ def without_lead(words: Words, text: str) -> str:
     return text[lead.end() :] if lead else text
 
 
-def _judged_note(said: Said, statement: Sentence, verdict: Verdict) -> Note:
-    words = words_of(statement.text)[0]
-    bare = without_lead(words, statement.text)
-    told = sentence(bare)
-    everywhere = words.says("place.everywhere", statement.text) or words.says(
-        "place.manner", statement.text
-    )
-    return Note(
+def _judged_note(said: Said, number: int, verdict: Verdict) -> Note:
+    statement = said.sentences[number].text
+    words = words_of(statement)[0]
+    told = sentence(_by_itself(words, statement))
+    everywhere = words.says("place.everywhere", statement) or words.says("place.manner", statement)
+    note = Note(
         CATEGORY_OF[verdict.topic],
         title_of(told),
         within(told, LONGEST_TEXT),
-        said.verbatim(statement.text)[:LONGEST_QUOTE],
+        said.verbatim(statement)[:LONGEST_QUOTE],
         (said.turn.id,),
         round(verdict.keep, 2),
         "assistant" if everywhere and verdict.topic == "preference" else "project",
         verdict.topic,
-        tentative=not is_clear(statement.text, verdict.keep)
+        tentative=not is_clear(statement, verdict.keep)
         # "Always verify" names no step that the next agent could take.
         or (
             verdict.topic == "procedure"
-            and "`" not in statement.text
-            and not words.says("lasting.ban", statement.text)
-        )
-        or (
-            verdict.topic == "decision"
-            and not _weighs(words, statement.text)
-            and not words.says("lasting.standing", statement.text)
+            and "`" not in statement
+            and len(statement.split()) < _FEWEST_IN_STEP
         ),
     )
+    following = said.sentences[number + 1 : number + 2]
+    return with_reason(words, note, following[0].text if following else "")
+
+
+def _by_itself(words: Words, statement: str) -> str:
+    """A statement as somebody reads it who was not there: without what leads to it, and of "the
+    user" where its author speaks of themselves alone.
+    """
+    bare = _MENTIONED.sub("", without_lead(words, statement))
+    return bare if _SHARED.search(bare) else retell(bare, "")
 
 
 def _note(found: Candidate, turn: Memory) -> Note | None:
@@ -298,7 +327,7 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
         # What went wrong is an incident, or nothing.
         return None
     text = sentence(said)
-    return Note(
+    told = Note(
         "principles",
         title_of(text),
         within(text, LONGEST_TEXT),
@@ -306,6 +335,7 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
         (turn.id,),
         found.confidence,
     )
+    return with_reason(words, told, _next_sentence(found.quote, turn))
 
 
 def _decision_note(
@@ -376,7 +406,7 @@ def with_reason(
     note: Note,
     following: str,
 ) -> Note:
-    """A decision's note with the reason from the next sentence, if that sentence states one."""
+    """A note with the reason from the next sentence, if that sentence states one."""
     reason = words.begins("decided.following", following)
     why = following[reason.end() :].strip(_EDGES) if reason else ""
     if not why or not words.told["because"] or words.says("decided.because", note.quote):
