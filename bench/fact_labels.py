@@ -10,13 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from chats import PERSONA_CHATS, Chat, lufy, person_of, persona_chats
 from holdfast.types import Memory, Scope, from_datetime
 
 LABELS = Path(__file__).parent.parent / "training"
@@ -29,6 +32,9 @@ HELD_OUT = frozenset(
 )
 CORRECT = ("useful", "trivial")
 """Labels of statements that are correct and can be understood alone."""
+LONGMEMEVAL = "longmemeval_dev150.json"
+LOCOMO = "locomo10.json"
+LUFY = "LUFY"
 READ = 3  # LoCoMo's first conversations; nobody has read the others
 ROLES = ("user", "assistant")
 UNDATED = 1_767_225_600_000_000  # the first day of 2026
@@ -88,11 +94,18 @@ class Labelled:
         """Whether it is in the half that is only for testing."""
         if self.source == "languages":
             return self.talk.name in HELD_OUT
+        if self.source == "chats":
+            return hashlib.sha256(person_of(self.talk.name).encode()).digest()[0] % 4 == 0
         return hashlib.sha256(self.talk.name.encode()).digest()[0] % 2 == 1
 
 
 def read(folder: Path, friends: Path | None = None) -> list[Labelled]:
-    """All labelled conversations whose talk is in `folder` (or shipped), in a fixed order."""
+    """All labelled conversations whose talk is in `folder` (or shipped), in a fixed order.
+
+    Says which files it does not find.
+    """
+    for name in missing(folder):
+        print(f"left out: no {name} in {folder}", file=sys.stderr)
     talks = conversations(folder, friends)
     files = {
         "assistant": "facts",
@@ -107,11 +120,39 @@ def read(folder: Path, friends: Path | None = None) -> list[Labelled]:
     ]
 
 
+def read_chats(folder: Path) -> list[Labelled]:
+    """The chats of which stored statements were labelled, and no facts."""
+    people, personas = path_of(folder, LUFY), path_of(folder, PERSONA_CHATS)
+    talks = [
+        *_chats(lufy(people) if people else ()),
+        *_chats(persona_chats(personas) if personas else ()),
+    ]
+    labelled = _rows_of("stored.jsonl")
+    return [Labelled("chats", "en", talk, {}) for talk in talks if talk.name in labelled]
+
+
+def _chats(chats: Iterable[Chat]) -> Iterator[Conversation]:
+    for name, said_at, turns in chats:
+        said = {str(place): Said(who, text) for place, (who, text) in enumerate(turns)}
+        yield Conversation(name, said_at, said)
+
+
+def path_of(folder: Path, name: str) -> Path | None:
+    """A file or folder of this name, anywhere in the folder; the one that lies least deep."""
+    near = chain(folder.glob(name), sorted(folder.glob(f"*/{name}")))
+    return next(near, None) or next(iter(sorted(folder.rglob(name))), None)
+
+
+def missing(folder: Path) -> list[str]:
+    """The files with labelled conversations that are nowhere in the folder."""
+    return [name for name in (LONGMEMEVAL, LOCOMO) if path_of(folder, name) is None]
+
+
 def conversations(folder: Path, friends: Path | None = None) -> dict[str, dict[str, Conversation]]:
     """The conversations of every source by name, as far as their talk is there."""
     return {
-        "assistant": _longmemeval(folder / "longmemeval" / "longmemeval_dev150.json"),
-        "people": _locomo(folder / "locomo" / "locomo10.json"),
+        "assistant": _longmemeval(path_of(folder, LONGMEMEVAL)),
+        "people": _locomo(path_of(folder, LOCOMO)),
         "scenes": _friends(friends),
         "languages": _own(),
     }
@@ -209,9 +250,9 @@ def turn_of(turn: str) -> str:
     return re.split(r"[|#]", turn)[-1]
 
 
-def _longmemeval(path: Path) -> dict[str, Conversation]:
+def _longmemeval(path: Path | None) -> dict[str, Conversation]:
     talks: dict[str, Conversation] = {}
-    for question in json.loads(path.read_text("utf-8")) if path.exists() else ():
+    for question in json.loads(path.read_text("utf-8")) if path else ():
         for name, when, turns in zip(
             question["haystack_session_ids"],
             question["haystack_dates"],
@@ -227,9 +268,9 @@ def _longmemeval(path: Path) -> dict[str, Conversation]:
     return talks
 
 
-def _locomo(path: Path) -> dict[str, Conversation]:
+def _locomo(path: Path | None) -> dict[str, Conversation]:
     talks: dict[str, Conversation] = {}
-    for whole in json.loads(path.read_text("utf-8"))[:READ] if path.exists() else ():
+    for whole in json.loads(path.read_text("utf-8"))[:READ] if path else ():
         talks |= {talk.name: talk for talk in sessions(whole)}
     return talks
 

@@ -2,13 +2,14 @@
 
     python bench/learning.py --data data/ [--friends FriendsQA/] [--half dev|test] [--mistakes]
 
-`--data` is a folder with `longmemeval/longmemeval_dev150.json` and `locomo/locomo10.json`; the
-labels are in `training/` (`labelling.md` has the rules). Each statement that was stored is judged
-by its label (`stored.jsonl`): `useful`; `trivial`, which nobody needs weeks later; `unresolved`,
-which cannot be understood alone; `wrong`; or `garbage`. Precision is the share of the first two:
-they are correct and can be understood alone. A statement that nobody labelled is counted in
-`unjudged`. It is useful when it holds at least half of the words of a labelled quote, names its
-subject, points to nothing outside and was not cut off; otherwise it counts as wrong or unresolved.
+`--data` is a folder with `longmemeval_dev150.json` and `locomo10.json`, anywhere below it; what is
+not there is left out, and named. The labels are in `training/` (`labelling.md` has the rules).
+Each statement that was stored is judged by its label (`stored.jsonl`): `useful`; `trivial`, which
+nobody needs weeks later; `unresolved`, which cannot be understood alone; `wrong`; or `garbage`.
+Precision is the share of the first two: they are correct and can be understood alone. A statement
+that nobody labelled is counted in `unjudged`. It is useful when it holds at least half of the words
+of a labelled quote, names its subject, points to nothing outside and was not cut off; otherwise it
+counts as wrong or unresolved.
 A labelled fact is found when a statement that is correct and can be understood alone holds half of
 the words of its quote. Conversations are divided into two halves by their id: what decides was made
 with the first, the test is the second, and `--mistakes` shows only the first. LoCoMo's own
@@ -21,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -31,10 +33,12 @@ from common import finish
 from extraction import share_of
 from fact_labels import (
     CORRECT,
+    LOCOMO,
     READ,
     Labelled,
     Row,
     alone_labels,
+    path_of,
     read,
     sessions,
     statement_key,
@@ -298,7 +302,10 @@ def main() -> None:
     parser.add_argument("--observations", action="store_true")
     options = parser.parse_args()
     if options.observations:
-        finish({"observations": observations(options.data / "locomo" / "locomo10.json")})
+        path = path_of(options.data, LOCOMO)
+        if path is None:
+            sys.exit(f"no {LOCOMO} in {options.data}")
+        finish({"observations": observations(path)})
         return
     test = options.half == "test" and not options.mistakes
     labelled = [each for each in read(options.data, options.friends) if each.held_out == test]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from holdfast.extraction.candidate import Candidate
 BENCH = Path(__file__).parent.parent / "bench"
 sys.path.append(str(BENCH))  # behind everything else: nothing of ours may hide another's module
 
+import chats  # noqa: E402
 import fact_labels  # noqa: E402
 import instructions  # noqa: E402
 import learned_recall  # noqa: E402
@@ -72,6 +74,66 @@ def test_a_label_says_what_a_stored_statement_is_worth(monkeypatch):
     assert (score["precision"], score["trivial"], score["wrong"]) == (0.5, 0.5, 0.5)
     # What was told wrongly is not found, whatever words it has.
     assert score["recall"]["all"] == 0.0 and score["unjudged"] == 0
+
+
+def test_data_is_found_in_any_folder_and_what_is_missing_is_named(tmp_path, capsys):
+    where = fact_labels.LONGMEMEVAL, fact_labels.LOCOMO
+    for folder in (tmp_path / "flat", tmp_path / "sets" / "deep", tmp_path / "none"):
+        folder.mkdir(parents=True)
+    (tmp_path / "flat" / where[1]).write_text("[]")
+    (tmp_path / "sets" / "deep" / where[0]).write_text("[]")
+    assert fact_labels.missing(tmp_path / "flat") == [where[0]]
+    assert fact_labels.missing(tmp_path / "sets") == [where[1]]
+    assert fact_labels.missing(tmp_path) == []
+    labelled = fact_labels.read(tmp_path / "none")
+    assert {one.source for one in labelled} == {"languages"}
+    told = capsys.readouterr().err
+    assert where[0] in told and where[1] in told
+
+
+def sheet(path, rows):
+    """A spreadsheet as LUFY has them."""
+    shared = sorted({text for row in rows for text in row})
+    cells = "".join(
+        "<row>"
+        + "".join(
+            f'<c r="{letter}1" t="s"><v>{shared.index(text)}</v></c>'
+            for letter, text in zip("ABC", row, strict=True)
+        )
+        + "</row>"
+        for row in rows
+    )
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    texts = "".join(f"<si><t>{text}</t></si>" for text in shared)
+    path.parent.mkdir(parents=True)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("xl/sharedStrings.xml", f"<sst {space}>{texts}</sst>")
+        file.writestr("xl/worksheets/sheet1.xml", f"<worksheet {space}>{cells}</worksheet>")
+
+
+def test_chats_are_read_as_they_were_published(tmp_path, monkeypatch):
+    rows = [
+        ("important?", "speaker", "utterance"),
+        ("", "Luke", "How are you?"),
+        ("", "", ""),
+        ("1", "Ava", "I study law."),
+    ]
+    sheet(tmp_path / "LUFY" / "LUFY" / "Ava" / "Session2" / "Annotator0.xlsx", rows)
+    (tmp_path / chats.PERSONA_CHATS).write_text(
+        "Best Generated Conversation\n"
+        '"User 1: Hello!\nUser 2: I am a nurse."\n'
+        '"User 1: I am [user 1 name].\nUser 2: Nice."\n'
+    )
+    row = {"language": "en", "at": [0, 11], "statement": "", "label": "useful"}
+    labels = {"lufy-lufy-ava-2": [row | {"turn": "lufy-lufy-ava-2#1"}], "spc-0": []}
+    monkeypatch.setattr(fact_labels, "_rows_of", lambda name: labels)
+    first, second = fact_labels.read_chats(tmp_path)
+    assert [one.text for one in first.talk.turns.values()] == ["How are you?", "I study law."]
+    assert first.talk.turns["1"].speaker == "Ava"
+    assert fact_labels.statement_labels(first)[0].words == "I study law"
+    assert {one.speaker for one in second.talk.turns.values()} <= set(chats.NAMES)
+    # All sessions of one person are in the same part.
+    assert chats.person_of("lufy-naive-rag-ava-4") == chats.person_of("lufy-lufy-ava-2") == "ava"
 
 
 @pytest.mark.parametrize(

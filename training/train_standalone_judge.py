@@ -4,9 +4,10 @@
 
 Two kinds of examples: statements that were stored of labelled conversations, each labelled by hand
 (`alone.jsonl`, `stored.jsonl`), and written ones (`alone_written.jsonl`). Only the first half of
-the conversations is learned from (`bench/fact_labels.py`). Prints how well statements of unseen
-sessions are told apart: the share of a fifth of the sessions, by weights that did not see them, and
-the other half.
+the conversations is learned from (`bench/fact_labels.py`), and of the chats (`bench/chats.py`)
+three people of four. Prints how well statements of unseen sessions are told apart: the share of a
+fifth of the sessions, by weights that did not see them, the other people of the chats, and with
+`--test` the other half.
 """
 
 from __future__ import annotations
@@ -27,7 +28,14 @@ sys.path.insert(0, str(TRAINING.parent / "bench"))
 
 from train_judge import FOLDS, fitted, unseen  # noqa: E402
 
-from fact_labels import CORRECT, Labelled, alone_labels, read, statement_labels  # noqa: E402
+from fact_labels import (  # noqa: E402
+    CORRECT,
+    Labelled,
+    alone_labels,
+    read,
+    read_chats,
+    statement_labels,
+)
 from holdfast.extraction import standalone_judge  # noqa: E402
 from holdfast.extraction.judge import IDENTITY  # noqa: E402
 from holdfast.extraction.patterns import language  # noqa: E402
@@ -37,7 +45,7 @@ from vectors import Vectors  # noqa: E402
 OUT = Path(standalone_judge.__file__).with_suffix(".json")
 # Of the statements that can be understood alone, so many may be lost. English ones were told so
 # that few others are left; in other languages every second one cannot be understood.
-LOST = {"en": 0.06, "languages": 0.2}
+LOST = {"people": 0.08, "assistant": 0.06, "languages": 0.2}
 
 Array = NDArray[np.float32]
 
@@ -50,7 +58,8 @@ class Example:
     language: str
     session: str
     alone: bool
-    labelled: bool = False
+    source: str = ""
+    """Where it was labelled; empty if it was written."""
     held_out: bool = False
 
     @property
@@ -67,7 +76,7 @@ def by_hand(labelled: Sequence[Labelled]) -> Iterator[Example]:
             if one.words and one.label != "wrong":
                 labels[one.turn, one.words] = one.label in CORRECT
         for (_, words), alone in labels.items():
-            yield Example(words, each.language, each.talk.name, alone, True, each.held_out)
+            yield Example(words, each.language, each.talk.name, alone, each.source, each.held_out)
 
 
 def written() -> Iterator[Example]:
@@ -110,31 +119,37 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--friends", type=Path)
     parser.add_argument("--vectors", type=Path, default=Path("standalone-vectors.db"))
+    parser.add_argument("--test", action="store_true", help="tell of the other half, too")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    labelled = read(options.data, options.friends)
+    labelled = [*read(options.data, options.friends), *read_chats(options.data)]
     hand = list(by_hand(labelled))
     examples = [*hand, *written()]
     rows = rows_of(examples, Vectors(options.vectors, OnnxEmbedder()))
     alone = np.array([one.alone for one in examples])
     wanted = alone.astype(np.float32)
     held_out = np.array([one.held_out for one in examples])
-    own = np.array([one.labelled for one in examples])
-    english = np.array([one.language == "en" for one in examples])
+    chats = np.array([one.source == "chats" for one in examples])
+    own = np.array([bool(one.source) for one in examples]) & ~chats
     folds = np.array([one.fold for one in examples])
     weights = fitted(rows[~held_out], wanted[~held_out])
     scores = 1 / (1 + np.exp(-rows @ weights))
     scores[~held_out] = unseen(rows[~held_out], wanted[~held_out], folds[~held_out])
     first = own & ~held_out
+    sources = np.array([one.source for one in examples])
     thresholds = {
-        name: float(np.quantile(scores[first & spoken & alone], LOST[name]))
-        for name, spoken in (("en", english), ("languages", ~english))
+        name: float(np.quantile(scores[first & alone & (sources == name)], lost))
+        for name, lost in LOST.items()
     }
     print(f"{len(examples)} examples: {own.sum()} by hand, {int((~held_out).sum())} learned from")
-    for half, chosen in (("unseen sessions", first), ("the other half", own & held_out)):
-        for name, spoken in (("en", english), ("languages", ~english)):
-            rows_ = chosen & spoken
-            report(f"{half}, {name}", scores[rows_], alone[rows_], thresholds[name])
+    shown = {"unseen sessions": first, "unseen people of chats": chats & held_out}
+    if options.test:
+        shown["the other half"] = own & held_out
+    for half, chosen in shown.items():
+        for source in sorted(set(sources[chosen])):
+            name = source if source in LOST else "people"
+            rows_ = chosen & (sources == source)
+            report(f"{half}, {source}", scores[rows_], alone[rows_], thresholds[name])
     if options.write:
         write(weights, thresholds, examples)
 
@@ -145,7 +160,7 @@ def write(weights: Array, thresholds: dict[str, float], examples: Sequence[Examp
         "provenance": {
             "encoder": IDENTITY,
             "program": "training/train_standalone_judge.py",
-            "labels": "alone.jsonl and alone_written.jsonl, first half",
+            "labels": "alone.jsonl, stored.jsonl (first half) and alone_written.jsonl",
             "examples": sum(not one.held_out for one in examples),
         },
         "thresholds": {name: round(value, 4) for name, value in thresholds.items()},

@@ -42,7 +42,9 @@ _PLACED = re.compile(rf"\b(?:in|to|from|near|at|around|visit(?:ed|ing)?) (?P<nam
 _SHE = re.compile(r"\b(?:she's|she'll|she|hers|her)\b", re.IGNORECASE)
 _HE = re.compile(r"\b(?:he's|he'll|he|him|his)\b", re.IGNORECASE)
 _WOULD = re.compile(r"\b(?:she|he)'d\b", re.IGNORECASE)
-_THERE = re.compile(r"\b(?:over |out |down |up |back )?there\b", re.IGNORECASE)
+_THERE = re.compile(r"\b(?:over |down |back )?there\b", re.IGNORECASE)
+# "The prices are kind of up there", "lots of fish out there", "hang in there" mean no place.
+_NOWHERE = re.compile(r"\b(?:in|out|up) there\b", re.IGNORECASE)
 # After "she's", a word that makes it short for "she has" and not "she is".
 _HAS = re.compile(r"(?:been|got|had|gone|done|\w+ed)\b", re.IGNORECASE)
 
@@ -74,11 +76,13 @@ def resolved(
     language: Language,
     plain: str,
     before: str,
+    author: str = "",
 ) -> str | None:
     """Return the clause with names in place of pronouns; None if it has none, or if more than one
-    person or place fits.
+    person or place fits. The `author`, who says it, is neither "she" nor "he": the turn before may
+    call them by their name.
     """
-    if not before or not language.alone or _WOULD.search(plain):
+    if not before or not language.alone or _WOULD.search(plain) or _NOWHERE.search(plain):
         return None
     she, he, there = (each.search(plain) for each in (_SHE, _HE, _THERE))
     points = [each for each in (she, he) if each]
@@ -89,7 +93,10 @@ def resolved(
         own = plain[:1].lower() + plain[1 : points[0].start()]
         if language.cue("somebody").search(own):
             return None
-        person = _only(_people(language, before), lambda one: one.female in (None, bool(she)))
+        person = _only(
+            _people(language, before),
+            lambda one: one.female in (None, bool(she)) and not _is_author(one, author),
+        )
         if person is None:
             return None
         text = _with_name(text, person.name, _SHE if she else _HE)
@@ -119,12 +126,18 @@ def _only(
     return only if only is not None and only.named else None
 
 
-def _people(language: Language, text: str) -> list[_Somebody]:
+def _people(
+    language: Language,
+    text: str,
+) -> list[_Somebody]:
     """Return everybody whom a later pronoun may mean."""
     return [one for sentence in sentences(text) for one in _people_in(language, sentence.text)]
 
 
-def _people_in(language: Language, sentence: str) -> Iterator[_Somebody]:
+def _people_in(
+    language: Language,
+    sentence: str,
+) -> Iterator[_Somebody]:
     plain = straight(sentence)
     known: set[str] = set()
     for kin in named_kin(language, plain):
@@ -148,6 +161,13 @@ def _people_in(language: Language, sentence: str) -> Iterator[_Somebody]:
         if called[0][0].islower() and not any(after.startswith(name) for name in names):
             label = language.kin.get(called[0].rpartition(" ")[2], "")
             yield _Somebody(called[0], _is_female(label), named=False)
+
+
+def _is_author(
+    one: _Somebody,
+    author: str,
+) -> bool:
+    return one.named and one.name.split()[0] in author.split()
 
 
 def _is_female(label: str) -> bool | None:

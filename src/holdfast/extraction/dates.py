@@ -31,7 +31,7 @@ _EACH = re.compile(r"\b(?:every|each|per|most|any)(?: other| single)?\s*$", re.I
 # What comes every year has no one date.
 _YEARLY = re.compile(
     r"birthday|anniversary|geburtstag|jahrestag|cumpleaños|aniversario|anniversaire|день рождения|"
-    r"生日|誕生日",
+    r"生日|誕生日|^(?:the user|[\w-]+) was born\b",
     re.IGNORECASE,
 )
 # A date as it is added to what people said.

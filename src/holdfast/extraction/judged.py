@@ -14,7 +14,7 @@ from .judge import Judge, Judgement, place_of, threshold
 from .patterns import Language
 from .possessions import possessions
 from .speech import Sentence
-from .standalone import is_mood, points_outside, statement_of_remark, told
+from .standalone import is_mood, points_outside, statement_of_remark, told, with_subject
 from .vocabulary import straight
 
 # Patterns that are this sure need no judge: names, homes, work, health.
@@ -55,14 +55,15 @@ def kept_of(
     `changes` tells whether a statement, perhaps made in passing, ends something known: then it is
     worth keeping, too.
     """
-    enough = threshold(place_of(language.code, among_people=among_people))
+    where = place_of(language.code, among_people=among_people)
     spoken = clauses_of(language, words)
-    named = {at: text for at, text in enumerate(_named(language, spoken, said_before)) if text}
+    found = _named(language, spoken, said_before, turn.author)
+    named = {at: text for at, text in enumerate(found) if text}
     clauses = [
         replace(clause, text=named[at]) if at in named else clause
         for at, clause in enumerate(spoken)
     ]
-    judgements = judge.judge(clauses, language, among_people=among_people)
+    judgements = _judged(judge, language, clauses, among_people=among_people)
     if judgements is None:
         return None
     kept = Kept()
@@ -80,15 +81,17 @@ def kept_of(
         candidate = _candidate(
             language, words, turn, clause, before, judgement, named=place in named
         )
-        in_passing = judgement.keep < enough
+        in_passing = judgement.keep < threshold(where)
         if candidate is not None and changes(candidate, in_passing):
             # What it speaks of is known: "Tom and I broke up" says enough to who knows Tom.
             confidence = max(candidate.confidence, PLAINLY_SAID)
             candidate = replace(candidate, confidence=confidence)
         elif in_passing:
             continue
-        elif candidate is None or not _understood(judge, language, clause, candidate, judgement):
-            candidate = _without_remark(judge, language, words, turn, clause, judgement)
+        elif candidate is None or not _understood(
+            judge, language, where, clause, candidate, judgement
+        ):
+            candidate = _without_remark(judge, language, where, words, turn, clause, judgement)
         if candidate is None:
             kept.doubted.append(spoken[place].text)
             continue
@@ -98,7 +101,24 @@ def kept_of(
     return kept
 
 
-def _named(language: Language, clauses: Sequence[Clause], said_before: str) -> Iterator[str]:
+def _judged(
+    judge: Judge,
+    language: Language,
+    clauses: Sequence[Clause],
+    *,
+    among_people: bool,
+) -> list[Judgement] | None:
+    """The judgements of clauses; one without its "I" is judged with it."""
+    whole = [replace(one, text=with_subject(language, one.text)) for one in clauses]
+    return judge.judge(whole, language, among_people=among_people) if whole else []
+
+
+def _named(
+    language: Language,
+    clauses: Sequence[Clause],
+    said_before: str,
+    author: str,
+) -> Iterator[str]:
     """Yield each clause with names from the turn before in place of its pronouns; empty for one
     that needs none, or whose names are in this turn.
     """
@@ -106,13 +126,14 @@ def _named(language: Language, clauses: Sequence[Clause], said_before: str) -> I
         plain = straight(clause.text)
         own = " ".join(straight(one.text) for one in clauses[:place])
         named_here = any(language.cue(kind).search(own) for kind in ("somebody", "place"))
-        text = None if named_here else resolved(language, plain, said_before)
+        text = None if named_here else resolved(language, plain, said_before, author)
         yield text if text and not points_outside(language, text) else ""
 
 
 def _understood(
     judge: Judge,
     language: Language,
+    where: str,
     clause: Clause,
     candidate: Candidate,
     judgement: Judgement,
@@ -120,7 +141,7 @@ def _understood(
     """Whether a statement can be understood alone. It may be longer than its clause, with the one
     before it, or shorter, without a remark.
     """
-    enough = standalone_judge.enough(language.code)
+    enough = standalone_judge.enough(where)
     if judgement.alone >= enough:
         return True
     if candidate.quote == clause.text:
@@ -134,6 +155,7 @@ def _understood(
 def _without_remark(
     judge: Judge,
     language: Language,
+    where: str,
     words: str,
     turn: Memory,
     clause: Clause,
@@ -146,19 +168,26 @@ def _without_remark(
     if shorter.text == clause.text:
         return None
     found = _candidate(language, words, turn, shorter, None, judgement, named=False)
-    if found is None or not _understood(judge, language, clause, found, judgement):
+    if found is None or not _understood(judge, language, where, clause, found, judgement):
         return None
     return found
 
 
-def understands(judge: Judge, language: Language, words: str) -> bool:
+def understands(
+    judge: Judge,
+    language: Language,
+    words: str,
+) -> bool:
     """Whether words that a pattern fits can be understood alone, as far as the judge can say."""
     clause = Clause(words, Sentence(words), 0)
     judgements = judge.judge([clause], language, among_people=False)
     return judgements is None or judgements[0].alone >= _LIKELY_ALONE
 
 
-def _add(candidates: list[Candidate], new: Candidate) -> None:
+def _add(
+    candidates: list[Candidate],
+    new: Candidate,
+) -> None:
     """Adds a statement; one that tells the last one again takes its place."""
     if candidates and candidates[-1].quote in new.quote:
         candidates.pop()

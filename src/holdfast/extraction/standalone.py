@@ -60,7 +60,7 @@ def _retold(
     plain = _with_speaker(language, straight(text))
     if not points_outside(language, plain):
         fits = _is_statement if of_others else _is_about_speaker
-        own = fits(language, plain)
+        own = fits(language, plain) or _is_about_somebody(language, plain)
         return (retell(plain, author), False) if own else None
     opening = _with_speaker(language, straight(before))
     both = f"{opening}. {plain[:1].upper()}{plain[1:]}"
@@ -85,7 +85,10 @@ def _as_said(language: Language, text: str, before: str) -> tuple[str, bool] | N
     return f"{before}. {text}" if language.spaced else f"{before}。{text}", True
 
 
-def without_lead(language: Language, clause: str) -> str:
+def without_lead(
+    language: Language,
+    clause: str,
+) -> str:
     """The clause from where it comes to the point."""
     text = clause.strip(EDGES)
     for _ in range(4):
@@ -97,14 +100,20 @@ def without_lead(language: Language, clause: str) -> str:
     return text
 
 
-def _without_remark(language: Language, text: str) -> str:
+def _without_remark(
+    language: Language,
+    text: str,
+) -> str:
     """The clause without what is remarked on it, if that is all that points elsewhere: "We went
     camping last weekend - it was a blast".
     """
     return statement_of_remark(language, text) if points_outside(language, straight(text)) else text
 
 
-def statement_of_remark(language: Language, text: str) -> str:
+def statement_of_remark(
+    language: Language,
+    text: str,
+) -> str:
     """What is remarked on in a clause, if it is about the speaker and stands alone; otherwise the
     clause as it is.
     """
@@ -153,7 +162,20 @@ def _nearest(
     return nearest
 
 
-def _with_speaker(language: Language, plain: str) -> str:
+def with_subject(
+    language: Language,
+    clause: str,
+) -> str:
+    """The clause as it is, or with the "I" that was left out."""
+    plain = straight(without_lead(language, clause))
+    told = _with_speaker(language, plain)
+    return told if told != plain else clause
+
+
+def _with_speaker(
+    language: Language,
+    plain: str,
+) -> str:
     """The clause with the "I" that people leave out."""
     if not language.cue("dropped").match(plain):
         return plain
@@ -165,23 +187,53 @@ def _with_speaker(language: Language, plain: str) -> str:
     return f"{opening} {plain[:1].lower()}{plain[1:]}"
 
 
-def _is_about_speaker(language: Language, plain: str) -> bool:
+def _is_about_speaker(
+    language: Language,
+    plain: str,
+) -> bool:
     speaks = language.cue("first_person").search(plain) and not is_of_everybody(language, plain)
     return bool(speaks) and _is_statement(language, plain)
 
 
-def is_mood(language: Language, clause: str) -> bool:
+def names_subject(
+    language: Language,
+    plain: str,
+) -> bool:
+    """Whether a clause tells of somebody by their name: "Ana moved to Madrid"."""
+    from ..models.entities.gazetteer import key_of, listed  # noqa: PLC0415 - few clauses ask
+
+    found = language.cue("named").match(plain)
+    return found is not None and key_of(found["name"]) in listed("people").sure
+
+
+def is_mood(
+    language: Language,
+    clause: str,
+) -> bool:
     """Whether a clause says how somebody feels, and not about what: "I'm so excited to help"."""
     return bool(language.cue("mood").match(straight(without_lead(language, clause))))
 
 
-def is_of_everybody(language: Language, plain: str) -> bool:
+def _is_about_somebody(
+    language: Language,
+    plain: str,
+) -> bool:
+    return names_subject(language, plain) and _is_statement(language, plain)
+
+
+def is_of_everybody(
+    language: Language,
+    plain: str,
+) -> bool:
     """Whether a clause says "we" and "our" only of people in general."""
     own, general = language.cue("everybody").subn("", plain)
     return general > 0 and not language.cue("first_person").search(own)
 
 
-def _is_statement(language: Language, plain: str) -> bool:
+def _is_statement(
+    language: Language,
+    plain: str,
+) -> bool:
     return (
         _SHORTEST <= len(plain.split()) <= _LONGEST
         and not language.cue("supposed").search(plain)

@@ -66,7 +66,10 @@ def rows_of(
     return rows
 
 
-def _hashed(language: Language, text: str) -> set[int]:
+def _hashed(
+    language: Language,
+    text: str,
+) -> set[int]:
     """Places of a text's words and pairs of words, with its beginning and its end."""
     if language.spaced:
         words = ["^", *(word.lower() for word in _WORD.findall(text)[:_WORDS_READ]), "$"]
@@ -82,7 +85,7 @@ def _plain(language: Language, text: str) -> list[float]:
     size = min(len(text.split()) / 12 if language.spaced else len(text) / 30, 3.0)
     speaker = language.guards["speaker"].search(text)
     pointers = [found.start() for found in language.guards["pointer"].finditer(text)]
-    names = len(_NAME.findall(text))
+    names = len(_NAME.findall(text)) + _opens_with_name(text)
     kin = any(word in text.lower() for word in language.kin)
     return [
         1.0,
@@ -107,6 +110,14 @@ def _plain(language: Language, text: str) -> list[float]:
     ]
 
 
+def _opens_with_name(text: str) -> bool:
+    """Whether the first word is a name that people have: there any word has a capital."""
+    from ..models.entities.gazetteer import key_of, listed  # noqa: PLC0415 - only where a judge is
+
+    first = _WORD.match(text)
+    return first is not None and first[0][0].isupper() and key_of(first[0]) in listed("people").sure
+
+
 @cache
 def _weights() -> NDArray[np.float32]:
     import numpy as np  # noqa: PLC0415
@@ -123,7 +134,9 @@ def _model() -> dict[str, Any]:
 
 
 @cache
-def enough(code: str) -> float:
-    """How likely a statement in this language has to be understood alone to be kept."""
+def enough(place: str) -> float:
+    """How likely a statement has to be understood alone to be kept, by where it was said: as for
+    `judge.threshold`.
+    """
     thresholds: dict[str, float] = _model()["thresholds"]
-    return thresholds["en" if code == "en" else "languages"]
+    return thresholds[place]

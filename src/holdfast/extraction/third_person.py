@@ -89,6 +89,7 @@ _LIKE_HABIT = re.compile(rf"\b(?:{pattern('like_habit')})\b", re.IGNORECASE)
 _LIKE_PAST = re.compile(rf"\b(?:{pattern('like_past')})\b", re.IGNORECASE)
 # "World War I", "type I diabetes"; but "the type I like".
 _NUMBERED = listed("numbered")
+_CALLED = listed("called")
 _NUMBERED_THINGS = listed("numbered_things")
 # Exclamations that only look like possession.
 _EXCLAIMED = listed("exclaimed")
@@ -96,6 +97,7 @@ _ARTICLES = listed("articles")
 # After these, and after prepositions and the like, "mine" is no pit.
 _BEFORE_MINE = listed("before_mine")
 _DETERMINERS = listed("determiners")
+_AFTER_VERB = _ARTICLES | {"my", "our"}
 _BEFORE_ME_TIME = listed("before_me_time")
 _INVERTED = listed("inverted")
 # Kin are written with a capital by many: "My Mom", "My Aunt Clara".
@@ -262,6 +264,8 @@ class _Teller:
             raise _Doubtful
         if self._begins(self.place) or before is None or left:
             return True
+        if before.lower in _CALLED:
+            raise _Doubtful  # a film called I Am Sam
         numbered = (
             before.lower in _NUMBERED and after is not None and after.lower in _NUMBERED_THINGS
         )
@@ -459,7 +463,7 @@ class _Teller:
 
         Few do after "wants to", where "and go" is an infinitive too.
         """
-        if word not in self.second or self.before not in _JOINING:
+        if self.before not in _JOINING or not self._may_be_second(word):
             return False
         spoken = [token for token in self.tokens[self.verb_at : self.place] if token.kind == "word"]
         infinitive = any(
@@ -467,6 +471,17 @@ class _Teller:
             for one, two in pairwise(spoken)
         )
         return not infinitive or word in AFTER_INFINITIVE
+
+    def _may_be_second(self, word: str) -> bool:
+        """Whether a word can be a verb like the last one. After "sold" few are: most are nouns as
+        well, unless something follows that only a verb has, as in "and drive a Golf".
+        """
+        if word in self.second:
+            return True
+        following = self._neighbour(1)
+        takes = following is not None and following.lower in _AFTER_VERB
+        now = third_person(word, tense="past") != word
+        return bool(self.second) and word in SECOND_AFTER_VERB and takes and now
 
     # -- what is around
 

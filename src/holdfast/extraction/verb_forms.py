@@ -99,4 +99,5 @@ def _stays(verb: str, tense: str) -> bool:
         return tense == "past" or (tense != "habit" and verb not in _RATHER_PRESENT)
     past = verb.endswith("ed") and verb not in _NOT_PAST
     doing = verb.endswith("ing") and len(verb) > 4 and verb not in _VERBS_IN_ING
-    return past or doing or verb in _UNCHANGED or verb.endswith("'t")
+    again = verb.removeprefix("re") in _PAST
+    return past or doing or again or verb in _UNCHANGED or verb.endswith("'t")
