@@ -7,7 +7,7 @@ The pairs are in `training/`: 129 that were given, 270 of our own and 260 of a t
 languages, among them talk between friends. Each is labelled with what should become of the first
 statement: the second `replaces` it, `adds` to it, `repeats` it, `fulfils` it, `refines` it or is
 `unrelated`. No weight was learned from any of them; word lists were made with half of the first two
-sets in sight, and thresholds chosen by them. The test set was counted once, after all that.
+sets in sight, and thresholds chosen by them. The test set is only counted.
 
 The engine is asked as after a reply (`extraction/reconcile.py`): it supersedes, ends a plan as
 done, renews the old memory, shows both as earlier and later, or just keeps both. Precision of
@@ -18,7 +18,7 @@ it does where the bundled encoder is not used.
 
 In a pair something often changes, in a conversation almost nothing does. `--conversations` reads
 whole ones session by session, as after an evening, and lists what was superseded, for a person to
-judge.
+judge; `bench/updates.py` looks up labelled changes in them.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ class Clock:
         return self.now
 
 
-def superseded(pool: benchmark.Pool) -> dict[str, Any]:
-    """What is learned from a conversation and superseded in it, each with the reason."""
+def learned(pool: benchmark.Pool) -> list[Memory]:
+    """The facts that are learned from a conversation, those that were superseded among them."""
     sessions = defaultdict(list)
     for turn in pool.turns:
         if turn["text"].strip():
@@ -180,7 +180,13 @@ def superseded(pool: benchmark.Pool) -> dict[str, Any]:
             )
             hf.sessions.end(name)
             hf.sessions.learn(name)
-        facts = hf.list(kinds=["fact"], statuses=["active", "superseded", "faded"])
+        statuses = ["active", "superseded", "faded"]
+        return hf.list(kinds=["fact"], statuses=statuses, limit=100_000)
+
+
+def superseded(pool: benchmark.Pool) -> dict[str, Any]:
+    """What is superseded in a conversation, each with the reason."""
+    facts = learned(pool)
     return {
         "turns": len(pool.turns),
         "facts": len(facts),

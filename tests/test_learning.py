@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.benchmark import Asked
+from holdfast.benchmark import Asked, Pool
 from holdfast.extraction.candidate import Candidate
+from holdfast.types import Memory, Scope
 
 BENCH = Path(__file__).parent.parent / "bench"
 sys.path.append(str(BENCH))  # behind everything else: nothing of ours may hide another's module
@@ -23,6 +24,7 @@ import learned_recall  # noqa: E402
 import learning  # noqa: E402
 import report_page  # noqa: E402
 import titles  # noqa: E402
+import updates  # noqa: E402
 
 
 def labelled(name, turns, facts):
@@ -250,3 +252,42 @@ def test_the_report_tells_what_is_learned():
     assert "| 4 | 0.750 | 0.500 | 0.250 | 0.250 | 0.000 | 0.000 | 5 | 0.400 |" in page
     assert "0.900 come from a turn that a note cites" in page
     assert report_page._learning({}) == ""
+
+
+def fact(text, status="active", author="Ann"):
+    return Memory(
+        id=text,
+        scope=Scope("user", "ann"),
+        kind="fact",
+        content=text,
+        status=status,
+        author=author,
+        created_at=0,
+        updated_at=0,
+        event_time=0,
+    )
+
+
+def test_a_change_is_told_by_the_words_of_both_values(monkeypatch):
+    facts = [
+        fact("Ann has read 12 books", "superseded"),
+        fact("Ann has read 15 books, before that 12"),
+        fact("Ann has 12 hens", "superseded"),
+        fact("Ben has read 12 books", author="Ben"),
+    ]
+    row = {"conversation": "one", "kind": "count", "becomes": "replaced", "what": "books read"}
+    label = updates.Update.of(row | {"old": ["12", "books"], "new": ["15"], "speaker": "Ann"})
+    monkeypatch.setattr(updates, "learned", lambda pool: facts)
+    figures = updates.measured([Pool("one", [], [])], [label])
+    counts = figures["counts"]
+    assert (counts["replaced: old stored"], counts["replaced: old gone"]) == (1, 1)
+    assert counts["replaced: new active"] == 1
+    assert "12 books" in figures["superseded as labelled"][0]
+    assert "12 hens" in figures["superseded without a label"][0]
+
+
+def test_labelled_changes_name_their_turns_and_both_halves_have_some():
+    labels = list(updates.updates())
+    assert {updates.half_of(one.conversation) for one in labels} == set(updates.HALVES)
+    assert all(one.old and one.new and one.what for one in labels)
+    assert {one.becomes for one in labels} == {"replaced", "fulfilled", "stays", "either"}

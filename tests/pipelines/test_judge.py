@@ -109,6 +109,18 @@ def test_a_statement_that_needs_the_one_before_is_kept_with_it():
     assert all(one.quote in said for one in found)
 
 
+def test_a_figure_is_told_with_what_it_is_of():
+    said = (
+        "I've been trying to perfect my Negroni recipe with Hendrick's gin. I've tried making it "
+        "at home for 5 times now since Emma taught me how to make it."
+    )
+    (told,) = judging().extract([turn(said)])
+    assert "perfect their Negroni" in told.content and "5 times now" in told.content
+    assert told.quote in said
+    alone = "I've tried making it at home for 5 times now since Emma taught me how to make it."
+    assert kept(alone) == []
+
+
 def second_of(first, second, *, authors=("", "")):
     """What is kept of the second of two turns."""
     talk = [
@@ -354,6 +366,14 @@ def test_a_clause_ends_where_its_speaker_begins_anew_or_asks():
         ("I need the right adapters", False),
         ("can you help", True),
         ("I started it in May, and it took me a year", False),
+    ]
+
+
+def test_a_question_that_speaks_of_a_statement_leaves_it_one():
+    said = "I've been using my Fitbit for 6 months now - speaking of which, do you have any tips?"
+    assert [(one.text, one.asks) for one in clauses_of(language("en"), said)] == [
+        ("I've been using my Fitbit for 6 months now", False),
+        ("do you have any tips", True),
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast import Holdfast, Settings
 from holdfast.extraction.candidate import Candidate
-from holdfast.extraction.reconcile import Add, Coexist, Supersede, decide
+from holdfast.extraction.reconcile import Add, Coexist, Supersede, contradiction, decide
 from holdfast.extraction.session_extraction import learn
 from holdfast.extraction.similarity.change_words import words_of
 from holdfast.extraction.similarity.changes import LABELS, change, features, probabilities
@@ -58,6 +58,8 @@ REPLACED = [
     ("我最喜欢的电影是阿甘正传", "我最喜欢的电影是活着"),
     ("好きな映画は生きるです", "好きな映画は七人の侍です"),
     ("My car is a Volvo", "My car is a Kia"),
+    ("The user's partner is Sofia", "The user's partner is Emma"),
+    ("我老婆叫小红", "我老婆叫小丽"),
     ("The user has 12 chickens.", "The user has 9 chickens."),
     ("The user has tried three Korean restaurants.", "The user has tried four Korean restaurants."),
     ("The meeting with the bank is on Tuesday", "The meeting with the bank was moved to Friday"),
@@ -76,6 +78,8 @@ BOTH = [
     ("The user flew to Rome on May 3, 2023.", "The user flew to Oslo on June 9, 2023."),
     ("My car is a Volvo", "My car is broken"),
     ("My boss is Martin", "My boss is on holiday"),
+    ("My wife is Liz", "My wife is Elizabeth"),
+    ("My girlfriend is Emma", "My girlfriend is Spanish"),
     ("My favourite tea is sencha", "My favourite cup is blue"),
     ("The user has two cats.", "The user has three deadlines this week."),
     ("We use uv instead of pip", "We use ruff instead of flake8"),
@@ -87,6 +91,8 @@ BOTH = [
 READ_AS_REPLACED = [
     ("Ich wohne in Berlin", "Ich bin nach Hamburg gezogen"),
     ("I live in Queens, in a studio", "so it turns out I'm a Jersey person now. Hoboken!"),
+    # Neither is sure alone, and both say the same.
+    ("彼氏のタクヤと同棲して一年", "タクヤとは別れました。部屋が広い"),
 ]
 
 
@@ -134,6 +140,89 @@ def test_what_is_added_wished_or_said_of_others_replaces_nothing(old, new, read)
 def test_a_plan_is_carried_out_and_not_contradicted(plan, done):
     decision = decided(plan, done)
     assert isinstance(decision, Supersede) and decision.fulfils
+
+
+TRACKING = "The user will start tracking their sleep with their Fitbit Versa 3"
+CONFERENCE = "The user is going to a transgender conference this month (2023-07)"
+
+
+def test_a_plan_is_not_carried_out_by_a_plan():
+    said = "The user will use their Fitbit Versa 3 for tracking their sleep from next week on"
+    assert decided(TRACKING, said, read=lambda *_: FULFILLED) == Add(Candidate(said, said))
+    done = "The user has been tracking their sleep with their Fitbit Versa 3"
+    assert decided(TRACKING, done, read=lambda *_: FULFILLED).fulfils
+
+
+@pytest.mark.parametrize("day", ["2023-07-10", "2023-07", "2023-06-29 to 2023-07-02"])
+def test_what_happened_on_the_day_of_a_plan_carries_it_out(day):
+    went = f"The user went to the transgender conference ({day}) and it was great"
+    assert decided(CONFERENCE, went, read=Reranker().changes).fulfils
+
+
+@pytest.mark.parametrize(
+    "went",
+    [
+        "The user went to a pride parade last Friday (2023-07-14)",
+        "The user had dinner with the family last night (2023-07-14)",
+    ],
+)
+def test_something_else_on_the_day_of_a_plan_leaves_it_open(went):
+    assert not isinstance(decided(CONFERENCE, went, read=Reranker().changes), Supersede)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        # A favourite and what somebody else is keen on.
+        (
+            "Painting landscapes is the user's favorite",
+            "Seven years now, and the user has finally found their muses: painting and pottery",
+        ),
+        (
+            "The user saw that their follower count on Facebook has remained steady at around 800",
+            "The user just noticed that their Twitter follower count has jumped from 420 to 540",
+        ),
+        ("The user's colleague is Rob", "The user got promoted at work, after a long time"),
+        # Nothing in common but a figure.
+        (
+            "The user has been wearing their Fitbit non-stop since they got it three weeks ago",
+            "The user is currently using size 13 batteries",
+        ),
+        (
+            "The user is truly grateful for all the support they have got from friends and mentors",
+            "The user has known these friends for 4 years, since they moved",
+        ),
+    ],
+)
+def test_what_conversations_say_of_another_matter_replaces_nothing(old, new):
+    assert not isinstance(decided(old, new, read=Reranker().changes), Supersede)
+
+
+def test_memories_that_say_the_same_end_together():
+    told = (
+        "The user has worn their black Converse four times already",
+        "The user loves their black Converse and has worn them four times already",
+        "The user has worn their black Converse to a wedding",
+        "The user has black boots",
+    )
+    first, *rest = (known(text).with_(id=f"fact_{at}") for at, text in enumerate(told))
+    new = "The user has worn their black Converse six times by now"
+    decision = decide(Candidate(new, new), [first, *rest], LATER, Reranker().changes)
+    assert isinstance(decision, Supersede) and decision.old == first
+    assert [one.content for one in decision.others] == [told[1]]
+
+
+def test_a_trade_is_no_employer_that_another_replaces():
+    works = [
+        Triple("user", "WORKS_AT", where)
+        for where in ("digital marketing for a while", "Digital Specialist at Acme", "Bosch")
+    ]
+    trade, acme, bosch = (Candidate(each.object, each.object, triple=each) for each in works)
+    assert contradiction(acme, trade) is None and contradiction(bosch, trade) is None
+    assert contradiction(bosch, acme)
+    agents = [Triple("user", "WORKS_AT", where) for where in ("an agent", "a real estate agent")]
+    one, other = (Candidate(each.object, each.object, triple=each) for each in agents)
+    assert contradiction(one, other) is None and contradiction(other, one) is None
 
 
 def test_an_article_is_no_opposite():
@@ -265,6 +354,16 @@ def test_two_facts_that_may_exclude_each_other_are_shown_as_earlier_and_later(hf
     assert "active, earlier" in cli("list", "--kind", "fact", *where).out
 
 
+def test_all_that_say_the_old_value_leave_recall(hf):
+    said(hf, "s1", "I've worn my black Converse four times already")
+    said(hf, "s2", "I love my black Converse, I've worn them four times already")
+    said(hf, "s3", "I've worn my black Converse six times already by now")
+    (now,) = hf.list(kinds=["fact"])
+    assert now.content.endswith("six times already by now")
+    gone = hf.list(kinds=["fact"], statuses=["superseded"])
+    assert len(gone) == 2 and all(now.id in one.status_reason for one in gone)
+
+
 def test_a_fulfilled_plan_leaves_recall_and_keeps_its_confidence(hf):
     said(hf, "s1", "I'll take the driving test on Friday")
     said(hf, "s2", "Passed the driving test!")
@@ -310,6 +409,10 @@ def learned_from(earlier, later, clock, tmp_path):
         (
             "We use Jenkins for our builds.",
             "We switched our builds from Jenkins to GitHub Actions.",
+        ),
+        (
+            "I've read 12 books this year so far, mostly novels.",
+            "I've read 15 books this year so far, mostly novels.",
         ),
         ("I'm learning the cello.", "I gave up the cello, too loud for the neighbours."),
     ],

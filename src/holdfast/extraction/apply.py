@@ -401,21 +401,23 @@ class DecisionWriter:
             case Supersede(_, old, reason, fulfils) if (
                 fulfils or old.kind == "rule" or self.policy.vocabulary.retires
             ):
-                retire(
-                    self.tx,
-                    old,
-                    new,
-                    at=self.at,
-                    reason=reason,
-                )
+                for one in (old, *decision.others):
+                    retire(
+                        self.tx,
+                        one,
+                        new,
+                        at=self.at,
+                        reason=reason,
+                    )
             case Supersede(_, old, reason):
-                demote(
-                    self.tx,
-                    old,
-                    new,
-                    at=self.at,
-                    reason=reason,
-                )
+                for one in (old, *decision.others):
+                    demote(
+                        self.tx,
+                        one,
+                        new,
+                        at=self.at,
+                        reason=reason,
+                    )
             case Coexist(_, old, reason):
                 self.tx.link(
                     Edge(

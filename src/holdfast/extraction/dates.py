@@ -113,6 +113,22 @@ def without_dates(content: str) -> str:
     return _ADDED.sub("", content)
 
 
+def share_days(content: str, other: str) -> bool:
+    """Whether the first times that `dated` added to two texts have a day in common."""
+    ours, theirs = _ADDED.search(content), _ADDED.search(other)
+    if ours is None or theirs is None:
+        return False
+    first, last = _ends(ours[0])
+    other_first, other_last = _ends(theirs[0])
+    return first <= other_last and other_first <= last
+
+
+def _ends(added: str) -> tuple[str, str]:
+    """The first and the last day of an added time; a month ends after all of its days."""
+    first, _, last = added.strip(" ()").partition(" to ")
+    return first, f"{last or first}~"
+
+
 def days_meant(text: str, said_at: int) -> Iterator[tuple[int, int]]:
     """First and last moment of every bounded time in a text, as past and as one to come."""
     for span in spans(text, said_at) if said_at > 0 else ():

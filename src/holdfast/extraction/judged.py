@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +15,14 @@ from .judge import Judge, Judgement, place_of, threshold
 from .patterns import Language
 from .possessions import possessions
 from .speech import Sentence
-from .standalone import is_mood, points_outside, statement_of_remark, told, with_subject
+from .standalone import (
+    is_mood,
+    points_outside,
+    statement_of_remark,
+    told,
+    told_after,
+    with_subject,
+)
 from .vocabulary import straight
 
 # Patterns that are this sure need no judge: names, homes, work, health.
@@ -24,6 +32,9 @@ _CERTAIN = 0.95
 # A pattern fits only statements, so these have to stand alone more likely than not. The judge has
 # a higher bar where only it says that something is worth keeping.
 _LIKELY_ALONE = 0.5
+# So well worth keeping that a figure is looked up in the clause before.
+_WELL_WORTH = 0.85
+_DIGITS = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +48,10 @@ class Kept:
     def doubts(self, quote: str) -> bool:
         """Whether the words stand in a clause that the judge would not keep."""
         return any(quote in text or text in quote for text in self.doubted)
+
+    def ends_with(self, clause: str) -> bool:
+        """Whether the last statement that is kept stands in a clause."""
+        return bool(self.candidates) and self.candidates[-1].quote in clause
 
 
 def kept_of(
@@ -88,10 +103,9 @@ def kept_of(
             candidate = replace(candidate, confidence=confidence)
         elif in_passing:
             continue
-        elif candidate is None or not _understood(
-            judge, language, where, clause, candidate, judgement
-        ):
-            candidate = _without_remark(judge, language, where, words, turn, clause, judgement)
+        elif not _understood(judge, language, where, clause, candidate, judgement):
+            known = before if before and kept.ends_with(before.text) else None
+            candidate = _mended(judge, language, where, words, turn, clause, judgement, known)
         if candidate is None:
             kept.doubted.append(spoken[place].text)
             continue
@@ -135,12 +149,14 @@ def _understood(
     language: Language,
     where: str,
     clause: Clause,
-    candidate: Candidate,
+    candidate: Candidate | None,
     judgement: Judgement,
 ) -> bool:
-    """Whether a statement can be understood alone. It may be longer than its clause, with the one
-    before it, or shorter, without a remark.
+    """Whether there is a statement that can be understood alone. It may be longer than its clause,
+    with the one before it, or shorter, without a remark.
     """
+    if candidate is None:
+        return False
     enough = standalone_judge.enough(where)
     if judgement.alone >= enough:
         return True
@@ -168,9 +184,83 @@ def _without_remark(
     if shorter.text == clause.text:
         return None
     found = _candidate(language, words, turn, shorter, None, judgement, named=False)
-    if found is None or not _understood(judge, language, where, clause, found, judgement):
+    return found if _understood(judge, language, where, clause, found, judgement) else None
+
+
+def _after(
+    judge: Judge,
+    language: Language,
+    where: str,
+    words: str,
+    turn: Memory,
+    before: Clause,
+    clause: Clause,
+    judgement: Judgement,
+) -> Candidate | None:
+    """A statement with a figure, and the clause before that says of what; None if the two cannot be
+    understood alone, either.
+    """
+    if judgement.keep < _WELL_WORTH or not _DIGITS.search(clause.text):
         return None
-    return found
+    content = told_after(
+        language,
+        clause.text,
+        before.text,
+        turn.author,
+        turn.event_time,
+    )
+    start = words.find(before.text)
+    end = words.find(clause.text, start) + len(clause.text)
+    both = replace(clause, text=words[start:end])
+    if content is None:
+        return None
+    seen = judge.judge([both], language, among_people=False)
+    if seen is None or seen[0].alone < standalone_judge.enough(where):
+        return None
+    return Candidate(
+        content=content,
+        quote=both.text,
+        source=turn.id,
+        category=judgement.category,
+        confidence=round(judgement.keep, 2),
+        author=turn.author,
+    )
+
+
+def _mended(
+    judge: Judge,
+    language: Language,
+    where: str,
+    words: str,
+    turn: Memory,
+    clause: Clause,
+    judgement: Judgement,
+    before: Clause | None,
+) -> Candidate | None:
+    """The statement in a way that can be understood alone: without a remark, or with the clause
+    `before` that is kept; None if neither can.
+    """
+    shorter = _without_remark(
+        judge,
+        language,
+        where,
+        words,
+        turn,
+        clause,
+        judgement,
+    )
+    if shorter is not None or before is None:
+        return shorter
+    return _after(
+        judge,
+        language,
+        where,
+        words,
+        turn,
+        before,
+        clause,
+        judgement,
+    )
 
 
 def understands(

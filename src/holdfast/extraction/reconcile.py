@@ -24,7 +24,7 @@ from .candidate import PLAINLY_SAID, Candidate
 from .coding.choices import is_another_matter
 from .episodes import SOURCE
 from .similarity import changes
-from .similarity.change_words import words_of
+from .similarity.change_words import shared, words_of
 from .similarity.changes import Change, Reader
 from .similarity.dedup import Statement, first_duplicate
 
@@ -59,6 +59,7 @@ CONTRARY = frozenset(
 )
 # Articles that make an object a kind and no name.
 KINDS = frozenset(("a", "an"))
+ARTICLES = KINDS | {"the"}
 DONE = "it was carried out"
 PERHAPS_CHANGED = "this may have changed since"
 
@@ -87,6 +88,8 @@ class Supersede:
     reason: str
     fulfils: bool = False
     """Whether the old one was a plan that was carried out: it is over, and was never wrong."""
+    others: tuple[Memory, ...] = ()
+    """Memories that say the same as the old one in other words, and are over with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,7 @@ def _changed(
 ) -> Decision | None:
     """The decision if a fact changes or fulfils an earlier one of the same speaker; else None."""
     told = statement_text(candidate)
+    ends: Supersede | None = None
     unsure: Coexist | None = None
     for old in near:
         if candidate.kind != "fact" or old.event_time >= said_at or _of_others(candidate, old):
@@ -183,10 +187,27 @@ def _changed(
         if is_enough and _gives_way(candidate, old):
             fulfils = found.label == "fulfils"
             reason = DONE if fulfils else f"changed: {candidate.quote or candidate.content}"
-            return Supersede(candidate, old, reason, fulfils)
-        if (found.is_possible or is_sure) and unsure is None:
+            if ends is None:
+                ends = Supersede(
+                    candidate,
+                    old,
+                    reason,
+                    fulfils,
+                )
+            elif fulfils == ends.fulfils and _say_the_same(ends.old, old):
+                ends = replace(ends, others=(*ends.others, old))
+        elif (found.is_possible or is_sure) and unsure is None:
             unsure = Coexist(candidate, old, PERHAPS_CHANGED)
-    return unsure
+    return ends or unsure
+
+
+def _say_the_same(one: Memory, other: Memory) -> bool:
+    """Whether two memories have their figures and most of their words in common."""
+    ours = words_of(one.content)
+    theirs = words_of(other.content)
+    common = shared(ours.terms, theirs.terms)
+    least = SAME_SUBJECT_MATTER * min(len(ours.terms), len(theirs.terms))
+    return ours.figures == theirs.figures and len(common) >= least
 
 
 def changes_known(
@@ -198,7 +219,7 @@ def changes_known(
     in_passing: bool = False,
 ) -> bool:
     """Whether a statement, taken as said plainly, ends one of these memories. One made in passing
-    does so only by another value of a slot: another home, job or partner.
+    does so only by another value of a slot: another home, job or partner, or by another count.
     """
     plain = replace(candidate, confidence=PLAINLY_SAID)
     new = words_of(statement_text(plain))
@@ -208,7 +229,11 @@ def changes_known(
         one
         for one in known
         if changes.shows_change(old := words_of(statement_text(one)), new)
-        and (not in_passing or new.single_slots & old.slots)
+        and (
+            not in_passing
+            or new.single_slots & old.slots
+            or (old.figures and new.figures and changes.has_another_figure(old, new))
+        )
     ]
     decision = _changed(plain, near, said_at, read)
     return isinstance(decision, Supersede) and not decision.fulfils
@@ -251,7 +276,13 @@ def _replaces(new: Triple, old: Triple) -> bool:
         and fold(new.predicate) == fold(old.predicate)
         and fold(new.subject) == fold(old.subject)
         and _are_two_values(fold(new.object), fold(old.object))
+        and (new.predicate != "WORKS_AT" or _is_named(new) == _is_named(old))
     )
+
+
+def _is_named(work: Triple) -> bool:
+    """Whether it names an employer: who is "in digital marketing" may well be at Acme."""
+    return work.object[:1].isupper() or work.object.split(" ")[0] in ARTICLES
 
 
 def _are_two_values(new: str, old: str) -> bool:
@@ -259,7 +290,7 @@ def _are_two_values(new: str, old: str) -> bool:
     are names or both are kinds (a nurse is no employer).
     """
     ours, theirs = set(new.split()), set(old.split())
-    if ours <= theirs or theirs <= ours:
+    if ours - KINDS <= theirs or theirs - KINDS <= ours:
         return False
     return bool(ours & KINDS) == bool(theirs & KINDS)
 

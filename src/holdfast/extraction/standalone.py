@@ -73,6 +73,30 @@ def _retold(
     return retell(both, author), True
 
 
+def told_after(
+    language: Language,
+    clause: str,
+    before: str,
+    author: str,
+    said_at: int,
+) -> str | None:
+    """The statement with the clause before, which says what its figures are of: "I'm perfecting my
+    Negroni. I've made it five times"; None if the two do not stand alone.
+    """
+    if not language.retold:
+        return None
+    opening, plain = (
+        _with_speaker(language, straight(without_lead(language, text))) for text in (before, clause)
+    )
+    both = f"{opening}. {plain[:1].upper()}{plain[1:]}"
+    speaks = _is_about_speaker(language, opening) and _is_about_speaker(language, plain)
+    if not speaks or points_outside(language, opening):
+        return None
+    if points_outside(language, both, joined=True):
+        return None
+    return dated(retell(both, author), said_at, ahead=partial(lies_ahead, language, clause))
+
+
 def _as_said(language: Language, text: str, before: str) -> tuple[str, bool] | None:
     """What is said in a language that is not retold, in the speaker's own words."""
     shortest = _SHORTEST * (4 if language.spaced else 2)

@@ -18,7 +18,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal, get_args
 
-from ..dates import without_dates
+from ..dates import share_days, without_dates
 from .change_words import MARKS, SINGLE_SLOTS, Words, named_value, shared, words_of
 
 Label = Literal["replaces", "adds", "unrelated", "fulfils", "repeats", "refines"]
@@ -26,16 +26,24 @@ LABELS: tuple[Label, ...] = get_args(Label)
 Reader = Callable[[str, str], Sequence[float]]
 """Takes an earlier and a later statement; returns the logarithm of each label's probability."""
 
-# Probabilities from which an earlier statement is replaced (by words alone, and with a reader) or
-# carried out, and from which people see both as two states.
+# Probabilities from which an earlier statement is replaced (by words alone, with a reader, and if
+# each of them is that sure) or carried out, and from which people see both as two states.
 SURE = 0.7
 SURE_READ = 0.82
+SURE_EACH = 0.6
 SURE_DONE = 0.7
 PERHAPS = 0.5
 PERHAPS_READ = 0.4
 # Terms that a plan and what carries it out have in common, and how sure a reader is without them.
 FULFILLED_TERMS = 2
 SURE_UNNAMED = 0.9
+# How sure it has to be that a plan was carried out when what happened has the plan's date.
+SURE_DATED = 0.6
+SURE_NAMED = 0.3
+# Terms in common from which two statements are of the same matter.
+LINKING_TERMS = 2
+# Slots whose value is a person.
+OF_PEOPLE = frozenset(("partner", "boss"))
 # Logarithm below which a reader's doubts are all the same.
 _DOUBT = -6.0
 # Share of the words in common, for another value to be the only difference.
@@ -59,11 +67,14 @@ class Change:
     """Whether a reader had its say."""
     words_are_sure: bool = False
     """Whether words alone say so too, and are sure."""
+    words_agree: bool = False
+    """Whether words alone say so too, and are nearly sure."""
 
     @property
     def is_sure(self) -> bool:
         """Whether the earlier statement is over."""
-        sure = SURE_READ if self.was_read else SURE
+        with_reader = SURE_EACH if self.words_agree else SURE_READ
+        sure = with_reader if self.was_read else SURE
         least = {"replaces": sure, "fulfils": SURE_DONE}.get(self.label)
         return least is not None and self.probability >= least
 
@@ -76,6 +87,7 @@ class Change:
 def change(earlier: str, later: str, read: Reader | None = None) -> Change:
     """Return what `later` does to `earlier`, both of one speaker."""
     # The date behind "last week" is when it was changed: it makes no bygone event of "I moved".
+    is_its_day = share_days(earlier, later)
     later = without_dates(later)
     old, new = words_of(earlier), words_of(later)
     if rules_out(old, new):
@@ -87,14 +99,33 @@ def change(earlier: str, later: str, read: Reader | None = None) -> Change:
     chances = probabilities(found | reading(read(earlier, later)))
     # Either may notice what the other does not, and to show both states does no harm.
     is_possible = by_words.is_possible or chances["replaces"] >= PERHAPS_READ
+    if is_its_day and _keeps_plan(old, new, chances["fulfils"]):
+        return Change(
+            "fulfils",
+            1.0,
+            is_possible,
+            was_read=True,
+        )
     best = max(LABELS, key=lambda label: chances[label])
-    agreed = by_words.is_sure and by_words.label == best
+    agree = by_words.label == best
+    is_near = agree and by_words.probability >= SURE_EACH and _has_value(old, new)
     # In a conversation a reader compares hundreds of statements that have nothing to do with each
     # other, and likes to see a plan carried out.
     is_of_plan = len(shared(new.terms, old.terms)) >= FULFILLED_TERMS
-    is_believed = best != "fulfils" or is_of_plan or chances[best] >= SURE_UNNAMED
+    is_done = is_of_plan or chances[best] >= SURE_UNNAMED
+    is_believed = best != "fulfils" or (is_done and not _is_plan(new))
+    if best == "replaces":
+        is_believed = not _counts_another(old, new)
     probability = chances[best] if is_believed else 0.0
-    return Change(best, probability, is_possible, was_read=True, words_are_sure=agreed)
+    is_sure = agree and by_words.is_sure
+    return Change(
+        best,
+        probability,
+        is_possible,
+        was_read=True,
+        words_are_sure=is_sure,
+        words_agree=is_near,
+    )
 
 
 def _by_words(old: Words, new: Words, chances: Mapping[Label, float]) -> Change:
@@ -104,10 +135,39 @@ def _by_words(old: Words, new: Words, chances: Mapping[Label, float]) -> Change:
     return Change(best, probability, chances["replaces"] >= PERHAPS)
 
 
+def _has_value(old: Words, new: Words) -> bool:
+    """Whether a statement is of the same matter, and says what is so now or that it is over: who
+    moved to a bigger flat may well live in the same town.
+    """
+    common = shared(new.terms, old.terms)
+    is_over = "ended" in new.marks
+    if is_over and (common or new.words & old.names):
+        return True
+    if len(common) >= LINKING_TERMS and old.figures and new.figures - old.figures:
+        return True
+    is_changed = is_over or "switched" in new.marks or {"once", "now"} <= new.marks
+    has_value = is_over or new.names or new.figures or not old.names
+    return bool(is_changed and has_value and new.slots & old.single_slots)
+
+
+def _keeps_plan(old: Words, new: Words, chance: float) -> bool:
+    """Whether what happened on the day of a plan is what was planned."""
+    if "planned" not in old.marks or old.happened or _is_plan(new):
+        return False
+    common = len(shared(new.terms, old.terms))
+    is_named = new.happened and common >= FULFILLED_TERMS
+    return common > 0 and chance >= (SURE_NAMED if is_named else SURE_DATED)
+
+
+def _is_plan(new: Words) -> bool:
+    """Whether a statement only tells what is to come, and so carries nothing out."""
+    return "planned" in new.marks and "done" not in new.marks and not new.happened
+
+
 def _is_shown(label: Label, old: Words, new: Words) -> bool:
     """Whether words alone bear the label out: a word of change, or something in common."""
     if label == "replaces":
-        return shows_change(old, new)
+        return shows_change(old, new) and not _counts_another(old, new)
     return bool(shared(new.terms, old.terms))
 
 
@@ -118,6 +178,11 @@ def names_another(earlier: str, later: str) -> bool:
     old, new = named_value(earlier), named_value(later)
     if old is None or new is None or old.slot != new.slot:
         return False
+    # Who is called Liz is called Elizabeth, too.
+    if old.value in new.value:
+        return False
+    if new.value in old.value:
+        return False
     return not (set(old.value.split()) & set(new.value.split()))
 
 
@@ -125,7 +190,7 @@ def rules_out(old: Words, new: Words) -> bool:
     """Whether the later statement cannot end the earlier one, whatever the model says.
 
     It is a wish, words of others, about somebody else, or says that the earlier one still holds;
-    or the earlier one is what happened once.
+    or the earlier one is what happened once, or a favourite, of which people have several.
     """
     kept = shared(new.terms, old.terms)
     return (
@@ -133,7 +198,36 @@ def rules_out(old: Words, new: Words) -> bool:
         or _is_of_another_person(old, new)
         or any("still" in part.marks and shared(part.terms, kept) for part in new.clauses)
         or (old.happened and old.is_dated)
+        or _is_no_other_favourite(old, new)
+        or _leaves_person_alone(old, new)
     )
+
+
+def _leaves_person_alone(old: Words, new: Words) -> bool:
+    """Whether the earlier statement is about another person, and the later names no such one: who
+    was promoted has the same colleagues. Partners and bosses come and go with less.
+    """
+    if not old.opens_with_person or old.slots & OF_PEOPLE:
+        return False
+    return old.person not in new.text.lower() and not shared(new.terms, old.terms)
+
+
+def _counts_another(old: Words, new: Words) -> bool:
+    """Whether two figures are of things with different names: followers here and there."""
+    if not old.figures or not new.figures:
+        return False
+    if "ended" in new.marks or old.names & new.words or new.names & old.words:
+        return False
+    if "switched" in new.marks and new.slots & old.single_slots:
+        return False
+    return bool(old.names and new.names)
+
+
+def _is_no_other_favourite(old: Words, new: Words) -> bool:
+    """Whether the earlier statement names a favourite, and the later neither another nor an end."""
+    if "favourite" not in old.slots or old.slots & new.slots:
+        return False
+    return not new.marks & {"ended", "switched", "once"}
 
 
 def shows_change(old: Words, new: Words) -> bool:
@@ -144,7 +238,12 @@ def shows_change(old: Words, new: Words) -> bool:
         return False
     if new.marks & {"ended", "switched", "now", "once", "shifted"}:
         return True
-    return _frame(old, new) >= SAME_FRAME and old.figures != new.figures
+    return has_another_figure(old, new)
+
+
+def has_another_figure(old: Words, new: Words) -> bool:
+    """Whether two statements differ in a figure alone: four restaurants, and five by now."""
+    return old.figures != new.figures and _frame(old, new) >= SAME_FRAME
 
 
 def _frame(old: Words, new: Words) -> float:
