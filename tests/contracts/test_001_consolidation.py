@@ -391,3 +391,17 @@ def test_an_agent_with_the_six_tools_reads_a_session_step_by_step(ann, tools):
     assert tools["resolve_conflict"](saved["id"], home, "she moved")["success"]
     assert tools["mark_session_consolidated"]("s1")["facts_saved"] == 1
     assert ann.admin.maintain("consolidate") == [], "nothing is left for a worker"
+
+
+def test_a_rule_that_is_said_again_is_proposed_once_and_never_after_it_was_approved(ann):
+    said = "Please always answer in German."
+    for session in ("s1", "s2", "s3"):
+        talk(ann, session, said, "My sister Ines lives in Lisbon.")
+        ann.sessions.end(session)
+        ann.admin.maintain("consolidate")
+        if session == "s2":
+            (proposed,) = ann.list(kinds=["rule"], statuses=["proposed"])
+            ann.reviews.approve(proposed.id)
+    assert ann.list(kinds=["rule"], statuses=["proposed"]) == []
+    (rule,) = ann.list(kinds=["rule"])
+    assert rule.content == "Please always answer in German"

@@ -191,13 +191,20 @@ class DecisionWriter:
         return held
 
     def propose(self, judged: JudgedCandidate) -> Memory | None:
-        """Store a candidate as a proposal that needs human approval."""
+        """Store a candidate as a proposal that needs human approval; None if it is known or the
+        same words wait already.
+        """
         memory = self._built(judged.candidate, judged.verdict, WAITING)
         if memory is None or self._is_turned_down(memory, judged.verdict, judged.candidate):
             return None
-        proposed = self.tx.add(proposals.proposal(memory, by=self.actor))
-        self._rests_on(proposed, [judged.candidate.source])
-        return proposed
+        sources = [judged.candidate.source]
+        for one in self.tx.same_words([memory]).get(memory.id, []):
+            if one.status == "active":
+                self._renew(one, memory.confidence, sources)
+                return None
+        proposed = permission_checks.propose(self.tx, proposals.proposal(memory, by=self.actor))
+        self._rests_on(proposed, sources)
+        return proposed if proposed.id == memory.id else None
 
     def promote(
         self,
