@@ -127,6 +127,8 @@ class Process:
 def test_three_processes_share_a_backlog_and_do_each_job_once(yard):
     scopes = [Scope("user", f"number-{number}") for number in range(9)]
     yard.remember(*scopes, count=12)
+    # Planned before: one that comes while another one plans finds nothing to do, and ends.
+    plan(yard.worker())
     with Process(yard) as one, Process(yard) as two, Process(yard) as three:
         crew = (one, two, three)
         assert all(process.has_a_job() for process in crew)
