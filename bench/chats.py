@@ -1,9 +1,11 @@
-"""Chats between people that others published under CC BY 4.0: LUFY and Synthetic-Persona-Chat.
+"""Chats between people that others published: LUFY and Synthetic-Persona-Chat.
 
 LUFY (github.com/ryuichi-sumida/LUFY): 17 people chat about their lives in four sessions with each
 of three companions, all of them named Luke. Synthetic-Persona-Chat
 (github.com/google-research-datasets/Synthetic-Persona-Chat): two who get to know each other. Both
-come without dates, and the second without names, so each chat gets those of its number.
+come without dates, and the second without names, so each chat gets those of its number. The second
+is CC BY 4.0, as its repository says; LUFY by its data card, for its repository has no licence file.
+No text of either is shipped.
 """
 
 from __future__ import annotations

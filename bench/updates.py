@@ -2,7 +2,7 @@
 
     python bench/updates.py --data DIR [--half develop|kept|all]
 
-`DIR` is a folder with `longmemeval/longmemeval_dev150.json` and `locomo/locomo10.json`; the labels
+`DIR` holds `longmemeval_dev150.json` and `locomo10.json`, at any depth; the labels
 are `training/updates.jsonl`: changes in LongMemEval's development questions and in LoCoMo 1 to 3,
 found by reading. Each names the turn with the earlier value, the turn with the later one, words of
 both, and what should become of the earlier: it is `replaced`, a plan is `fulfilled`, it `stays`
@@ -10,7 +10,7 @@ because both hold; where people would disagree, `either` will do. What is supers
 a person to judge whether it was right; what no label asks for is listed apart.
 
 A hash of the conversation's name decides which half it is in. Rules were made with the half
-`develop` in sight; the other is only counted.
+`develop` in sight; the other was only counted at first, and has been read since.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ from typing import Any
 
 from changes import DATA, learned
 from common import finish
+from fact_labels import LOCOMO, LONGMEMEVAL, READ, missing, path_of
 from holdfast.benchmark import DATASETS, Pool
 from holdfast.types import Memory
 
 HALVES = ("develop", "kept")
-# Of LoCoMo's conversations; the others are for tests of recall.
-READ = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +90,16 @@ def conversations(folder: Path) -> Iterator[Pool]:
     """The conversations: one per question of LongMemEval that has several sessions, and LoCoMo's
     first.
     """
-    path = folder / "longmemeval" / "longmemeval_dev150.json"
+    if absent := missing(folder):
+        raise SystemExit(f"There is no {' and no '.join(absent)} in {folder}.")
+    path = path_of(folder, LONGMEMEVAL)
     turns = {turn["key"]: turn for pool in DATASETS["longmemeval"](path) for turn in pool.turns}
     for question in json.loads(path.read_text("utf-8")):
         sessions = set(question["haystack_session_ids"])
         said = [turn for key, turn in turns.items() if key.partition("#")[0] in sessions]
         if len(sessions) > 1:
             yield Pool(question["question_id"], said, [])
-    yield from list(DATASETS["locomo"](folder / "locomo" / "locomo10.json"))[:READ]
+    yield from list(DATASETS["locomo"](path_of(folder, LOCOMO)))[:READ]
 
 
 def measured(pools: Iterable[Pool], labels: Sequence[Update]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from ..errors import InvalidInput
 from ..text.terminal import plain, shorten
-from ..text.tokens import index_terms
+from ..text.tokens import QUESTION_MARKS, index_terms
 from ..types import Hit, Scope, iso
 from ..values import asdict, dataclass
 from .blocks import (
@@ -55,7 +55,6 @@ NEARER_IF_LONG = 0.05
 ANSWERS = 0.5
 # A search that is no reason by itself: "database" brings up every Postgres.
 NO_REASON = "kinds"
-_QUESTION_MARKS = ("?", "？", "؟")
 # How agents write down that a picture was shown.
 _IMAGE = re.compile(
     r"\[(?:Image|Screenshot|data)\b[^\]\n]{0,200}\]|!\[[^\]\n]{0,80}\]\([^)\n]{0,200}\)",
@@ -137,7 +136,7 @@ def fitting_prompt(hits: Iterable[Hit], prompt: str) -> list[Hit]:
     Most prompts are instructions ("run the tests", "now the page for settings"). Their words occur
     in the sessions of every project, so a turn has to say nearly the same, or answer a question.
     """
-    asks = prompt.rstrip().endswith(_QUESTION_MARKS)
+    asks = prompt.rstrip().endswith(QUESTION_MARKS)
     return [
         hit
         for hit in fitting(hits)

@@ -405,20 +405,11 @@ class DecisionWriter:
         decision: Decision,
     ) -> None:
         match decision:
-            case Supersede(_, old, reason, fulfils) if (
-                fulfils or old.kind == "rule" or self.policy.vocabulary.retires
-            ):
+            case Supersede(_, old, reason, fulfils):
+                is_over = fulfils or old.kind == "rule" or self.policy.vocabulary.retires
+                end = retire if is_over else demote
                 for one in (old, *decision.others):
-                    retire(
-                        self.tx,
-                        one,
-                        new,
-                        at=self.at,
-                        reason=reason,
-                    )
-            case Supersede(_, old, reason):
-                for one in (old, *decision.others):
-                    demote(
+                    end(
                         self.tx,
                         one,
                         new,

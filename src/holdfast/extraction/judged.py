@@ -217,14 +217,7 @@ def _after(
     seen = judge.judge([both], language, among_people=False)
     if seen is None or seen[0].alone < standalone_judge.enough(where):
         return None
-    return Candidate(
-        content=content,
-        quote=both.text,
-        source=turn.id,
-        category=judgement.category,
-        confidence=round(judgement.keep, 2),
-        author=turn.author,
-    )
+    return _judged_candidate(content, both.text, turn, judgement)
 
 
 def _mended(
@@ -303,6 +296,15 @@ def _candidate(
         start = words.find(said_before)
         end = words.find(clause.text, start) + len(clause.text)
         quote = words[start:end]
+    return _judged_candidate(content, quote, turn, judgement)
+
+
+def _judged_candidate(
+    content: str,
+    quote: str,
+    turn: Memory,
+    judgement: Judgement,
+) -> Candidate:
     return Candidate(
         content=content,
         quote=quote,

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ..storage.store_types import Candidate, Corpus
+from ..text.tokens import QUESTION_MARKS
 from ..types import DAY, Memory
 from .query import Query
 
@@ -78,7 +79,6 @@ _FEW = 12
 _LATE = 7.0
 _EARLY = 2.0
 _TINY = 1e-9
-_QUESTION_MARKS = ("?", "？", "؟")
 
 
 class Passage(NamedTuple):
@@ -120,7 +120,7 @@ def features(
         "answer type": _telling(query, passages),
         "length": _lengths(passages),
         "question": [
-            float(passage.memory.content.rstrip().endswith(_QUESTION_MARKS)) for passage in passages
+            float(passage.memory.content.rstrip().endswith(QUESTION_MARKS)) for passage in passages
         ],
         "covered": [covered] * len(passages),
         "near": [_nearest(similarities)] * len(passages),

@@ -111,6 +111,8 @@ _DISTINCTIVE = {language: STOP_WORDS[language] - ENGLISH_LOOKALIKES for language
 ENGLISH = "English"
 OTHER_LATIN = "other Latin"
 OTHER_SCRIPT = "other script"
+# What a question ends with.
+QUESTION_MARKS = ("?", "？", "؟")
 # Stemmers keep state, so each thread has its own.
 _local = threading.local()
 
