@@ -43,7 +43,7 @@ FOLDS = 5
 PENALTY = 6.0
 # Of the clauses that nobody labelled as worth keeping, most are still correct and can be understood
 # alone (`stored.jsonl`), so these are lower than the precision that is wanted of what is stored.
-PRECISION = {"assistant": 0.86, "people": 0.80, "languages": 0.9}
+PRECISION = {"assistant": 0.86, "people": 0.83, "languages": 0.9}
 # A statement that a pattern fits as well needs less.
 PATTERN_PRECISION = 0.8
 

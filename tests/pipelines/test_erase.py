@@ -89,6 +89,19 @@ def test_a_fact_that_says_what_only_the_erased_source_said_goes(hf):
     assert "clara" not in everything(hf).lower()
 
 
+def test_a_fact_that_is_told_with_an_erased_question_goes_and_its_answer_is_read_again(hf):
+    asked = hf.capture("s1", "assistant", "I see.\nHow many sisters called Clara do you have?")
+    other = hf.capture("s1", "assistant", "Do you like the sea?")
+    answer = hf.capture("s1", "user", "I have four of them")
+    told = 'The user has four (asked: "How many sisters called Clara do you have?")'
+    fact = made_of(hf, told, answer, quote="I have four", metadata={"session": "s1"})
+    assert fact.id not in going(hf.admin.plan_purge(other.id))
+    assert going(hf.admin.plan_purge(asked.id))[fact.id] == derived.ASKED
+    hf.admin.purge(asked.id)
+    assert "clara" not in everything(hf).lower()
+    assert {memory.id for memory in hf.list()} == {other.id, answer.id}
+
+
 @pytest.mark.parametrize(
     "fields", [{"quote": "blue bicycle"}, {"metadata": {"quotes": ["a blue bicycle"]}}]
 )

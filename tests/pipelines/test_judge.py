@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,12 +13,14 @@ import pytest
 from holdfast.errors import EmbedderError
 from holdfast.extraction import standalone_judge
 from holdfast.extraction.antecedents import resolved
+from holdfast.extraction.candidate import Candidate
 from holdfast.extraction.clauses import clauses_of
 from holdfast.extraction.dates import dated
 from holdfast.extraction.judge import HASHED, IDENTITY, PLACES, PLAIN, judge_of, place_of
 from holdfast.extraction.patterns import language
+from holdfast.extraction.reconcile import statement_text
 from holdfast.extraction.rules import RuleExtractor
-from holdfast.extraction.standalone import lies_ahead
+from holdfast.extraction.standalone import lies_ahead, question_before, with_question
 from holdfast.extraction.standalone import told as told_alone
 from holdfast.extraction.third_person import retell
 from holdfast.models.embeddings.onnx import OnnxEmbedder
@@ -149,6 +152,66 @@ def test_whom_and_where_it_means_is_named_in_the_turn_before():
 )
 def test_a_statement_whose_pronoun_may_mean_several_or_nobody_is_not_kept(before):
     assert second_of(before, "She works as a nurse there.") == []
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "told"),
+    [
+        (
+            "That's lovely! How many cats do you have?",
+            "I have four.",
+            'Ann has four (asked: "How many cats do you have?")',
+        ),
+        (
+            "How long have you been playing the cello?",
+            "About six years now, since I was ten.",
+            "About six years now, since Ann was ten "
+            '(asked: "How long have you been playing the cello?")',
+        ),
+        # What says enough by itself is told without the question.
+        (
+            "What do you do for a living?",
+            "I work as a nurse at a children's hospital.",
+            "Ann works as a nurse at a children's hospital",
+        ),
+    ],
+)
+def test_an_answer_is_told_with_its_question_if_it_needs_one(question, answer, told):
+    (one,) = second_of(question, answer, authors=("Bo", "Ann"))
+    assert one.content == told
+    assert one.quote in answer
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("Nice! How many cats do you have?", "How many cats do you have"),
+        ("So, how many cats do you have?", "how many cats do you have"),
+        # It means something said earlier, or asks for nothing in particular.
+        ("How long have you had it?", ""),
+        ("What's new?", ""),
+        ("Any other news?", ""),
+        ("Do you want me to look for a shelter nearby?", ""),
+        # Not the last sentence, too short, quoted or not a question.
+        ("How many cats do you have? I have two.", ""),
+        ("Why so?", ""),
+        ('Did you read "Emma" this year?', ""),
+        ("I have two cats.", ""),
+        ("", ""),
+    ],
+)
+def test_the_question_that_an_answer_may_need(said, asked):
+    assert question_before(language("en"), said) == asked
+
+
+def test_answers_in_other_languages_are_told_without_their_question():
+    assert question_before(language("de"), "Wie viele Katzen hast du?") == ""
+
+
+def test_an_answer_is_compared_with_what_is_known_without_its_question():
+    asked = Candidate(with_question("Ann has four", "how many cats do you have"), "I have four")
+    assert asked.content == 'Ann has four (asked: "How many cats do you have?")'
+    assert statement_text(asked) == statement_text(replace(asked, content="Ann has four"))
 
 
 @pytest.mark.parametrize(

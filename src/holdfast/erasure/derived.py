@@ -2,7 +2,8 @@
 
 A summary (reflection, episode, skill) may retell any of its sources, so it goes as soon as one
 source goes, and is written again from the rest. A fact or rule stays while a remaining source says
-the same.
+the same. A fact that is told with the question it answers goes with that question, too, and is
+found again in the answer if that can be understood alone.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ..extraction.standalone import question_of
 from ..storage.protocol import Transaction, rests_on
 from ..text.normal_forms import fold_text
 from ..text.tokens import query_terms
@@ -22,6 +24,7 @@ OLDER = "an earlier wording of it"
 ALONE = "made of nothing else"
 RETOLD = "a summary that may retell it; it is made again of what is left"
 REPEATS = "says what no other of its sources says"
+ASKED = "is told with its question"
 SOURCE_STAYS = "it was made of this, which stays"
 SAID_ELSEWHERE = "made of it, but other sources say the same"
 
@@ -66,6 +69,7 @@ class _Trail:
         self._going = {one.memory.id: one for one in named}
         self._kept: dict[str, Kept] = {}
         self._unread: dict[str, Memory] = {}
+        self._answers: dict[str, Memories] = {}
         self._waiting = deque(one.memory for one in self._going.values())
 
     def followed(self) -> Fallout:
@@ -93,6 +97,20 @@ class _Trail:
             replaced = edge.relation == "supersedes" and edge.source == memory.id
             if replaced and memory.source == "correction":
                 self._let_go(other, OLDER)
+        if memory.kind == "turn" and memory.session:
+            self._follow_question(memory, memory.session)
+
+    def _follow_question(self, turn: Memory, session: str) -> None:
+        """Facts that are told with a question of a turn go with it."""
+        if session not in self._answers:
+            named = self._tx.sessions.memories(turn.scope, session, named=True)
+            self._answers[session] = [one for one in named if question_of(one.content)]
+        for fact in self._answers[session]:
+            asked = fold_text(question_of(fact.content))
+            if fact.id not in self._going and asked in fold_text(turn.content):
+                self._let_go(fact, ASKED)
+                _, left = self._sources(fact)
+                self._unread |= {one.id: one for one in left}
 
     def _judge(self, derived: Memory) -> None:
         gone, left = self._sources(derived)

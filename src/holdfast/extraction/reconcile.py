@@ -27,6 +27,7 @@ from .similarity import changes
 from .similarity.change_words import shared, words_of
 from .similarity.changes import Change, Reader
 from .similarity.dedup import Statement, first_duplicate
+from .standalone import without_question
 
 # Of these there is one at a time, so another object replaces the one before.
 SINGLE = frozenset(
@@ -241,7 +242,7 @@ def changes_known(
 
 def statement_text(statement: Candidate | Memory) -> str:
     """What a statement says, and the words that it rests on if only they say "now" or "moved"."""
-    content, quote = statement.content, statement.quote
+    content, quote = without_question(statement.content), statement.quote
     if statement.author:
         # Whoever speaks is named in all they say: that is nothing two statements have in common.
         named = rf"\b{re.escape(statement.author)}\b"
@@ -265,7 +266,7 @@ def contradiction(new: Statement, old: Statement) -> str | None:
             f"{new.triple.predicate.replace('_', ' ').lower()} {new.triple.object}, no longer "
             f"{old.triple.object}"
         )
-    if _opposite(new.content, old.content):
+    if _opposite(without_question(new.content), without_question(old.content)):
         return "the opposite was said"
     return None
 

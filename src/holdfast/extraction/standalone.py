@@ -7,20 +7,24 @@ one stands alone, and otherwise not at all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 
 from .clauses import EDGES
 from .dates import dated
 from .patterns import Language
+from .speech import sentences
 from .third_person import retell
 from .vocabulary import straight
 
 # Words; a longer clause is a story, a shorter one an answer.
 _LONGEST = 60
 _SHORTEST = 3
+_LONGEST_QUESTION = 25
 # A quotation or code that was taken out (`speech`).
 _HIDDEN = "\ufffc"
+_QUESTION = re.compile(r' \(asked: "([^"]*)\?"\)$')
 
 
 def told(
@@ -95,6 +99,37 @@ def told_after(
     if points_outside(language, both, joined=True):
         return None
     return dated(retell(both, author), said_at, ahead=partial(lies_ahead, language, clause))
+
+
+def question_before(language: Language, said_before: str) -> str:
+    """The question that the turn before ends with, without its mark; empty if there is none, if it
+    asks for nothing in particular, or if it means what was named elsewhere ("Do you like it?").
+    """
+    last = sentences(said_before)[-1:] if language.retold else []
+    if not last or not last[0].asks:
+        return ""
+    question = without_lead(language, " ".join(last[0].text.split()))
+    is_short = _SHORTEST <= len(question.split()) <= _LONGEST_QUESTION
+    plain = straight(question)
+    vague = language.cue("vague_question").search(plain) or points_before(language, plain)
+    is_whole = '"' not in question and _HIDDEN not in question
+    return question if is_short and is_whole and not vague else ""
+
+
+def with_question(content: str, question: str) -> str:
+    """The statement with the question that it answers."""
+    return f'{content} (asked: "{question[:1].upper()}{question[1:]}?")'
+
+
+def question_of(content: str) -> str:
+    """The question that a statement is told with, without its mark; empty if there is none."""
+    found = _QUESTION.search(content)
+    return found[1] if found else ""
+
+
+def without_question(content: str) -> str:
+    """The statement without the question that it is told with."""
+    return _QUESTION.sub("", content)
 
 
 def _as_said(language: Language, text: str, before: str) -> tuple[str, bool] | None:
@@ -281,7 +316,7 @@ def points_outside(
     return _needs_name(language, plain)
 
 
-def points_before(language: Language, clause: str, earlier: str) -> bool:
+def points_before(language: Language, clause: str, earlier: str = "") -> bool:
     """Whether a clause means what was named neither in it nor `earlier` in its sentence."""
     if not language.retold:
         return not earlier.strip() and bool(language.begins("points", clause))
