@@ -132,7 +132,9 @@ def _answers(hf: Holdfast, folder: Path, prompts: Sequence[str]) -> list[str]:
 
 
 def relevance(folder: Path, half: str | None, longmemeval: Path) -> Row:
-    """How often the hook tells anything beside prompts of the project, of others, and of nobody."""
+    """How often the hook and `recall` tell anything beside prompts of the project, of others, and
+    of nobody. `recall` has the vectors of both models, the hook asks the quick one.
+    """
     chance = random.Random(0)
     everyday = openings.prompts(longmemeval)
     projects = [list(group) for _, group in groupby(sessions(folder, half), lambda s: s.project)]
@@ -142,7 +144,8 @@ def relevance(folder: Path, half: str | None, longmemeval: Path) -> Row:
         if len(own) >= FEWEST_SESSIONS and sum(len(one.turns) for one in own) <= MOST_TURNS
     ]
     prompts = [[text for one in own[-LAST:] for text in _prompts(one)] for own in projects]
-    found: dict[str, list[str]] = defaultdict(list)
+    hook_tells: dict[str, list[str]] = defaultdict(list)
+    recall_tells: dict[str, list[str]] = defaultdict(list)
     for number, own in enumerate(projects):
         others = [text for other, said in enumerate(prompts) if other != number for text in said]
         asked = {
@@ -153,18 +156,32 @@ def relevance(folder: Path, half: str | None, longmemeval: Path) -> Row:
         with _project() as (place, hf):
             for session in own[:-LAST]:
                 _lived(hf, session, lambda session: [])
+            hf.admin.reembed()
             for kind, texts in asked.items():
-                found[kind] += _answers(hf, place, texts)
+                hook_tells[kind] += _answers(hf, place, texts)
+                recall_tells[kind] += [_recalled(hf, text) for text in texts]
     return {
         "projects": len(projects),
         **{
             kind: {
                 "prompts": len(answers),
-                "told anything": round(mean(map(bool, answers)), 3),
-                "tokens": round(mean(map(count_tokens, answers)), 1),
+                "hook": _told_share(answers),
+                "recall": _told_share(recall_tells[kind]),
             }
-            for kind, answers in found.items()
+            for kind, answers in hook_tells.items()
         },
+    }
+
+
+def _recalled(hf: Holdfast, text: str) -> str:
+    """What `recall` finds, as one text."""
+    return "\n".join(hit.memory.content for hit in hf.recall(text))
+
+
+def _told_share(answers: Sequence[str]) -> Row:
+    return {
+        "told anything": round(mean(map(bool, answers)), 3),
+        "tokens": round(mean(map(count_tokens, answers)), 1),
     }
 
 

@@ -20,7 +20,7 @@ been read. `score` builds the notes of
 every session and counts the labels at their places; `repeats` builds the memory of the sessions
 before each thing that a user had to say again, and counts how often it is told there; `hook` asks
 the hooks of the start and of the prompts before it. `relevance` counts how often the hook of a
-prompt tells anything beside prompts of the same project, of others, and of nobody's.
+prompt and `recall` tell anything beside prompts of the same project, of others, and of nobody's.
 """
 
 from __future__ import annotations

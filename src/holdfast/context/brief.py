@@ -14,8 +14,10 @@ from itertools import takewhile
 from typing import Any, Literal, get_args
 
 from ..errors import InvalidInput
+from ..retrieval.features import STATIC
+from ..retrieval.project_turns import is_near
 from ..text.terminal import plain, shorten
-from ..text.tokens import QUESTION_MARKS, index_terms
+from ..text.tokens import QUESTION_MARKS
 from ..types import Hit, Scope, iso
 from ..values import asdict, dataclass
 from .blocks import (
@@ -46,11 +48,6 @@ NOTE = 24
 # of the questions that it may answer, and for 7 % of those from elsewhere. The fast model tells
 # them apart less well; there unrelated records score up to 0.2.
 NEAR = {"meaning (static)": 0.22, "meaning (encoder)": 0.5}
-# Minimum similarity of a turn beside a prompt, for the fast model, which is the one that hooks use,
-# and what the logarithm of its length adds: a long text is a little like everything. Chosen with
-# prompts of 18 published projects.
-NEAR_PROMPT = 0.5
-NEARER_IF_LONG = 0.05
 # Score of a turn that more likely answers a question than not.
 ANSWERS = 0.5
 # A search that is no reason by itself: "database" brings up every Postgres.
@@ -140,13 +137,10 @@ def fitting_prompt(hits: Iterable[Hit], prompt: str) -> list[Hit]:
     return [
         hit
         for hit in fitting(hits)
-        if hit.memory.kind != "turn" or _is_near(hit) or (asks and hit.score >= ANSWERS)
+        if hit.memory.kind != "turn"
+        or is_near(hit.why.similarity or 0.0, hit.memory.content, STATIC)
+        or (asks and hit.score >= ANSWERS)
     ]
-
-
-def _is_near(hit: Hit) -> bool:
-    words = len(index_terms(hit.memory.content))
-    return (hit.why.similarity or 0.0) >= NEAR_PROMPT + NEARER_IF_LONG * math.log1p(words)
 
 
 def _fits(hit: Hit) -> bool:

@@ -172,6 +172,13 @@ def _ordered(
     if not done.ranking.relevant:
         unlikely = "even the best memory is unlikely to answer this, so nothing is shown"
         return Stage("order", False, f"{unlikely}; `--min-score 0` shows it. {detail}.")
+    if place in done.unrelated:
+        return Stage(
+            "order",
+            False,
+            "it is a turn of a past session that neither says nearly the same nor is likely to "
+            f"answer a question; `--min-score 0` shows it. {detail}.",
+        )
     twin = done.ranking.memories[done.copies[place]].id if place in done.copies else ""
     if twin and expected.kind in ("episode", "reflection"):
         how = f'ask for kinds=["{expected.kind}"] to see it'

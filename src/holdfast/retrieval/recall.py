@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -72,7 +72,8 @@ class Recall(NamedTuple):
     """A finished recall: the hits, and the result of every stage before them.
 
     `order` holds positions of the ranking in display order; `copies` maps a near-duplicate to the
-    position it repeats.
+    position it repeats. `unrelated` are positions of turns that are not shown, because they have
+    nothing to do with what was asked in their project.
     """
 
     hits: list[Hit]
@@ -80,6 +81,7 @@ class Recall(NamedTuple):
     ranking: Ranking
     order: Sequence[int]
     copies: Mapping[int, int]
+    unrelated: Collection[int] = ()
 
 
 def recall(
@@ -112,14 +114,36 @@ def recall(
         summaries = summaries_beside_turns(ranking.memories, sources)
         retold = facts_beside_turns(ranking.memories, sources, wanted)
     order, copies = demote_near_duplicates(ranking.memories, wanted, retold | summaries)
-    shown = [place for place in order if place not in summaries]
+    unrelated = _unrelated(engine.store, question, gathered, ranking)
+    shown = [place for place in order if place not in summaries and place not in unrelated]
     return Recall(
         fit(_hits(engine, question, ranking, shown), question.tokens),
         gathered,
         ranking,
         order,
         copies,
+        unrelated,
     )
+
+
+def _unrelated(
+    store: Store,
+    question: Question,
+    gathered: Gathered,
+    ranking: Ranking,
+) -> Collection[int]:
+    """Turns of a project that are not worth showing. Whoever asks for kinds or for any score wants
+    them all the same.
+    """
+    where = question.where
+    if question.min_score is not None or where.kinds:
+        return ()
+    if all(scope.kind != "project" for scope in where.scopes):
+        return ()
+    # Deferred import: most recalls are of no project.
+    from .project_turns import unrelated_turns  # noqa: PLC0415
+
+    return unrelated_turns(store, where.scopes, gathered, ranking.memories, ranking.scores)
 
 
 def _hits(
