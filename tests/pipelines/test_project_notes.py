@@ -91,6 +91,71 @@ def test_the_judge_says_nothing_on_languages_that_it_did_not_learn(judge):
     assert find_notes(turns(*said), judge, tentative=True) == []
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The dashboard should be more powerful for teams.",
+        "the game should be playable with a gamepad",
+        "Every tab should support one part of the export settings.",
+    ],
+)
+def test_what_the_product_shall_do_is_a_task_and_no_rule(judge, said):
+    assert noted(judge, ("user", said)) == []
+
+
+def test_words_of_somebody_else_that_were_pasted_from_a_chat_are_not_the_user_s(judge):
+    rule = "I prefer small commits that do one thing."
+    pasted = f"{rule}\nJan Novak  [10:04 AM]\nAnd please squash them."
+    assert noted(judge, ("user", rule))
+    assert noted(judge, ("user", pasted)) == []
+
+
+def test_answers_to_a_list_of_the_agent_say_nothing_without_its_points(judge):
+    points = "Found:\n1. The hook is never run.\n2. The port is fixed.\n3. The docs are old."
+    rules = "1. Yes.\n2. Why?\n3. Never rename a module without a changelog entry."
+    assert noted(judge, ("user", rules))
+    assert noted(judge, ("assistant", points), ("user", rules)) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "count"),
+    [
+        ("A) Revenir au plan\nB) Rester au niveau des besoins", "B", 0),
+        ("A) PostgreSQL pour les sessions\nB) SQLite en local", "B", 1),
+    ],
+)
+def test_where_the_judge_cannot_read_a_choice_it_needs_a_name(judge, options, answer, count):
+    asked = f"Que préfères-tu ?\n{options}\nQuelle option choisis-tu ?"
+    found = noted(judge, ("user", "Bonjour, on commence ?"), ("assistant", asked), ("user", answer))
+    assert len(found) == count
+
+
+def test_a_command_that_only_looks_is_no_fix():
+    def run(helped):
+        return noted(
+            None,
+            ("tool", "Bash: make test\nfailed, exit 2\nerror: submodule 'bats' not found"),
+            ("tool", f"Bash: {helped}\nok\ndone"),
+            ("tool", "Bash: make test\nok\n12 passed"),
+        )
+
+    assert run("git submodule update --init")
+    assert run("git config --file .gitmodules --get-regexp path") == []
+
+
+def test_an_error_that_a_tool_cut_off_is_not_told():
+    def run(error):
+        return noted(
+            None,
+            ("tool", f"Bash: pytest\nfailed, exit 1\n{error}"),
+            ("tool", "Bash: pip install httpx\nok\nInstalled httpx"),
+            ("tool", "Bash: pytest\nok\n12 passed"),
+        )
+
+    assert run("ERROR tests/test_api.py: unrecognized plugin httpx")
+    assert run('ERROR tests/test_api.py - File "/home/ann/shop...') == []
+
+
 def test_what_an_agent_says_is_no_decision(judge):
     said = "We decided to use pnpm instead of npm because npm breaks the lock file."
     assert noted(judge, ("assistant", said)) == []

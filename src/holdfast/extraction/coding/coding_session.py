@@ -46,7 +46,9 @@ _WENT_WELL = later(
 # What people who type a request leave out: headings, bold type, tables, rules, headed lists.
 _WRITTEN = later(
     r"^\s{0,3}#{2,6}\s+\S|\*\*[^*\n]{2,80}\*\*|^\s{0,3}\|.+\|\s*$|^\s{0,3}(?:-{3,}|\*{3,}|_{3,})\s*$"
-    r"|^\s{0,3}\d+\.\s[^\n]{3,60}:\s*\n\s*[-*•]\s|^\s{0,3}</?[a-z][\w-]*>\s*$",
+    r"|^\s{0,3}\d+\.\s[^\n]{3,60}:\s*\n\s*[-*•]\s|^\s{0,3}</?[a-z][\w-]*>\s*$"
+    # Who wrote the next line of a chat, and when.
+    r"|^[A-Z][\w.'-]+(?: [A-Z][\w.'-]+){0,2}\s{1,4}\[?\d{1,2}:\d\d(?:\s?[AP]M)?\]?\s*$",
     re.MULTILINE,
 )
 # What follows may be anybody's: a list of findings, a log, an answer.

@@ -38,7 +38,7 @@ _VAGUE = re.compile(
     r":$|^(?:in|on|at) |^option \d|^updated the code\b|\bnow$"
     r"|^(?:exactly|expected|what|simple|made|complete)\b|\bfollowing\b"
     r"|\b(?:run|try|build|test)\b.{0,40}\bagain\b"
-    r"|^(?:re-?)?run(?:ning)? (?!`)|^(?:verify|check|confirm)\b",
+    r"|^(?:re-?)?r[ua]n(?:ning)? (?!`)|^(?:verify|check|confirm)\b",
     re.IGNORECASE,
 )
 # A name in code, a path, a flag, a number: something to look for when it happens again.
@@ -99,6 +99,7 @@ def _is_telling(run: Run) -> bool:
         and 0 < len(run.command) <= _LONGEST_COMMAND
         and run.error
         and not _RULED.search(run.error)
+        and not run.error.rstrip().endswith(("...", "…"))
         # Of several commands in a line nobody knows which one failed.
         and not _CHAINED.search(_QUOTED.sub("", run.command))
     )

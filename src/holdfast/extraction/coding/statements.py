@@ -48,6 +48,9 @@ _FEWEST_ECHOED = 6
 _NOT_SPOKEN = re.compile(
     r"\ufffc|\*\*|^[^\w`'\"@./]|\d ?m?s\)?$|:$|\.\w{1,5}(?:\?\S*)?:\d|\b\w+(?:Error|Exception)\b"
 )
+# A numbered line, and as many as make a list of answers to a list.
+_NUMBERED = re.compile(r"^\s{0,3}\d{1,2}[.)]\s", re.MULTILINE)
+_FEWEST_ANSWERS = 3
 # Where a clause of its own may begin.
 _PARTED = re.compile(
     r"(?:[,;:.!?–—(…-]\s*(?:(?:and|but|so|then|also|please|just|again)\b[\s,]*)*"
@@ -83,7 +86,12 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
     beyond the moment. An agent's statements are no decisions.
     """
     said = [
-        one for one in session.said if one.by_user and not _is_prompt(one) and not one.is_document
+        one
+        for one in session.said
+        if one.by_user
+        and not _is_prompt(one)
+        and not one.is_document
+        and not _answers_list(session, one)
     ]
     verdicts = _verdicts(said, judge)
     patterned: set[Place] = set()
@@ -140,6 +148,19 @@ def _is_prompt(said: Said) -> bool:
         words.begins("guard.cast", sentence.text)
         for words in said.words
         for sentence in said.sentences
+    )
+
+
+def _answers_list(session: Session, said: Said) -> bool:
+    """Whether a message answers a list of the agent point by point: "7. Leave a note there" says
+    nothing without the seventh point.
+    """
+    before = [one for one in session.said if one.place < said.place][-1:]
+    lists = [one.text for one in (*before, said)]
+    return (
+        len(lists) > 1
+        and not before[0].by_user
+        and all(len(_NUMBERED.findall(text)) >= _FEWEST_ANSWERS for text in lists)
     )
 
 
