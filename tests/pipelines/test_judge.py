@@ -20,7 +20,7 @@ from holdfast.extraction.judge import HASHED, IDENTITY, PLACES, PLAIN, judge_of,
 from holdfast.extraction.patterns import language
 from holdfast.extraction.reconcile import statement_text
 from holdfast.extraction.rules import RuleExtractor
-from holdfast.extraction.standalone import lies_ahead, question_before, with_question
+from holdfast.extraction.standalone import answers, lies_ahead, question_before, with_question
 from holdfast.extraction.standalone import told as told_alone
 from holdfast.extraction.third_person import retell
 from holdfast.models.embeddings.onnx import OnnxEmbedder
@@ -98,6 +98,9 @@ def test_statements_that_patterns_miss_are_kept(said, told):
         "It was great.",
         "He told me about that yesterday.",
         "That sounds like a good plan.",
+        "As for the US",
+        "I see, a fan of South Korea.",
+        "Please hit me with a good strategy for climbing.",
     ],
 )
 def test_small_talk_requests_and_what_points_elsewhere_are_not(said):
@@ -202,6 +205,23 @@ def test_an_answer_is_told_with_its_question_if_it_needs_one(question, answer, t
 )
 def test_the_question_that_an_answer_may_need(said, asked):
     assert question_before(language("en"), said) == asked
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "is_answer"),
+    [
+        ("How many cats do you have", "Four, and a dog.", True),
+        ("What's your favourite composer", "I like Chopin.", True),
+        ("Tried any new places", "Yeah, the one in Leeds.", True),
+        ("Tried any new places", "Not really, I still go to Sai's.", True),
+        # Whoever is asked so often speaks of something else.
+        ("Tried any new places", "I have a test tomorrow.", False),
+        ("Read any good books lately", "No but we tried a really good udon place.", False),
+        ("How is your thesis going", "I am on the third movie.", False),
+    ],
+)
+def test_what_follows_a_question_may_not_answer_it(question, answer, is_answer):
+    assert answers(language("en"), question, answer) is is_answer
 
 
 def test_answers_in_other_languages_are_told_without_their_question():

@@ -16,6 +16,7 @@ from .patterns import Language
 from .possessions import possessions
 from .speech import Sentence
 from .standalone import (
+    answers,
     is_mood,
     points_outside,
     question_before,
@@ -105,7 +106,7 @@ def kept_of(
             kept.doubted.append(spoken[place].text)
             continue
         before = spoken[place - 1] if place and not named else None
-        asked = "" if named else question
+        asked = "" if named or not answers(language, question, words) else question
         candidate = _candidate(language, words, turn, clause, before, judgement, named=named)
         in_passing = judgement.keep < threshold(where)
         if candidate is not None and changes(candidate, in_passing):

@@ -116,6 +116,14 @@ def question_before(language: Language, said_before: str) -> str:
     return question if is_short and is_whole and not vague else ""
 
 
+def answers(language: Language, question: str, words: str) -> bool:
+    """Whether what is said next likely answers a question: one that asks for something, or a yes or
+    no. "Tried any new places?" is as often followed by something else.
+    """
+    asks_for_something = language.cue("open_question").search(straight(question))
+    return bool(asks_for_something or language.cue("yes_or_no").match(straight(words)))
+
+
 def with_question(content: str, question: str) -> str:
     """The statement with the question that it answers."""
     return f'{content} (asked: "{question[:1].upper()}{question[1:]}?")'
