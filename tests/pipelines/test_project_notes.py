@@ -97,6 +97,7 @@ def test_the_judge_says_nothing_on_languages_that_it_did_not_learn(judge):
         "The dashboard should be more powerful for teams.",
         "the game should be playable with a gamepad",
         "Every tab should support one part of the export settings.",
+        "`list_orders` in [orders.py](src/orders.py) must accept a customer and always check it.",
     ],
 )
 def test_what_the_product_shall_do_is_a_task_and_no_rule(judge, said):
@@ -141,6 +142,23 @@ def test_a_command_that_only_looks_is_no_fix():
 
     assert run("git submodule update --init")
     assert run("git config --file .gitmodules --get-regexp path") == []
+
+
+def test_a_failure_whose_fix_would_be_cut_off_is_not_told():
+    command = "make test SUITE=everything-about-the-payment-service-and-its-queue"
+
+    def run(fix):
+        return noted(
+            None,
+            ("tool", f"Bash: {command}\nfailed, exit 2\nerror: port 5432 is in use {'x' * 160}"),
+            ("tool", "Bash: docker compose restart\nok\nrestarted"),
+            ("tool", f"Bash: {command}\nok\n12 passed"),
+            ("assistant", f"The fix was to set `{fix}` for the tests."),
+        )
+
+    assert "PORT=0" in run("PORT=0")[0]
+    longer = "the one below it to the next free one and " * 3
+    assert run(f"PORT=0` and {longer}`PORT_2=0") == []
 
 
 def test_an_error_that_a_tool_cut_off_is_not_told():

@@ -87,7 +87,7 @@ def incidents(session: Session) -> Iterator[Note]:
             proven += _another_way(session, failure)
         elif resolved.passed.place not in over and resolved.is_explained:
             over.add(resolved.passed.place)
-            proven.append(_note(session, resolved))
+            proven += _notes(session, resolved)
     yield from proven
     yield from _only_told(session, {turn for note in proven for turn in note.turns})
 
@@ -232,7 +232,8 @@ def _repairs(between: Sequence[Run], failure: Run) -> list[Run]:
     return []
 
 
-def _note(session: Session, resolved: _Resolved) -> Note:
+def _notes(session: Session, resolved: _Resolved) -> Iterator[Note]:
+    """The note of a failure; none if it is too long to tell what helped."""
     cause = resolved.cause
     fix = resolved.fix
     helped = resolved.helped
@@ -250,15 +251,18 @@ def _note(session: Session, resolved: _Resolved) -> Note:
         parts.append(
             told_as["ran"].format(commands=", ".join(_code(run.command) for run in helped))
         )
+    text = " ".join(parts)
+    if len(text) > LONGEST_TEXT:
+        return
     rests = [
         failure.turn,
         *(one.said.turn for one in (cause, fix) if one),
         *(run.turn for run in helped),
     ]
-    return Note(
+    yield Note(
         category="incidents",
         title=title_of(failed),
-        text=within(" ".join(parts), LONGEST_TEXT),
+        text=text,
         quote=failure.error,
         turns=tuple(dict.fromkeys(turn.id for turn in (*rests, resolved.passed.turn))),
         confidence=0.9 if cause else 0.8,
