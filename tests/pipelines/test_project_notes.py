@@ -121,7 +121,7 @@ def test_answers_to_a_list_of_the_agent_say_nothing_without_its_points(judge):
 @pytest.mark.parametrize(
     ("options", "answer", "count"),
     [
-        ("A) Revenir au plan\nB) Rester au niveau des besoins", "B", 0),
+        ("A) Revenir au plan\nB) Rester au niveau besoins/objectifs", "B", 0),
         ("A) PostgreSQL pour les sessions\nB) SQLite en local", "B", 1),
     ],
 )

@@ -43,6 +43,8 @@ _GOES_ON = re.compile(r"[.,:/-]?\d")
 _SEVERAL_ANSWERS = re.compile(r"\n\s*(?:2|b)[.):]", re.IGNORECASE)
 # Letters that a name has where every word has a capital: "Git Integration" names nothing.
 _NAME_IN_TITLE = re.compile(r"\w[A-Z]|[0-9`_./]")
+# The same without what only joins two words: "besoin/requirements".
+_NAME_IN_CODE = re.compile(r"\w[A-Z]|[0-9`_]|\w\.\w")
 # In Chinese and Japanese, names of tools are in Latin letters.
 _LATIN = re.compile(r"[A-Za-z]{2}")
 # What was done, and not what could be.
@@ -90,7 +92,7 @@ def _lasts(chosen: _Proposal, judge: NoteJudge | None) -> bool:
     named = chosen.what.split("(")[0]
     if chosen.words.code != "en":
         # The judge reads English only. What has a name is more than the next step.
-        name = _NAME_IN_TITLE if chosen.words.language.spaced else _LATIN
+        name = _NAME_IN_CODE if chosen.words.language.spaced else _LATIN
         return bool(_LETTERS.search(named) and name.search(named))
     if judge is None:
         # A number alone says nothing to the next reader.
