@@ -405,7 +405,9 @@ class Holdfast(BaseClient):
         namespace: Sequence[str] | None = None,
     ) -> Hits:
         """Return memories that help answer `question`, best first. Any text in any language is
-        valid; one that has nothing to do with what is remembered rarely finds anything.
+        valid; one that has nothing to do with what is remembered rarely finds anything. Turns of a
+        project's sessions are found for a question, or where they say nearly the same as an
+        instruction.
 
         `min_score` drops hits with a lower score instead: 0 shows even the unlikeliest. `deep`
         reads the best candidates together with the question: slower, and better in conversations.
