@@ -16,11 +16,10 @@ from ..models.embeddings.base import LOCAL
 from ..storage.protocol import Store
 from ..storage.store_types import Candidate
 from ..text.lazy_regex import later
-from ..text.tokens import ENGLISH, QUESTION_MARKS, index_terms
+from ..text.tokens import QUESTION_MARKS, index_terms
 from ..types import Scope
 from .candidates import Gathered
 from .features import ENCODER, STATIC
-from .query import Query
 
 # Similarity of a turn that says nearly the same, by model, and what the logarithm of its length
 # adds: a long text is a little like everything. Chosen with prompts of published projects.
@@ -31,11 +30,8 @@ MAY_ANSWER = 0.25
 # Terms or characters of a text that is not an instruction, but words to look for.
 MOST_TERMS = 4
 MOST_CHARACTERS = 12
-# Words of an English one that may be longer, because nothing in it instructs.
-MOST_WORDS = 12
 
 _ASKS = later(rf"\W*(?:{patterns_of_all('questions', 'asks')})(?!\w)", re.IGNORECASE)
-_INSTRUCTS = later(patterns_of_all("questions", "instructs"), re.IGNORECASE)
 
 
 def unrelated_turns(
@@ -53,7 +49,7 @@ def unrelated_turns(
     turns = [place for place, memory in enumerate(memories) if memory.kind == "turn"]
     numbers = _projects(store, scopes, [memories[place] for place in turns])
     turns = [place for place in turns if memories[place].scope in numbers]
-    is_search = asks(gathered.query.text) or names_a_matter(gathered.query)
+    is_search = asks(gathered.query.text) or _is_short(gathered)
     if not turns or (is_search and max(scores[place] for place in turns) >= MAY_ANSWER):
         return set()
     return {place for place in turns if not _says_the_same(gathered, memories[place])}
@@ -70,15 +66,10 @@ def is_near(similarity: float, content: str, model: str) -> bool:
     return similarity >= NEAR[model] + NEARER_IF_LONG * math.log1p(words)
 
 
-def names_a_matter(query: Query) -> bool:
-    """Whether a text is words to look for ("retry policy of the payments API"). In Chinese and
-    Japanese every character is a term.
-    """
-    text = query.text.strip()
-    if len(query.terms) <= MOST_TERMS or len(text) <= MOST_CHARACTERS:
-        return True
-    is_phrase = "\n" not in text and len(text.split()) <= MOST_WORDS
-    return is_phrase and query.writing == ENGLISH and not _INSTRUCTS.search(text)
+def _is_short(gathered: Gathered) -> bool:
+    """Whether a text is words to look for. In Chinese and Japanese every character is a term."""
+    query = gathered.query
+    return len(query.terms) <= MOST_TERMS or len(query.text.strip()) <= MOST_CHARACTERS
 
 
 def _says_the_same(gathered: Gathered, turn: Candidate) -> bool:
