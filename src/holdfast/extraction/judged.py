@@ -94,6 +94,8 @@ def kept_of(
         return None
     kept = Kept()
     question = question_before(language, said_before)
+    if not answers(language, question, words):
+        question = ""
     for place, (clause, judgement) in enumerate(zip(clauses, judgements, strict=True)):
         named = clause is not spoken[place]
         if judgement.keep < threshold("pattern"):
@@ -106,7 +108,7 @@ def kept_of(
             kept.doubted.append(spoken[place].text)
             continue
         before = spoken[place - 1] if place and not named else None
-        asked = "" if named or not answers(language, question, words) else question
+        asked = "" if named else question
         candidate = _candidate(language, words, turn, clause, before, judgement, named=named)
         in_passing = judgement.keep < threshold(where)
         if candidate is not None and changes(candidate, in_passing):
