@@ -106,7 +106,12 @@ def test_the_licence_is_apache_for_us_and_said_for_each_model(wheel):
     assert told["License-Expression"] == "Apache-2.0"
     packs = [
         f"src/holdfast/models/embeddings/packs/{name}/LICENSE"
-        for name in ("memory-embed-s3-int8", "memory-rerank-s-int8", "memory-static-8M2")
+        for name in (
+            "memory-embed-s3-int8",
+            "memory-judge-s-int8",
+            "memory-rerank-s-int8",
+            "memory-static-8M2",
+        )
     ]
     assert sorted(told.get_all("License-File")) == ["LICENSE", *packs]
     assert "Apache License" in (ROOT / "LICENSE").read_text("utf-8")

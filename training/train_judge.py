@@ -1,6 +1,6 @@
 """Trains the judge of what is worth keeping, and writes its weights into the package.
 
-    python training/train_judge.py --data data/ --friends FriendsQA/ [--write]
+    python training/train_judge.py --data data/ --friends FriendsQA/ --read FOLDER [--write]
 
 Reads the first half of the labelled conversations (`bench/fact_labels.py`); the other half is for
 `bench/learning.py`. A clause is worth keeping when it holds at least half of the words of a
@@ -8,8 +8,8 @@ labelled quote. Scenes of FriendsQA are only for testing: with them among the ex
 found in every other source, and nothing in scenes. Of chats (`bench/chats.py`) only statements were
 labelled: a useful one is worth keeping, garbage is not; with trivial ones as examples as well, less
 is found between people. Prints precision and recall of clauses, each
-judged by a model that did not see its conversation. Logistic regression by Newton's method, a
-minute on two cores.
+judged by models that did not see its conversation; FOLDER has what the model that reads them whole
+says (`train_judge_model.py --fold`). Logistic regression by Newton's method, a minute on two cores.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ sys.path.insert(0, str(BENCH))
 
 import holdfast.extraction.judge as judges  # noqa: E402
 from extraction import share_of  # noqa: E402
-from fact_labels import Labelled, read, read_chats, statement_labels  # noqa: E402
+from fact_labels import CORRECT, Labelled, read, read_chats, statement_labels  # noqa: E402
 from holdfast.extraction.clauses import Clause, clauses_of  # noqa: E402
 from holdfast.extraction.patterns import language  # noqa: E402
 from holdfast.extraction.speech import own_words  # noqa: E402
@@ -46,6 +47,15 @@ PENALTY = 6.0
 PRECISION = {"assistant": 0.86, "people": 0.83, "languages": 0.9}
 # A statement that a pattern fits as well needs less.
 PATTERN_PRECISION = 0.8
+
+# Where something was said, as the models are told.
+PLACES = {
+    "assistant": "assistant",
+    "people": "people",
+    "scenes": "people",
+    "chats": "people",
+    "languages": "languages",
+}
 
 Array = NDArray[np.float32]
 
@@ -127,12 +137,35 @@ def _solved(rows: Array, bends: Array, slope: Array, penalty: float) -> Array:
 
 
 def unseen(rows: Array, wanted: Array, folds: NDArray[np.int64]) -> Array:
-    """How likely each row is, by weights that did not see its conversation."""
+    """The score of each row, by weights that did not see its conversation."""
     scores = np.zeros(len(wanted), dtype=np.float32)
     for fold in range(FOLDS):
         rest = folds != fold
         scores[~rest] = rows[~rest] @ fitted(rows[rest], wanted[rest])
-    return 1 / (1 + np.exp(-scores))
+    return scores
+
+
+class Read:
+    """What models that did not see a conversation read in its clauses and statements."""
+
+    def __init__(self, folder: Path) -> None:
+        self._odds: dict[tuple[str, str, str], tuple[float, float]] = {}
+        for path in sorted(folder.glob("*.jsonl")):
+            for row in map(json.loads, path.read_text("utf-8").splitlines()):
+                keep, worth = row["keep"][1], sum(row["statement"][: len(CORRECT)])
+                self._odds[row["session"], row["text"], row["place"]] = odds(keep), odds(worth)
+
+    def keep(self, session: str, text: str, place: str) -> float:
+        return self._odds[session, text, place][0]
+
+    def correct(self, session: str, text: str, place: str) -> float:
+        return self._odds[session, text, place][1]
+
+
+def odds(likely: float) -> float:
+    """A likelihood as the logarithm of its odds; one that was rounded to 0 or 1 is nearly that."""
+    inside = min(max(likely, 1e-4), 1 - 1e-4)
+    return math.log(inside / (1 - inside))
 
 
 def lowest(scores: Array, wanted: Array, precision: float) -> float:
@@ -159,6 +192,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--friends", type=Path)
+    parser.add_argument("--read", type=Path, required=True)
     parser.add_argument("--vectors", type=Path, default=Path("judge-vectors.db"))
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
@@ -171,7 +205,9 @@ def main() -> None:
     rows = features(found, options.vectors)
     wanted = np.array([each.worth for each in found], dtype=np.float32)
     folds = np.array([each.fold for each in found])
-    scores = unseen(rows, wanted, folds)
+    told = Read(options.read)
+    keep = [told.keep(one.conversation, one.clause.text, PLACES[one.source]) for one in found]
+    scores = judges.together(unseen(rows, wanted, folds), keep)
     sources = np.array([each.source for each in found])
     whole = sources != "chats"
     thresholds = {"pattern": lowest(scores[whole], wanted[whole], PATTERN_PRECISION)}
@@ -201,7 +237,7 @@ def kinds(rows: Array, found: list[Example], folds: NDArray[np.int64]) -> dict[s
 def features(found: list[Example], vectors: Path) -> Array:
     """The rows of all clauses; vectors take minutes, so they are kept."""
     bare = judges.features([each.clause for each in found], Vectors(vectors, OnnxEmbedder()))
-    places = ["people" if each.source == "chats" else each.source for each in found]
+    places = [PLACES[each.source] for each in found]
     return np.concatenate(
         [judges.with_place(row[None], place) for row, place in zip(bare, places, strict=True)]
     )

@@ -15,7 +15,7 @@ import argparse
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -74,8 +74,16 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def examples(folder: Path) -> Iterator[Example]:
-    """Labelled sentences, each once."""
+def said(folder: Path) -> Iterator[tuple[str, Sentence]]:
+    """Every sentence of a user, with its project."""
+    for session in chain.from_iterable(sessions(folder, half) for half in READ):
+        for turn in read(session.turns).said:
+            for sentence in turn.sentences if turn.by_user else ():
+                yield session.project, sentence
+
+
+def examples(sentences: Iterable[tuple[str, Sentence]]) -> Iterator[Example]:
+    """Labelled sentences, each once; our own come without a session."""
     waiting = {}
     for line in LABELS.read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -83,14 +91,12 @@ def examples(folder: Path) -> Iterator[Example]:
             yield Example(OWN, Sentence(row["text"]), row["label"], row["topic"])
         else:
             waiting[row["sha256"]] = row
-    for session in chain.from_iterable(sessions(folder, half) for half in READ):
-        for said in read(session.turns).said:
-            for sentence in said.sentences if said.by_user else ():
-                row = waiting.pop(digest(sentence.text), None)
-                if row is not None:
-                    yield Example(session.project, sentence, row["label"], row["topic"])
+    for project, sentence in sentences:
+        row = waiting.pop(digest(sentence.text), None)
+        if row is not None:
+            yield Example(project, sentence, row["label"], row["topic"])
     if waiting:
-        sys.exit(f"{len(waiting)} labelled sentences are not in {folder}.")
+        print(f"left out: {len(waiting)} labelled sentences that no session has", file=sys.stderr)
 
 
 def unseen(
@@ -129,9 +135,10 @@ def main() -> None:
     parser.add_argument("sessions", type=Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    found = list(examples(options.sessions))
-    said = [each.sentence for each in found]
-    rows = judges.with_hints(judge.features(judges.as_clauses(said), OnnxEmbedder()), said)
+    found = list(examples(said(options.sessions)))
+    labelled = [each.sentence for each in found]
+    vectors = judge.features(judges.as_clauses(labelled), OnnxEmbedder())
+    rows = judges.with_hints(vectors, labelled)
     wanted = np.array([each.useful for each in found], dtype=np.float32)
     projects = np.array([each.project for each in found])
     print(f"{len(found)} sentences, {int(wanted.sum())} useful")

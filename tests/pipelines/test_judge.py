@@ -23,6 +23,7 @@ from holdfast.extraction.rules import RuleExtractor
 from holdfast.extraction.standalone import answers, lies_ahead, question_before, with_question
 from holdfast.extraction.standalone import told as told_alone
 from holdfast.extraction.third_person import retell
+from holdfast.models import cross_encoder
 from holdfast.models.embeddings.onnx import OnnxEmbedder
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.models.fake import FakeEmbedder
@@ -328,7 +329,7 @@ def test_a_turn_without_a_clause_is_read():
 )
 def test_what_can_be_understood_alone_scores_above_what_cannot(code, alone, not_alone):
     vectors = OnnxEmbedder().embed_documents([alone, not_alone])
-    can, cannot = standalone_judge.likely(language(code), [alone, not_alone], vectors)
+    can, cannot = standalone_judge.scores(language(code), [alone, not_alone], vectors)
     assert can >= standalone_judge.enough(place_of(code, among_people=False)) > cannot
 
 
@@ -344,10 +345,25 @@ def test_a_statement_that_cannot_be_understood_is_not_kept(monkeypatch):
     )
 
 
+def test_patterns_do_where_the_model_that_reads_statements_fails(monkeypatch):
+    def damaged(pack, threads=2):
+        raise EmbedderError(f"{pack} is damaged")
+
+    monkeypatch.setattr(cross_encoder, "load", damaged)
+    tiers = Tiers.of(OnnxEmbedder())
+    extractor = RuleExtractor(judge=judge_of(tiers))
+    said = "I have lived in Graz since 2019. We watched a film on Friday."
+    assert [one.content for one in extractor.extract([turn(said)])] == [
+        one.content for one in RuleExtractor().extract([turn(said)])
+    ]
+    assert tiers.errors == {"local:memory-judge-s": "memory-judge-s-int8 is damaged"}
+    assert tiers.usable(IDENTITY) is not None, "recall needs the encoder"
+
+
 def test_a_language_without_examples_is_not_judged():
     said = ["Ik heb het hem gegeven"]
     vectors = OnnxEmbedder().embed_documents(said)
-    assert standalone_judge.likely(language("nl"), said, vectors) == [1.0]
+    assert standalone_judge.scores(language("nl"), said, vectors) is None
 
 
 def test_the_weights_fit_the_encoder():
@@ -625,10 +641,6 @@ def test_a_clause_is_not_told_with_one_that_is_not_about_the_speaker():
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (
-            "I made the finals with my team last Friday - they were so loud!",
-            "The user made the finals with their team last Friday (2023-11-17)",
-        ),
         (
             "I went to the museum in Leeds last Friday - they had so many of those!",
             "The user went to the museum in Leeds last Friday (2023-11-17)",

@@ -1,9 +1,11 @@
-"""Whether a clause is worth keeping: a linear classifier on the shipped encoder's vectors.
+"""Whether a clause is worth keeping: a linear classifier on the shipped encoder's vectors, and a
+small model that reads the clause whole. The two err on different clauses, so their mean counts.
 
-`judge.json` holds its weights; `training/train_judge.py` made them from labelled conversations. A
-clause is its vector, its words and pairs of words (hashed), and a few plain features. One row of
-weights says whether it is worth keeping, the others what kind of statement it is. The vectors of
-another model mean something else, so without that encoder there is no judge, and rules decide.
+`judge.json` holds the weights of the first; `training/train_judge.py` made them from labelled
+conversations. There a clause is its vector, its words and pairs of words (hashed), and a few plain
+features. One row of weights says whether it is worth keeping, the others what kind of statement it
+is. The vectors of another model mean something else, so without that encoder there is no judge,
+and rules decide.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import EmbedderError
 from ..models.embeddings.tiers import Tiers
+from ..models.statement_judge import StatementJudge, Verdict
 from . import standalone_judge
 from .clauses import Clause
 from .patterns import Language
@@ -67,40 +70,76 @@ class Judgement:
     keep: float
     category: str
     alone: float = 1.0
-    """How likely the clause can be understood alone."""
+    """How likely the clause can be understood alone, by its words."""
+    correct: float = 1.0
+    """How likely it is correct and can be understood alone, for who reads it whole."""
 
 
 class Judge:
-    """Judges clauses by their vectors; None of them where the encoder does not answer."""
+    """Judges clauses by their vectors and by reading them; None of them where a model fails."""
 
     def __init__(self, tiers: Tiers) -> None:
         """`tiers` has the encoder."""
         self._tiers = tiers
+        self._reader = StatementJudge()
 
     def judge(
         self, clauses: Sequence[Clause], language: Language, *, among_people: bool
     ) -> list[Judgement] | None:
-        """A judgement for each clause; None if the encoder is not available now."""
+        """A judgement for each clause; None if a model is not available now."""
         import numpy as np  # noqa: PLC0415 - only where a judge is
 
+        place = place_of(language.code, among_people=among_people)
+        texts = [clause.text for clause in clauses]
         rows = rows_of(clauses, self._tiers)
-        if rows is None:
+        read = self._read(texts, place)
+        if rows is None or read is None:
             return None
         names, weights = _weights()
-        scores = with_place(rows, place_of(language.code, among_people=among_people)) @ weights.T
-        keep = 1 / (1 + np.exp(-scores[:, names.index(KEEP)]))
+        scores = with_place(rows, place) @ weights.T
+        keep = together(scores[:, names.index(KEEP)], [one.keep for one in read])
         kinds = [name for name in names if name != KEEP]
         told = scores[:, [names.index(name) for name in kinds]]
         vectors = rows[:, : -(HASHED + PLAIN)] / _VECTOR_SCALE
-        alone = standalone_judge.likely(language, [clause.text for clause in clauses], vectors)
+        alone = standalone_judge.scores(language, texts, vectors)
+        if alone is None:
+            apart = correct = np.ones(len(texts), dtype=np.float32)
+        else:
+            apart = likelihood(alone)
+            correct = together(alone, [one.correct for one in read])
         return [
             Judgement(
                 float(likely),
                 KINDS[kinds[row.argmax()]] if row.max() > _CLEAR else "general",
-                by_itself,
+                float(by_itself),
+                float(right),
             )
-            for likely, row, by_itself in zip(keep, told, alone, strict=True)
+            for likely, row, by_itself, right in zip(keep, told, apart, correct, strict=True)
         ]
+
+    def _read(self, texts: Sequence[str], place: str) -> list[Verdict] | None:
+        """What the model that reads them says; None if it is not available now."""
+        try:
+            return self._reader.judge(texts, place)
+        except EmbedderError as error:
+            self._tiers.rest(self._reader.identity, error)
+            return None
+
+
+def together(scores: NDArray[np.float32], read: Sequence[float]) -> NDArray[np.float32]:
+    """How likely something is by the scores of a linear classifier and by who reads it whole."""
+    import numpy as np  # noqa: PLC0415
+
+    both = (scores + np.array(read, dtype=np.float32)) / 2
+    return likelihood(both.astype(np.float32))
+
+
+def likelihood(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scores of a linear classifier as likelihoods."""
+    import numpy as np  # noqa: PLC0415
+
+    found = 1 / (1 + np.exp(-scores))
+    return found.astype(np.float32)
 
 
 def rows_of(clauses: Sequence[Clause], tiers: Tiers) -> NDArray[np.float32] | None:

@@ -33,9 +33,9 @@ from .vocabulary import straight
 _SURE = 0.9
 # Somebody's name, home, work, illness or partner is understood by itself, as short as it may be.
 _CERTAIN = 0.95
-# A pattern fits only statements, so these have to stand alone more likely than not. The judge has
-# a higher bar where only it says that something is worth keeping.
-_LIKELY_ALONE = 0.5
+# A pattern fits only statements, so less has to speak for these than where only the judge says that
+# something is worth keeping.
+_LIKELY_ALONE = 0.35
 # So well worth keeping that a figure is looked up in the clause before.
 _WELL_WORTH = 0.85
 # A statement that is less likely understood alone is told with the question that it answers.
@@ -173,14 +173,13 @@ def _understood(
     before it, or shorter, without a remark.
     """
     enough = standalone_judge.enough(where)
-    if judgement.alone >= enough:
+    if judgement.correct >= enough:
         return True
     if candidate.quote == clause.text:
         return False
-    # Whether it can be understood does not depend on where it was said.
     shown = replace(clause, text=candidate.quote)
-    told = judge.judge([shown], language, among_people=False)
-    return told is not None and told[0].alone >= enough
+    told = judge.judge([shown], language, among_people=where == "people")
+    return told is not None and told[0].correct >= enough
 
 
 def _without_remark(
@@ -231,8 +230,8 @@ def _after(
     both = replace(clause, text=words[start:end])
     if content is None:
         return None
-    seen = judge.judge([both], language, among_people=False)
-    if seen is None or seen[0].alone < standalone_judge.enough(where):
+    seen = judge.judge([both], language, among_people=where == "people")
+    if seen is None or seen[0].correct < standalone_judge.enough(where):
         return None
     return _judged_candidate(content, both.text, turn, judgement)
 
@@ -330,7 +329,7 @@ def understands(
     """Whether words that a pattern fits can be understood alone, as far as the judge can say."""
     clause = Clause(words, Sentence(words), 0)
     judgements = judge.judge([clause], language, among_people=False)
-    return judgements is None or judgements[0].alone >= _LIKELY_ALONE
+    return judgements is None or judgements[0].correct >= _LIKELY_ALONE
 
 
 def _add(

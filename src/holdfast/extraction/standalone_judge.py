@@ -41,14 +41,15 @@ _DIGIT = re.compile(r"\d")
 _JOINT = re.compile(r"[,，、;:]")
 
 
-def likely(language: Language, texts: Sequence[str], vectors: NDArray[np.float32]) -> list[float]:
-    """How likely each text can be understood alone, by its vector; 1 where that is not judged."""
-    import numpy as np  # noqa: PLC0415 - only where a judge is
-
+def scores(
+    language: Language, texts: Sequence[str], vectors: NDArray[np.float32]
+) -> NDArray[np.float32] | None:
+    """How clearly each text can be understood alone, by its vector; None where that is not
+    judged.
+    """
     if language.code not in LANGUAGES or not texts:
-        return [1.0] * len(texts)
-    scores = rows_of(language, texts, vectors) @ _weights()
-    return [float(one) for one in 1 / (1 + np.exp(-scores))]
+        return None
+    return rows_of(language, texts, vectors) @ _weights()
 
 
 def rows_of(

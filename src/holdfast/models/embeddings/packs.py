@@ -11,7 +11,8 @@ FOLDER = Path(__file__).with_name("packs")
 STATIC = "memory-static-8M2"
 ENCODER = "memory-embed-s3-int8"
 RERANKER = "memory-rerank-s-int8"
-PACKS = (STATIC, ENCODER, RERANKER)
+JUDGE = "memory-judge-s-int8"
+PACKS = (STATIC, ENCODER, RERANKER, JUDGE)
 # The packs of version 0.1.0: they work when somebody puts them into `added_packs()`.
 EARLIER_STATIC = "potion-base-8M"
 EARLIER_ENCODER = "arctic-embed-s-int8"
