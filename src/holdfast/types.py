@@ -316,6 +316,7 @@ SIGNALS_IN_WORDS: Final[Mapping[str, str]] = {
     "length": "long enough to say something",
     "question": "asks rather than answers",
     "reranker": "read together with the question",
+    "turn": "its turn says less of it",
 }
 
 

@@ -16,6 +16,7 @@ from holdfast import Holdfast, Settings
 from holdfast.models.embeddings.tiers import REST_AFTER_FAILURE
 from holdfast.models.fake import FakeEmbedder
 from holdfast.retrieval import candidates
+from holdfast.retrieval.fusion import logistic, logit
 from holdfast.types import from_datetime
 
 DAY = 86_400_000_000
@@ -611,3 +612,20 @@ def test_an_extracted_fact_and_its_turn_take_one_place_before_others(words, cloc
     hits = words.recall("Where does my sister Ines live?", min_score=0)
     told = [place for place, hit in enumerate(hits) if "lives in Lisbon" in hit.memory.content]
     assert told == [0, len(hits) - 1], "the other one comes after all that says something else"
+
+
+def test_an_extracted_fact_counts_half_by_what_its_turn_says(words, clock):
+    words.capture("s1", "user", "My sister Ines lives in Lisbon. " + "We talked about trains. " * 9)
+    words.sessions.extract("s1")
+    words.remember_many(["Ines has a boat", "Lisbon has trams"])
+    clock.forward(days=1)
+    hits = words.recall("Where does my sister Ines live?", min_score=0)
+    fact = next(
+        hit for hit in hits if hit.memory.content == "The user's sister Ines lives in Lisbon"
+    )
+    turn = next(hit for hit in hits if hit.memory.kind == "turn")
+    lowered = fact.why.signals[-1]
+    assert lowered.name == "turn"
+    before = logistic(logit(fact.score) - lowered.share)
+    assert fact.score == pytest.approx((before + turn.score) / 2)
+    assert turn.score < fact.score < before

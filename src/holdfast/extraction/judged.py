@@ -34,8 +34,9 @@ _SURE = 0.9
 # Somebody's name, home, work, illness or partner is understood by itself, as short as it may be.
 _CERTAIN = 0.95
 # A pattern fits only statements, so less has to speak for these than where only the judge says that
-# something is worth keeping.
-_LIKELY_ALONE = 0.35
+# something is worth keeping; in languages in which the judge has read little, less again.
+_LIKELY_ALONE = 0.5
+_LIKELY_ALONE_ELSEWHERE = 0.35
 # So well worth keeping that a figure is looked up in the clause before.
 _WELL_WORTH = 0.85
 # A statement that is less likely understood alone is told with the question that it answers.
@@ -329,7 +330,8 @@ def understands(
     """Whether words that a pattern fits can be understood alone, as far as the judge can say."""
     clause = Clause(words, Sentence(words), 0)
     judgements = judge.judge([clause], language, among_people=False)
-    return judgements is None or judgements[0].correct >= _LIKELY_ALONE
+    enough = _LIKELY_ALONE if language.code == "en" else _LIKELY_ALONE_ELSEWHERE
+    return judgements is None or judgements[0].correct >= enough
 
 
 def _add(

@@ -15,7 +15,7 @@ from ..storage.row_codec import indexed_text
 from ..storage.store_types import Candidate, Corpus, Filter
 from ..text.token_count import count_tokens
 from ..text.tokens import OTHER_SCRIPT, index_terms, query_terms, writing
-from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons, Scope
+from ..types import OUTDATED_BY, Clock, Hit, Memory, Reasons, Scope, Signal
 from ..values import replace
 from . import fusion as fuse
 from .candidates import Gathered, gather
@@ -28,6 +28,8 @@ NEAR_COPY = 0.9
 JUDGED = 12
 # Words of a question beside a time with which it is still a question about that time.
 BESIDE_TIME = 3
+# The signal of a fact whose turn says less of what is asked.
+TURN = "turn"
 # Share of its score that a memory with zero confidence keeps.
 DOUBT = 0.5
 
@@ -111,6 +113,7 @@ def recall(
     if not question.where.kinds:
         scopes = question.where.scopes
         sources = sources_of(engine.store, scopes, ranking.memories)
+        ranking = _beside_their_turns(ranking, sources)
         summaries = summaries_beside_turns(ranking.memories, sources)
         retold = facts_beside_turns(ranking.memories, sources, wanted)
     order, copies = demote_near_duplicates(ranking.memories, wanted, retold | summaries)
@@ -276,12 +279,43 @@ def _current_first(ranking: Ranking) -> Ranking:
             least = max(instead)
             scores[best] = max(scores[best], scores[place])
             scores[place] = min(scores[place], scores[least])
-    if not outdated:
+    return _reordered(ranking, scores, outdated) if outdated else ranking
+
+
+def _beside_their_turns(ranking: Ranking, sources: Mapping[str, frozenset[str]]) -> Ranking:
+    """Move extracted facts towards turns that they were found in.
+
+    A fact is short, so it looks close to many questions. Its turn says more of what was meant: a
+    fact that scores higher than its turn gets the mean of both.
+    """
+    places = {memory.id: place for place, memory in enumerate(ranking.memories)}
+    scores = list(ranking.scores)
+    lowered: dict[int, float] = {}
+    for place, memory in enumerate(ranking.memories):
+        made_from = sources.get(memory.id, frozenset()) if memory.kind == "fact" else frozenset()
+        turn = max((ranking.scores[places[one]] for one in made_from if one in places), default=1.0)
+        if turn < scores[place]:
+            scores[place] = (scores[place] + turn) / 2
+            lowered[place] = fuse.logit(scores[place]) - fuse.logit(ranking.scores[place])
+    if not lowered:
         return ranking
-    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place in outdated, place))
-    memories = [ranking.memories[place] for place in order]
+
+    def reasons(place: int) -> Reasons:
+        found = ranking.reasons(place)
+        if place not in lowered:
+            return found
+        return replace(found, signals=(*found.signals, Signal(TURN, lowered[place], 1.0)))
+
+    return _reordered(ranking._replace(reasons=reasons), scores)
+
+
+def _reordered(
+    ranking: Ranking, scores: Sequence[float], last: Collection[int] = frozenset()
+) -> Ranking:
+    """The same memories by these scores; of equal ones those in `last` come last."""
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place in last, place))
     return Ranking(
-        memories,
+        [ranking.memories[place] for place in order],
         [scores[place] for place in order],
         lambda place: ranking.reasons(order[place]),
         ranking.relevant,
