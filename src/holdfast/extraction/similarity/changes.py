@@ -29,7 +29,7 @@ Reader = Callable[[str, str], Sequence[float]]
 # Probabilities from which an earlier statement is replaced (by words alone, with a reader, and if
 # each of them is that sure) or carried out, and from which people see both as two states.
 SURE = 0.7
-SURE_READ = 0.82
+SURE_READ = 0.8
 SURE_EACH = 0.6
 SURE_DONE = 0.7
 PERHAPS = 0.5
