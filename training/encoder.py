@@ -137,7 +137,6 @@ def read_encoder(pack: Path) -> Encoder:
 
 def export(encoder: Encoder, path: Path) -> None:
     """Write int8 ONNX with the outputs `last_hidden_state` and, given a head, `token_vectors`."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
 
     class Both(torch.nn.Module):
         def __init__(self, bert, head):
@@ -155,16 +154,24 @@ def export(encoder: Encoder, path: Path) -> None:
 
     model = copy.deepcopy(encoder).cpu().float().eval()
     model.bert.config._attn_implementation = "eager"
-    inputs = ["input_ids", "attention_mask", "token_type_ids"]
     outputs = ["last_hidden_state", "token_vectors"][: 2 if model.head else 1]
+    axes = {name: {0: "texts", 1: "tokens"} for name in outputs}
+    write_int8(Both(model.bert, model.head), path, axes)
+
+
+def write_int8(model: torch.nn.Module, path: Path, outputs: dict[str, dict[int, str]]) -> None:
+    """Write a model on the CPU as int8 ONNX; `outputs` names its outputs and their axes."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    inputs = ["input_ids", "attention_mask", "token_type_ids"]
     floats = path.with_suffix(".float.onnx")
     torch.onnx.export(
-        Both(model.bert, model.head),
+        model,
         (torch.ones(2, 8, dtype=torch.long),) * 3,
         floats,
         input_names=inputs,
-        output_names=outputs,
-        dynamic_axes={name: {0: "texts", 1: "tokens"} for name in (*inputs, *outputs)},
+        output_names=list(outputs),
+        dynamic_axes={name: {0: "texts", 1: "tokens"} for name in inputs} | outputs,
         opset_version=17,
         dynamo=False,
     )

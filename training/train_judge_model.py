@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from encoder import DEVICE, load, pad, write_checksums
+from encoder import DEVICE, load, pad, write_checksums, write_int8
 from tokenizers import Tokenizer
 from torch.nn import functional
 from train_encoder import Progress, log, set_rate
+from train_reranker import CLS, SEP, student_of
 
-CLS, SEP = 101, 102
 TOKENS = 72
 BATCH = 64
 # Examples that are cut into batches together: those of a batch are about equally long.
@@ -189,38 +189,12 @@ def likelihoods(model: Judge, examples: Sequence[Example]) -> dict[str, torch.Te
     return {name: torch.cat([part[name] for part in parts])[back.to(DEVICE)] for name in LABELS}
 
 
-def student_of(teacher: Judge, layers: int) -> Judge:
-    """A copy with every n-th layer, the last one included."""
-    student = copy.deepcopy(teacher)
-    every = student.bert.encoder.layer
-    step = len(every) // layers
-    student.bert.encoder.layer = torch.nn.ModuleList(every[step - 1 :: step])
-    student.bert.config.num_hidden_layers = layers
-    return student
-
-
 def export(model: Judge, path: Path) -> None:
     """Write int8 ONNX with the outputs that ship."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
     whole = copy.deepcopy(model).cpu().float().eval()
-    whole.heads = torch.nn.ModuleDict({name: whole.heads[name] for name in SHIPPED})
     whole.bert.config._attn_implementation = "eager"
-    inputs = ["input_ids", "attention_mask", "token_type_ids"]
-    floats = path.with_suffix(".float.onnx")
-    torch.onnx.export(
-        whole,
-        (torch.ones(2, 8, dtype=torch.long),) * 3,
-        floats,
-        input_names=inputs,
-        output_names=list(SHIPPED),
-        dynamic_axes={name: {0: "texts", 1: "tokens"} for name in inputs}
-        | {name: {0: "texts"} for name in SHIPPED},
-        opset_version=17,
-        dynamo=False,
-    )
-    quantize_dynamic(floats, path, per_channel=True, weight_type=QuantType.QInt8)
-    floats.unlink()
+    whole.heads = torch.nn.ModuleDict({name: whole.heads[name] for name in SHIPPED})
+    write_int8(whole, path, {name: {0: "texts"} for name in SHIPPED})
 
 
 def write_predictions(path: Path, rows: Sequence[dict], said: dict[str, torch.Tensor]) -> None:

@@ -25,10 +25,21 @@ import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
-from encoder import DEVICE, Encoder, load, pad, read_encoder, read_pools, split, write_checksums
+from encoder import (
+    DEVICE,
+    Encoder,
+    load,
+    pad,
+    read_encoder,
+    read_pools,
+    split,
+    write_checksums,
+    write_int8,
+)
 from onnx import load as load_onnx
 from onnx import numpy_helper
 from torch.nn import functional
@@ -59,6 +70,9 @@ CHANGES = (HERE / "change_pairs_written.jsonl", HERE / "change_pairs_plain.jsonl
 TEST_CHANGES = (HERE / "change_pairs.jsonl", HERE / "change_pairs_own.jsonl")
 # What a later statement does to an earlier one, in the order of the second output.
 LABELS = ("replaces", "adds", "unrelated", "fulfils", "repeats", "refines")
+
+
+Model = TypeVar("Model", bound=torch.nn.Module)
 
 
 class Reranker(torch.nn.Module):
@@ -353,7 +367,7 @@ def standard(values):
     return (values - mean) / (values.std(-1, keepdim=True) + 1e-6)
 
 
-def student_of(teacher: Reranker, layers: int) -> Reranker:
+def student_of(teacher: Model, layers: int) -> Model:
     """A copy with every n-th layer, the last one included."""
     student = copy.deepcopy(teacher)
     every = student.bert.encoder.layer
@@ -379,25 +393,9 @@ def read_reranker(pack: Path) -> Reranker:
 
 def export(model: Reranker, path: Path) -> None:
     """Write int8 ONNX with the outputs `score` and `change`."""
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
     whole = copy.deepcopy(model).cpu().float().eval()
     whole.bert.config._attn_implementation = "eager"
-    inputs = ["input_ids", "attention_mask", "token_type_ids"]
-    floats = path.with_suffix(".float.onnx")
-    torch.onnx.export(
-        whole,
-        (torch.ones(2, 8, dtype=torch.long),) * 3,
-        floats,
-        input_names=inputs,
-        output_names=["score", "change"],
-        dynamic_axes={name: {0: "pairs", 1: "tokens"} for name in inputs}
-        | {"score": {0: "pairs"}, "change": {0: "pairs"}},
-        opset_version=17,
-        dynamo=False,
-    )
-    quantize_dynamic(floats, path, per_channel=True, weight_type=QuantType.QInt8)
-    floats.unlink()
+    write_int8(whole, path, {"score": {0: "pairs"}, "change": {0: "pairs"}})
 
 
 def asked() -> argparse.Namespace:
