@@ -27,7 +27,7 @@ class Verdict(NamedTuple):
 
 
 class StatementJudge:
-    """The model of our pack; about 5 ms a statement."""
+    """The model of our pack; about 7 ms a statement."""
 
     def __init__(self) -> None:
         self._model = CrossEncoder(packs.JUDGE)
