@@ -105,15 +105,19 @@ def recall(
             else None
         )
     gathered = found or _nothing(query)
-    ranking = rank(engine, gathered, now=question.where.as_of is None, deep=question.deep)
+    ranking = rank(engine, gathered, deep=question.deep)
+    # Whoever asks for a kind wants it, whatever else tells the same.
+    any_kind = not question.where.kinds
+    sources: dict[str, frozenset[str]] = {}
+    if any_kind:
+        sources = sources_of(engine.store, question.where.scopes, ranking.memories)
+        ranking = _beside_their_turns(ranking, sources)
+    if question.where.as_of is None:
+        ranking = _current_first(ranking)
     wanted = len(ranking.memories) if rank_all else question.limit
     summaries: dict[int, int] = {}
     retold: dict[int, int] = {}
-    # Whoever asks for a kind wants it, whatever else tells the same.
-    if not question.where.kinds:
-        scopes = question.where.scopes
-        sources = sources_of(engine.store, scopes, ranking.memories)
-        ranking = _beside_their_turns(ranking, sources)
+    if any_kind:
         summaries = summaries_beside_turns(ranking.memories, sources)
         retold = facts_beside_turns(ranking.memories, sources, wanted)
     order, copies = demote_near_duplicates(ranking.memories, wanted, retold | summaries)
@@ -204,21 +208,17 @@ def rank(
     engine: Engine,
     gathered: Gathered,
     *,
-    now: bool = True,
     deep: bool = False,
 ) -> Ranking:
     """Rank all candidates by learned weights or by reciprocal ranks.
 
-    With `deep`, the best are read together with the question. With `now`, memories that replaced a
-    turn's statement come before that turn.
+    With `deep`, the best are read together with the question.
     """
     if not gathered.memories:
         return Ranking((), (), lambda place: Reasons({}))
     ranking = _by_rank(gathered) if engine.fusion == "rrf" else _by_weight(gathered)
     if deep:
         ranking = _reread(gathered, ranking)
-    if now:
-        return _current_first(ranking)
     return ranking
 
 
