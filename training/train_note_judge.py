@@ -48,9 +48,9 @@ fitted = partial(train_judge.fitted, penalty=20.0)
 THRESHOLDS = {
     "alone": 0.95,
     "lasting": 0.18,
-    "pattern": 0.1,
-    "choice": 0.03,
-    "plain": 0.38,
+    "pattern": 0.12,
+    "choice": 0.05,
+    "plain": 0.3,
     "approved": 0.24,
     "again": 0.42,
 }
@@ -58,16 +58,16 @@ THRESHOLDS = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A labelled sentence of a project."""
+    """A sentence of a project, with the label of each who read it."""
 
     project: str
     sentence: Sentence
-    label: str
+    labels: tuple[str, ...]
     topic: str
 
-    @property
-    def useful(self) -> bool:
-        return self.label == "useful"
+    def share(self, *labels: str) -> float:
+        """The share of readers who gave one of these labels."""
+        return sum(label in labels for label in self.labels) / len(self.labels)
 
 
 def digest(text: str) -> str:
@@ -88,13 +88,14 @@ def examples(sentences: Iterable[tuple[str, Sentence]]) -> Iterator[Example]:
     for line in LABELS.read_text("utf-8").splitlines():
         row = json.loads(line)
         if "text" in row:
-            yield Example(OWN, Sentence(row["text"]), row["label"], row["topic"])
+            yield Example(OWN, Sentence(row["text"]), (row["label"],), row["topic"])
         else:
             waiting[row["sha256"]] = row
     for project, sentence in sentences:
         row = waiting.pop(digest(sentence.text), None)
         if row is not None:
-            yield Example(project, sentence, row["label"], row["topic"])
+            labels = tuple(row[name] for name in ("label", "second") if name in row)
+            yield Example(project, sentence, labels, row["topic"])
     if waiting:
         print(f"left out: {len(waiting)} labelled sentences that no session has", file=sys.stderr)
 
@@ -113,19 +114,20 @@ def unseen(
 
 
 def report(found: list[Example], likely: NDArray[np.float32]) -> None:
-    """Prints the labels of sentences over each threshold, and of those that would be notes."""
+    """Prints how many of the sentences over each threshold are useful, and of those that would be
+    notes. A sentence that only one of two readers finds useful counts half.
+    """
     stands = np.array([each.project != OWN and may_stand(each.sentence) for each in found])
     clear = np.array(
         [is_clear(each.sentence.text, keep) for each, keep in zip(found, likely, strict=True)]
     )
-    labels = np.array([each.label for each in found])
+    useful = np.array([each.share("useful") for each in found])
+    bad = np.array([each.share("wrong", "garbage") for each in found])
     groups = {name: stands & (likely >= lowest) for name, lowest in THRESHOLDS.items()}
     groups["notes"] = stands & clear
     for name, chosen in groups.items():
-        told = labels[chosen]
-        bad = np.isin(told, ("wrong", "garbage")).sum()
-        useful = (told == "useful").sum()
-        print(f"{name:8} {len(told):4} sentences, {useful} useful, {bad} wrong or garbage")
+        told = f"{useful[chosen].sum():.1f} useful, {bad[chosen].sum():.1f} wrong or garbage"
+        print(f"{name:8} {chosen.sum():4} sentences, {told}")
 
 
 def main() -> None:
@@ -139,12 +141,12 @@ def main() -> None:
     labelled = [each.sentence for each in found]
     vectors = judge.features(judges.as_clauses(labelled), OnnxEmbedder())
     rows = judges.with_hints(vectors, labelled)
-    wanted = np.array([each.useful for each in found], dtype=np.float32)
+    wanted = np.array([each.share("useful") for each in found], dtype=np.float32)
     projects = np.array([each.project for each in found])
-    print(f"{len(found)} sentences, {int(wanted.sum())} useful")
+    print(f"{len(found)} sentences, {wanted.sum():.1f} useful")
     report(found, unseen(rows, wanted, projects))
     weights = {judges.KEEP: fitted(rows, wanted)}
-    useful = wanted == 1
+    useful = wanted > 0
     topics = np.array([each.topic for each in found])[useful]
     scores = np.array(
         [
