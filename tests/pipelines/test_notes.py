@@ -367,6 +367,24 @@ def test_preferences_are_for_the_project_unless_they_are_about_how_to_talk_or_ho
     assert (note.category, note.place) == ("preferences", place)
 
 
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        (
+            "Dis-moi si tu préfères la création d'un module commun ou l'ajout à chaque service.",
+            "Je préfère la création d'un module commun",
+        ),
+        (
+            "Shall the export write separate files for each customer, or one?",
+            "I prefer separate files for each customer.",
+        ),
+    ],
+)
+def test_who_prefers_what_the_agent_offers_chooses_and_only_for_now(asked, answered):
+    assert not texts(agent(asked), user(answered))
+    assert texts(user(answered))
+
+
 def test_english_preferences_are_told_in_the_third_person():
     assert texts(user("I prefer small commits.")) == [
         ("preferences", "The user prefers small commits.")

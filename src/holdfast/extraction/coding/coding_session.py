@@ -7,6 +7,7 @@ beginning and end of the output.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -180,6 +181,12 @@ class Session:
     ) -> list[Said]:
         """What was said between two positions."""
         return [one for one in self.said if first < one.place < last]
+
+    def answered(self, said: Said) -> Said | None:
+        """What the agent said directly before a person's message, which may answer it."""
+        at = bisect_left(self.said, said.place, key=lambda one: one.place)
+        before = self.said[at - 1] if at else None
+        return None if before is None or before.by_user else before
 
     def runs_of(
         self,

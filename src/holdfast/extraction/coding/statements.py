@@ -34,6 +34,10 @@ _NAMED = re.compile(r"[A-Z0-9`_]")
 # Words of a sentence that says something by itself, and is no story.
 _FEWEST_WORDS = 4
 _MOST_WORDS = 50
+# Words, and the share of a quote's words, that an agent has offered in a row.
+_FEWEST_OFFERED = 3
+_OFFERED = 0.6
+_WORD = re.compile(r"\w+")
 # Sentences of a message whose point is that something be remembered.
 _MOST_AROUND_REQUEST = 2
 # Words of a step that somebody could take.
@@ -106,7 +110,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
             and not _is_echo(session, one, found.quote)
         ):
             patterned.add(place)
-            yield replace(note, tentative=note.tentative or not _is_plain(one, found))
+            yield replace(note, tentative=note.tentative or not _is_plain(session, one, found))
     for place, verdict in verdicts.items():
         if place in patterned:
             continue
@@ -121,17 +125,31 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
             yield _judged_note(one, place[1], verdict)
 
 
-def _is_plain(said: Said, found: Candidate) -> bool:
+def _is_plain(session: Session, said: Said, found: Candidate) -> bool:
     """Whether a statement that a pattern fits counts by itself. Where no judge knows the language,
     it has to be asked for, or a decision, or to say that it lasts; else a second session has to
-    say it.
+    say it. Who prefers what the agent has just offered chooses, and only for now.
     """
+    if found.category == "preferences" and _is_offered(session, said, found.quote):
+        return False
     return (
         bool(said.words and said.words[0].code == "en")
         or found.category == "decisions"
         or found.confidence == 1.0
         or lasts(straight(found.quote))
     )
+
+
+def _is_offered(session: Session, said: Said, quote: str) -> bool:
+    """Whether most words of a quote stand in a row in what the agent said directly before."""
+    before = session.answered(said)
+    words = _WORD.findall(straight(quote).lower())
+    need = max(_FEWEST_OFFERED, round(_OFFERED * len(words)))
+    if before is None or len(words) < need:
+        return False
+    text = f" {' '.join(_WORD.findall(straight(before.text).lower()))} "
+    runs = (words[start : start + need] for start in range(len(words) - need + 1))
+    return any(f" {' '.join(run)} " in text for run in runs)
 
 
 def _is_english(said: Said, sentence: Sentence) -> bool:
@@ -155,12 +173,9 @@ def _answers_list(session: Session, said: Said) -> bool:
     """Whether a message answers a list of the agent point by point: "7. Leave a note there" says
     nothing without the seventh point.
     """
-    before = [one for one in session.said if one.place < said.place][-1:]
-    lists = [one.text for one in (*before, said)]
-    return (
-        len(lists) > 1
-        and not before[0].by_user
-        and all(len(_NUMBERED.findall(text)) >= _FEWEST_ANSWERS for text in lists)
+    before = session.answered(said)
+    return before is not None and all(
+        len(_NUMBERED.findall(one.text)) >= _FEWEST_ANSWERS for one in (before, said)
     )
 
 
