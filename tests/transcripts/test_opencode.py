@@ -1,10 +1,11 @@
-"""Sessions of opencode: two versions of its database, and the files of before."""
+"""Sessions of opencode: two versions of its database, the files of before, and exports."""
 
 import json
 from contextlib import closing
 from pathlib import Path
 
 import apsw
+import pytest
 from heard import DATA, one, read, said
 
 from holdfast.transcripts import reader_for
@@ -183,6 +184,77 @@ def test_what_was_reverted_is_left_out(tmp_path: Path) -> None:
         add_message(connection, "ses_1", "msg_1", "user", text("Stay."))
         add_message(connection, "ses_1", "msg_2", "user", text("Gone."))
     assert said(one(READER, tmp_path / "opencode.db")[1]) == [("user", "Stay.")]
+
+
+EXPORTED = {
+    "info": {
+        "id": "ses_tide",
+        "slug": "calm-harbour",
+        "projectID": "global",
+        "directory": "/home/mira/reef",
+        "title": "Tide tables",
+        "version": "1.18.5",
+        "time": {"created": 1_767_600_000_000, "updated": 1_767_600_900_000},
+    },
+    "messages": [
+        {
+            "info": {"id": "msg_1", "role": "user", "time": {"created": 1_767_600_001_000}},
+            "parts": [text("Round the tides to five minutes."), text("reminder", synthetic=True)],
+        },
+        {
+            "info": {"id": "msg_2", "role": "assistant", "time": {"created": 1_767_600_002_000}},
+            "parts": [
+                {
+                    "type": "tool",
+                    "tool": "bash",
+                    "state": {
+                        "status": "completed",
+                        "input": {"command": "go test ./tides"},
+                        "output": "ok  tides 0.1s",
+                    },
+                },
+                text("They are rounded now."),
+            ],
+        },
+        {"info": {"id": "msg_3", "role": "user"}, "parts": [text("And the moon.")]},
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ["session.json", "full.jsonl"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_exported_session(tmp_path: Path, name: str, indent: int | None) -> None:
+    path = tmp_path / name
+    path.write_text(json.dumps(EXPORTED, indent=indent), "utf-8")
+    assert reader_for(path).name == "opencode"
+    transcript, entries = one(READER, path)
+    assert (transcript.id, transcript.cwd, transcript.title) == (
+        "ses_tide",
+        "/home/mira/reef",
+        "Tide tables",
+    )
+    assert said(entries) == [
+        ("user", "Round the tides to five minutes."),
+        ("tool", "bash: go test ./tides\nok\nok  tides 0.1s"),
+        ("assistant", "They are rounded now."),
+        ("user", "And the moon."),
+    ]
+    assert list(READER.read(path, transcript.cursor)) == []
+
+
+def test_what_was_reverted_is_left_out_of_an_export_too(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    info = {**EXPORTED["info"], "revert": {"messageID": "msg_3"}}
+    path.write_text(json.dumps({**EXPORTED, "info": info}), "utf-8")
+    _, entries = one(READER, path)
+    assert [role for role, _ in said(entries)] == ["user", "tool", "assistant"]
+
+
+def test_an_export_that_was_cut_off_holds_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(EXPORTED)[:-40], "utf-8")
+    assert reader_for(path).name == "opencode"
+    assert list(READER.read(path)) == []
 
 
 def test_files_are_looked_for_only_where_there_is_no_database(tmp_path: Path) -> None:

@@ -6,11 +6,15 @@ part of a message.
     storage/      session/<project>/<session>.json, message/<session>/<message>.json,
                   part/<message>/<part>.json
 
+`opencode export` writes a session with its messages as one JSON document, which others keep under
+any name: {"info": session, "messages": [{"info": message, "parts": [part]}]}.
+
 Sessions with a parent are sub-agents. What a person reverted is left out.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -27,6 +31,8 @@ from .jsonl_file import Object, newest_first
 from .line_reader import MOST_LINE, beginning
 from .tool_calls import output_of
 
+# The beginning of an exported session.
+_EXPORTED = re.compile(rb'\s*\{\s*"info"\s*:\s*\{[^{}]*"id"\s*:\s*"ses_')
 _SESSIONS = (
     "SELECT id, parent_id, directory, title, time_created, time_updated, revert FROM {table} "
     "WHERE time_updated >= ? ORDER BY id"
@@ -58,10 +64,9 @@ class OpenCode:
         """See `Importer.recognises`."""
         if path.suffix == ".db":
             return path.name.startswith("opencode") and beginning(path, 16) == MAGIC
-        return (
-            path.suffix == ".json"
-            and path.name.startswith("ses_")
-            and path.parent.parent.name == "session"
+        return _in_storage(path) or (
+            path.suffix in (".json", ".jsonl")
+            and _EXPORTED.match(beginning(path, 4096)) is not None
         )
 
     def read(self, path: Path, cursor: Cursor | None = None) -> Iterator[Transcript]:
@@ -103,8 +108,13 @@ class OpenCode:
         info = as_dict(parsed(found.data)) if found else {}
         if not found or not info:
             return
+        if _in_storage(path):
+            messages = _message_files(path)
+        else:
+            messages = _exported(info)
+            info = as_dict(info.get("info"))
         until = as_text(as_dict(info.get("revert")).get("messageID"))
-        messages = _before(_message_files(path), until)
+        messages = _before(messages, until)
         transcript = self._transcript(path, info, as_dict(info.get("time")))
         yield document(transcript, found, lambda talk: _tell_all(messages, talk))
 
@@ -179,6 +189,21 @@ def _message_files(path: Path) -> Iterator[Object]:
         files = sorted((storage / "part" / file.stem).glob("*.json"))
         parts = [as_dict(parsed(beginning(part, MOST_LINE))) for part in files]
         yield {**as_dict(parsed(beginning(file))), "id": file.stem, "parts": parts}
+
+
+def _in_storage(path: Path) -> bool:
+    """Whether a file is a session of the folder `storage`, with its messages in other files."""
+    return (
+        path.suffix == ".json"
+        and path.name.startswith("ses_")
+        and path.parent.parent.name == "session"
+    )
+
+
+def _exported(session: Object) -> Iterator[Object]:
+    """Yield the messages of an exported session."""
+    for message in dicts(session.get("messages")):
+        yield {**as_dict(message.get("info")), "parts": message.get("parts")}
 
 
 def _before(messages: Iterable[Object], reverted: str) -> Iterator[Object]:
