@@ -999,6 +999,17 @@ def test_a_list_with_a_command_is_a_procedure(step):
     assert note.category == "procedures"
 
 
+def test_of_an_option_only_what_is_chosen_is_told_and_not_what_speaks_for_or_against_it():
+    offered = (
+        "Which option do you prefer?\n"
+        "1. Keep the folder `lib/tides` (as in v1.2). Less to move, but the name is misleading.\n"
+        "2. Rename it to `lib/forecast`. Every import changes."
+    )
+    (note,) = notes(agent(offered), user("1"))
+    assert note.text == "Decided: Keep the folder `lib/tides` (as in v1.2)."
+    assert note.quote == "Keep the folder `lib/tides` (as in v1.2)."
+
+
 @pytest.mark.parametrize("answer", ["2.3.2", "2.4", "1.5 of course", "2/3"])
 def test_a_number_that_goes_on_picks_no_option(answer):
     offered = "Which option do you prefer?\n1. Postgres for all data\n2. SQLite for all data"

@@ -396,8 +396,22 @@ def test_what_holds_for_all_for_the_project_or_for_good_is_noted(judge, said, te
         "Alright, get started, and make sure it works before claiming so.",
         "Prepare a task list and always test the script that you changed.",
         "Always love when tools do that.",
+        "Yes, but I'd rather not do this for every script.",
+        "I'd rather use the palette we just set up than the old one.",
+        "we dont need backward compatibility, just migrate extant session records",
     ],
-    ids=("function", "flag", "bracket", "message", "start", "list", "sarcasm"),
+    ids=(
+        "function",
+        "flag",
+        "bracket",
+        "message",
+        "start",
+        "list",
+        "sarcasm",
+        "this",
+        "just",
+        "compatibility",
+    ),
 )
 def test_what_names_nothing_or_is_the_task_is_not_noted(judge, said):
     assert noted(judge, ("user", said)) == []

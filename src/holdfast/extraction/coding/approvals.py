@@ -35,6 +35,7 @@ _LINES_BEFORE = 3
 _LAST_SENTENCES = 3
 # Words behind a yes that is only a yes.
 _MOST_BEHIND_YES = 3
+_SENTENCE_END = re.compile(r"(?<=[.!])\s+(?=[A-ZÀ-Þ])|(?<=[。！])(?=\S)")
 _CHINESE = "一二三四"
 _KEY = re.compile(r"[a-z\d]", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]{2}")
@@ -165,10 +166,12 @@ def _alternatives(
     found: Sequence[re.Match[str]],
 ) -> Iterator[_Proposal]:
     for place, match in enumerate(found):
-        what = _MARKS.sub("", match["said"]).strip(" *_")
+        whole = _MARKS.sub("", match["said"]).strip(" *_")
         # Otherwise it is something to answer, a heading or a summary, and not to choose.
-        if "?" not in what and not what.endswith(":") and not _DONE.match(what):
-            quote = match["said"].strip()[:LONGEST_QUOTE]
+        if "?" not in whole and not whole.endswith(":") and not _DONE.match(whole):
+            # What an agent adds, for and against it, was said while there was a choice.
+            quote = _SENTENCE_END.split(match["said"].strip(), maxsplit=1)[0][:LONGEST_QUOTE]
+            what = _MARKS.sub("", quote).strip(" *_")
             yield _Proposal(what, quote, said, words, match["key"].lower(), place)
 
 
