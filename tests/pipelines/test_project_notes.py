@@ -399,6 +399,7 @@ def test_what_holds_for_all_for_the_project_or_for_good_is_noted(judge, said, te
         "Yes, but I'd rather not do this for every script.",
         "I'd rather use the palette we just set up than the old one.",
         "we dont need backward compatibility, just migrate extant session records",
+        "All requests should always go through the proxy with",
     ],
     ids=(
         "function",
@@ -411,6 +412,7 @@ def test_what_holds_for_all_for_the_project_or_for_good_is_noted(judge, said, te
         "this",
         "just",
         "compatibility",
+        "cut off",
     ),
 )
 def test_what_names_nothing_or_is_the_task_is_not_noted(judge, said):
