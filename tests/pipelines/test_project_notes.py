@@ -400,6 +400,8 @@ def test_what_holds_for_all_for_the_project_or_for_good_is_noted(judge, said, te
         "I'd rather use the palette we just set up than the old one.",
         "we dont need backward compatibility, just migrate extant session records",
         "All requests should always go through the proxy with",
+        "Don't create a pr, just a commit",
+        "We use the same data that populates all of the segments across the board by default.",
     ],
     ids=(
         "function",
@@ -413,6 +415,8 @@ def test_what_holds_for_all_for_the_project_or_for_good_is_noted(judge, said, te
         "just",
         "compatibility",
         "cut off",
+        "ban",
+        "the same",
     ),
 )
 def test_what_names_nothing_or_is_the_task_is_not_noted(judge, said):
