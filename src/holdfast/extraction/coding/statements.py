@@ -69,7 +69,7 @@ LASTING = (
     "standing",
     "taste",
     "consent",
-    "ban",
+    "secrets",
     "contrast",
     "custom",
     "universal",
