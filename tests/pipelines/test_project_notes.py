@@ -78,7 +78,6 @@ def test_what_a_user_wants_beyond_the_moment_is_noted_in_their_words(judge, said
         "I don't like frames around text, they look like corruption",
         "The Flask docs say you should always use blueprints for larger apps.",
         "The style guide of Google says: never use wildcard imports.",
-        "we don't want the verbose xml1 format, we need compact swift",
         "why did you remove that line?",
     ],
 )
@@ -97,7 +96,6 @@ def test_the_judge_says_nothing_on_languages_that_it_did_not_learn(judge):
         "The dashboard should be more powerful for teams.",
         "the game should be playable with a gamepad",
         "Every tab should support one part of the export settings.",
-        "`list_orders` in [orders.py](src/orders.py) must accept a customer and always check it.",
     ],
 )
 def test_what_the_product_shall_do_is_a_task_and_no_rule(judge, said):
@@ -328,8 +326,6 @@ def test_a_memory_has_at_most_200_lines():
 @pytest.mark.parametrize(
     "said",
     [
-        "Use any library, but keep in mind that the heatmap's styling should be congruent to the "
-        "rest of the application.",
         "I want a detailed explanation on changes and any issues that might arise.",
         "I want to revert the commit of .wrangler/.tmp files and add them to gitignore.",
         "Yes. From now on I am just giving you instructions and testing that it works.",
@@ -355,10 +351,6 @@ def test_a_wish_for_the_task_at_hand_is_not_noted(judge, said):
             "We should use the strong types instead of strings wherever we can.",
         ),
         (
-            "Next time you change the schema, let me run the migration.",
-            "Next time you change the schema, let the user run the migration.",
-        ),
-        (
             "The shared protobufs are in ../contracts/proto, so look there first.",
             "The shared protobufs are in ../contracts/proto, so look there first.",
         ),
@@ -372,15 +364,11 @@ def test_a_wish_for_the_task_at_hand_is_not_noted(judge, said):
             "The app should run offline, without any external service.",
         ),
         (
-            "we don't need to be compatible with older clients",
-            "We don't need to be compatible with older clients.",
-        ),
-        (
             "Please don't print any tokens or passwords in the logs.",
             "Please don't print any tokens or passwords in the logs.",
         ),
     ],
-    ids=("each", "spread", "next time", "place", "machine", "course", "app", "clients", "secrets"),
+    ids=("each", "spread", "place", "machine", "course", "app", "secrets"),
 )
 def test_what_holds_for_all_for_the_project_or_for_good_is_noted(judge, said, text):
     assert noted(judge, ("user", said)) == [text]
@@ -398,7 +386,6 @@ def test_what_holds_for_all_for_the_project_or_for_good_is_noted(judge, said, te
         "Always love when tools do that.",
         "Yes, but I'd rather not do this for every script.",
         "I'd rather use the palette we just set up than the old one.",
-        "we dont need backward compatibility, just migrate extant session records",
         "All requests should always go through the proxy with",
         "Don't create a pr, just a commit",
         "We use the same data that populates all of the segments across the board by default.",
@@ -413,7 +400,6 @@ def test_what_holds_for_all_for_the_project_or_for_good_is_noted(judge, said, te
         "sarcasm",
         "this",
         "just",
-        "compatibility",
         "cut off",
         "ban",
         "the same",

@@ -1,4 +1,6 @@
-"""A small BERT of a pack that reads two texts together; the reranker and the judge are such."""
+"""A small BERT of a pack that reads one text or several together; the reranker and the judges of
+statements and of notes are such.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import EmbedderError
 from ..floats import legible
-from .embeddings.onnx import load
+from .embeddings.onnx import MODEL_FILE, load
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,13 +26,14 @@ class CrossEncoder:
     Texts run one by one, as in `OnnxEmbedder`: a score must not depend on its neighbours.
     """
 
-    def __init__(self, pack: str) -> None:
+    def __init__(self, pack: str, file: str = MODEL_FILE) -> None:
         self._pack = pack
+        self._file = file
         self.identity = f"local:{pack.removesuffix('-int8')}"
 
     def load(self) -> tuple[Tokenizer, InferenceSession]:
         """Load the model now; an EmbedderError if that fails."""
-        return load(self._pack, threads=1)
+        return load(self._pack, 1, self._file)
 
     def tokens(self, text: str, most: int) -> list[int]:
         """The first tokens of a text."""

@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..speech import Sentence
 from .coding_session import Said, Session
 from .cue_words import Words
 from .note import LONGEST_QUOTE, Note
-from .note_judge import NoteJudge, threshold
+from .note_judge import THRESHOLDS, NoteJudge
 from .statements import decision
 
 # What an option is dressed with: bold type, "(recommended)".
@@ -98,8 +97,8 @@ def _lasts(chosen: _Proposal, judge: NoteJudge | None) -> bool:
     if judge is None:
         # A number alone says nothing to the next reader.
         return bool(_LETTERS.search(named))
-    verdicts = judge.judge([Sentence(f"let's go with {chosen.what}")])
-    return verdicts is None or verdicts[0].keep >= threshold("approved")
+    verdicts = judge.judge([f"let's go with {chosen.what}"])
+    return verdicts is None or verdicts[0].worth >= THRESHOLDS["approved"]
 
 
 def _before(said: Sequence[Said]) -> list[Said]:

@@ -25,7 +25,6 @@ The section holds
   what is only the next step; `lead` is what is said before it;
 - `lasting`: how people say that something holds beyond the moment: for every one of a kind, where
   something is, which way a project goes and what it is for;
-- `hint`: what the judge of notes looks at beside the vector of a sentence;
 - `told`: how notes are worded, with no `because` where a reason cannot stand alone; `purposes` what
   commands are for.
 """
@@ -53,7 +52,6 @@ _TABLES = (
     "place",
     "guard",
     "lasting",
-    "hint",
 )
 
 

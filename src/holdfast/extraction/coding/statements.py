@@ -26,7 +26,7 @@ from .note import (
     title_of,
     within,
 )
-from .note_judge import NoteJudge, Verdict, threshold
+from .note_judge import THRESHOLDS, Evidence, NoteJudge, Verdict
 
 _EDGES = " \t\n,;:–—-."
 # One word alone is decided on only if it looks like a name.
@@ -61,7 +61,8 @@ _PARTED = re.compile(
     r"|\b(?:please|then|must|should|to|that|we|I|you|and))$",
     re.IGNORECASE,
 )
-_GUARDS = ("doubt", "moment", "points", "unnamed", "report", "feature", "product")
+# The judge itself tells what is about a feature or the look of the product.
+_JUDGED_GUARDS = ("doubt", "moment", "points", "unnamed", "report")
 _PATTERN_GUARDS = ("points", "unnamed", "report", "feature", "product")
 _DECISION_GUARDS = ("points", "report", "feature")
 
@@ -117,8 +118,8 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
         one = by_id[place[0]]
         sentence = one.sentences[place[1]]
         if (
-            _is_worth(sentence.text, verdict.keep)
-            and may_stand(sentence)
+            verdict.worth >= THRESHOLDS["again"]
+            and may_stand(sentence, _JUDGED_GUARDS)
             and _is_english(one, sentence)
             and not _is_echo(session, one, sentence.text)
         ):
@@ -195,18 +196,6 @@ def _on_one_line(text: str) -> str:
     return " ".join(straight(text).split())
 
 
-def _is_worth(text: str, keep: float) -> bool:
-    """Whether a sentence counts by itself, or once another session says it, too."""
-    return is_clear(text, keep) or keep >= threshold("again")
-
-
-def is_clear(text: str, keep: float) -> bool:
-    """Whether a sentence counts when one session says it: it is very likely, or likely and says
-    itself that it lasts.
-    """
-    return keep >= threshold("lasting" if lasts(text) else "alone")
-
-
 def lasts(text: str) -> bool:
     """Whether a text says itself that it holds beyond the moment."""
     return any(words.says(f"lasting.{name}", text) for words in words_of(text) for name in LASTING)
@@ -215,8 +204,8 @@ def lasts(text: str) -> bool:
 def _verdicts(said: Sequence[Said], judge: NoteJudge | None) -> dict[Place, Verdict]:
     """The verdict on every sentence; none where there is no judge."""
     places = [(one.turn.id, number) for one in said for number in range(len(one.sentences))]
-    sentences_ = [sentence for one in said for sentence in one.sentences]
-    found = judge.judge(sentences_) if judge is not None and sentences_ else None
+    texts = [sentence.text for one in said for sentence in one.sentences]
+    found = judge.judge(texts) if judge is not None and texts else None
     return dict(zip(places, found, strict=True)) if found is not None else {}
 
 
@@ -243,14 +232,10 @@ def _is_likely(
             return False
         return place[1] < 0 or may_stand(said.sentences[place[1]], _PATTERN_GUARDS)
     verdict = verdicts.get(place)
-    wanted = threshold(
-        "choice"
-        if found.category == "decisions"
-        else "pattern"
-        if lasts(straight(found.quote))
-        else "plain"
-    )
-    likely = verdict is None or verdict.keep >= wanted
+    evidence: Evidence = "pattern" if lasts(straight(found.quote)) else "plain"
+    if found.category == "decisions":
+        evidence = "choice"
+    likely = verdict is None or verdict.worth >= THRESHOLDS[evidence]
     # The pattern has looked for doubts and for the moment itself.
     if not likely or len(found.quote.split()) < _FEWEST_WORDS:
         return False
@@ -289,7 +274,7 @@ def _announced(words: Words, found: Candidate) -> str:
     return quote
 
 
-def may_stand(sentence: Sentence, guards: Sequence[str] = _GUARDS) -> bool:
+def may_stand(sentence: Sentence, guards: Sequence[str]) -> bool:
     """Whether a sentence can be a note by its form: a whole statement that names what it is about,
     not a question, a doubt, an order of the moment, a report or what somebody else says.
     """
@@ -324,10 +309,10 @@ def _judged_note(said: Said, number: int, verdict: Verdict) -> Note:
         within(told, LONGEST_TEXT),
         said.verbatim(statement)[:LONGEST_QUOTE],
         (said.turn.id,),
-        round(verdict.keep, 2),
+        round(verdict.useful, 2),
         "assistant" if everywhere and verdict.topic == "preference" else "project",
         verdict.topic,
-        tentative=not is_clear(statement, verdict.keep)
+        tentative=verdict.worth < THRESHOLDS["alone"]
         # "Always verify" names no step that the next agent could take.
         or (
             verdict.topic == "procedure"
@@ -352,7 +337,7 @@ def _note(found: Candidate, turn: Memory) -> Note | None:
     said = straight(found.quote)
     if words is None or len(said) > LONGEST_QUOTE or not _is_for_a_project(found, turn):
         return None
-    if found.confidence == 1.0 and words.begins("hint.order", said) and not lasts(said):
+    if found.confidence == 1.0 and words.begins("guard.order", said) and not lasts(said):
         # "don't forget to update the list" is an order, and nothing to remember.
         return None
     if found.category == "decisions":

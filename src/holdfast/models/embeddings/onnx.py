@@ -27,6 +27,7 @@ MAX_TOKENS = 256
 MAX_CHARACTERS = 10_000
 # Threads per text.
 THREADS = 2
+MODEL_FILE = "model_int8.onnx"
 # `cache` alone would load the model twice if two threads start together.
 _LOADING = Lock()
 
@@ -97,14 +98,16 @@ class OnnxEmbedder:
         return first_token
 
 
-def load(pack: str, threads: int = THREADS) -> tuple[Tokenizer, InferenceSession]:
-    """Return the tokenizer and the model of a pack, loaded once per process."""
+def load(
+    pack: str, threads: int = THREADS, file: str = MODEL_FILE
+) -> tuple[Tokenizer, InferenceSession]:
+    """Return the tokenizer and a model of a pack, loaded once per process."""
     with _LOADING:
-        return _load_once(pack, threads)
+        return _load_once(pack, threads, file)
 
 
 @cache
-def _load_once(pack: str, threads: int) -> tuple[Tokenizer, InferenceSession]:
+def _load_once(pack: str, threads: int, file: str) -> tuple[Tokenizer, InferenceSession]:
     check_installed()
     # Before the import, which reads it.
     disable_vendor_telemetry()
@@ -119,9 +122,7 @@ def _load_once(pack: str, threads: int) -> tuple[Tokenizer, InferenceSession]:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        session = InferenceSession(
-            str(folder / "model_int8.onnx"), options, providers=["CPUExecutionProvider"]
-        )
+        session = InferenceSession(str(folder / file), options, providers=["CPUExecutionProvider"])
     except Exception as error:
         # Neither library has a base class for errors of a damaged file.
         raise EmbedderError(
