@@ -20,12 +20,12 @@ from .note import Topic
 
 Evidence = Literal["alone", "pattern", "choice", "plain", "approved", "again"]
 THRESHOLDS: Mapping[Evidence, float] = {
-    "alone": 0.45,
-    "pattern": 0.1,
-    "choice": 0.0,
-    "plain": 0.35,
-    "approved": 0.0,
-    "again": 0.3,
+    "alone": 0.5,
+    "pattern": 0.15,
+    "choice": 0.05,
+    "plain": 0.4,
+    "approved": 0.05,
+    "again": 0.35,
 }
 """How much a sentence must be worth: `alone`; where a `pattern` of a rule fits and it says itself
 that it lasts; where one of a `choice` fits, or a `plain` one, which does not say that it lasts;
