@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from . import explanations
 from .approvals import agrees
+from .choices import terms
 from .coding_session import Run, Said, Session
 from .error_lines import describe_error_line, is_assertion
 from .explanations import Explanation
@@ -67,6 +68,8 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _CHAINED = re.compile(r"&&|\|\||;")
+# An error that tells nothing to recognise it by.
+_EXIT_CODE_ONLY = re.compile(r"\b(?:exit(?:ed)?|failed) with (?:exit )?(?:code|status) \d+\W*$")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 # Anything but the plain `npm install` of a project.
 _INSTALLS_SOMETHING = re.compile(
@@ -131,7 +134,7 @@ class _Resolved:
             self.cause and self.fix and self.passed.place - self.failure.place <= _AT_ONCE
         ):
             return False
-        if not (self.fix or self.helped):
+        if not (self.fix or self.helped) or not (self.cause or self._is_about_the_error):
             return False
         if is_assertion(self.failure.error):
             return self.cause is not None
@@ -141,6 +144,18 @@ class _Resolved:
             told = self.cause or any(_INSTALLS_SOMETHING.search(run.command) for run in self.helped)
             return named or bool(self.helped and told)
         return True
+
+    @property
+    def _is_about_the_error(self) -> bool:
+        """Whether an error that says more than its exit code was met by commands, or by a fix that
+        speaks of what stands in it: another one may be of something else.
+        """
+        if _EXIT_CODE_ONLY.search(self.failure.error):
+            return False
+        if self.fix is None:
+            return True
+        told = terms(self.fix.what)
+        return bool(told & terms(f"{self.failure.error} {self.failure.command}"))
 
     def _names(self, what: str) -> bool:
         """Whether the fix speaks of this."""
