@@ -363,12 +363,8 @@ def test_a_wish_for_the_task_at_hand_is_not_noted(judge, said):
             "The app should run offline, without any external service.",
             "The app should run offline, without any external service.",
         ),
-        (
-            "Please don't print any tokens or passwords in the logs.",
-            "Please don't print any tokens or passwords in the logs.",
-        ),
     ],
-    ids=("each", "spread", "place", "machine", "course", "app", "secrets"),
+    ids=("each", "spread", "place", "machine", "course", "app"),
 )
 def test_what_holds_for_all_for_the_project_or_for_good_is_noted(judge, said, text):
     assert noted(judge, ("user", said)) == [text]

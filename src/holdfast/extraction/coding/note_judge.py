@@ -18,18 +18,20 @@ from ...models.note_model import NoteModel
 from ..judge import has_encoder
 from .note import Topic
 
-Evidence = Literal["alone", "pattern", "choice", "plain", "approved", "again"]
+Evidence = Literal["alone", "lasting", "pattern", "choice", "plain", "approved", "again"]
 THRESHOLDS: Mapping[Evidence, float] = {
-    "alone": 0.5,
+    "alone": 0.6,
+    "lasting": 0.45,
     "pattern": 0.15,
     "choice": 0.05,
     "plain": 0.4,
     "approved": 0.05,
     "again": 0.35,
 }
-"""How much a sentence must be worth: `alone`; where a `pattern` of a rule fits and it says itself
-that it lasts; where one of a `choice` fits, or a `plain` one, which does not say that it lasts;
-where an agent's proposal was `approved`; where it is said `again` in another session.
+"""How much a sentence must be worth: `alone`; where it says itself that it is `lasting`, and where
+a `pattern` of a rule fits, too; where the pattern of a `choice` fits, or a `plain` one, which does
+not say that it lasts; where an agent's proposal was `approved`; where it is said `again` in another
+session.
 """
 
 

@@ -312,7 +312,7 @@ def _judged_note(said: Said, number: int, verdict: Verdict) -> Note:
         round(verdict.useful, 2),
         "assistant" if everywhere and verdict.topic == "preference" else "project",
         verdict.topic,
-        tentative=verdict.worth < THRESHOLDS["alone"]
+        tentative=verdict.worth < THRESHOLDS["lasting" if lasts(statement) else "alone"]
         # "Always verify" names no step that the next agent could take.
         or (
             verdict.topic == "procedure"
