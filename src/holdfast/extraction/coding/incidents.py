@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from . import explanations
 from .approvals import agrees
-from .choices import terms
 from .coding_session import Run, Said, Session
 from .error_lines import describe_error_line, is_assertion
 from .explanations import Explanation
@@ -68,6 +67,7 @@ _MISSING = re.compile(
     re.IGNORECASE,
 )
 _CHAINED = re.compile(r"&&|\|\||;")
+_LONGER_WORD = re.compile(r"\w{4,}")
 # An error that tells nothing to recognise it by.
 _EXIT_CODE_ONLY = re.compile(r"\b(?:exit(?:ed)?|failed) with (?:exit )?(?:code|status) \d+\W*$")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -152,15 +152,17 @@ class _Resolved:
         """
         if _EXIT_CODE_ONLY.search(self.failure.error):
             return False
-        if self.fix is None:
-            return True
-        told = terms(self.fix.what)
-        return bool(told & terms(f"{self.failure.error} {self.failure.command}"))
+        return self.fix is None or bool(_words(self.fix.what) & _words(self.failure.error))
 
     def _names(self, what: str) -> bool:
         """Whether the fix speaks of this."""
         told = self.fix.what if self.fix else ""
         return what.lower() in {word.strip("`'\",.;:()").lower() for word in told.split()}
+
+
+def _words(text: str) -> set[str]:
+    """The longer words of a text as they stand there: a part of a name is another thing."""
+    return {word.lower() for word in _LONGER_WORD.findall(text)}
 
 
 def _telling(told: Explanation | None) -> Explanation | None:
