@@ -418,3 +418,38 @@ def test_a_rule_has_the_reason_that_the_next_sentence_states(judge):
     assert noted(judge, ("user", said)) == [
         "We never mock the clock in unit tests. Reason: half of the timeouts depend on it."
     ]
+
+
+# What the judge must not be asked
+
+
+def test_a_sentence_beside_the_output_of_a_terminal_is_not_the_user_s(judge):
+    rule = "We use pnpm here and we no longer support npm."
+    log = "[xUnit.net 00:00:00.37]   Discovered:  Shop.Tests\n  Failed Shop.Tests.Pays [12 ms]\n"
+    assert noted(judge, ("user", rule))
+    hint = "Keep Fluent Assertions at the forefront of unit testing."
+    assert noted(judge, ("user", f"I got this in CI:\n{log}{hint}")) == []
+
+
+def test_please_note_beside_a_task_is_said_of_that_task_in_other_languages_too(judge):
+    note = "注意，你只需要修改 solid 的文件即可。"
+    assert noted(judge, ("user", f"请完善日历组件的代码。{note}")) == []
+
+
+def test_a_fix_without_a_cause_has_to_speak_of_its_failure():
+    failure = "Bash: npx knip\nfailed, exit 1\nError: Unrecognized key: 'ignoreUnlisted'"
+    passes = ("tool", "Bash: npx knip\nok\n0 issues")
+    edit = ("tool", "Edit: knip.json\nok")
+    other = ("assistant", "The fix was adding tailwindcss to the list of plugins.")
+    same = ("assistant", "The fix was renaming the unrecognized key to ignoreDependencies.")
+    begin = ("user", "knip fails, can you look?")
+    assert find_notes(turns(begin, ("tool", failure), edit, other, passes)) == []
+    (note,) = find_notes(turns(begin, ("tool", failure), edit, same, passes))
+    assert "unrecognized key" in note.text
+
+
+def test_an_error_that_tells_only_its_exit_code_is_no_pitfall():
+    failure = 'Bash: bun tsc -b\nfailed, exit 1\nerror: "tsc" exited with code 1'
+    helped = ("tool", "Bash: npm install typescript\nok\nadded 1 package")
+    passes = ("tool", "Bash: bun tsc -b\nok\nFinished")
+    assert find_notes(turns(("tool", failure), helped, passes)) == []

@@ -156,7 +156,11 @@ def rows_of(clauses: Sequence[Clause], tiers: Tiers) -> NDArray[np.float32] | No
     return rows
 
 
-def place_of(language: str, *, among_people: bool) -> str:
+def place_of(
+    language: str,
+    *,
+    among_people: bool,
+) -> str:
     """Where something is said, as `threshold` names it."""
     if language != "en":
         return "languages"

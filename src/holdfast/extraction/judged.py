@@ -315,7 +315,11 @@ def _with_question(
     return replace(candidate, content=with_question(candidate.content, question))
 
 
-def _likely_alone(judge: Judge, language: Language, *texts: str) -> list[float]:
+def _likely_alone(
+    judge: Judge,
+    language: Language,
+    *texts: str,
+) -> list[float]:
     """How likely each text can be understood alone; 0 if the judge cannot say now."""
     clauses = [Clause(text, Sentence(text), 0) for text in texts]
     judgements = judge.judge(clauses, language, among_people=False)
@@ -382,7 +386,11 @@ def _judged_candidate(
     )
 
 
-def _possessed(language: Language, clause: Clause, turn: Memory) -> Iterator[Candidate]:
+def _possessed(
+    language: Language,
+    clause: Clause,
+    turn: Memory,
+) -> Iterator[Candidate]:
     for content, quote in possessions(language, clause.text, turn.author):
         yield Candidate(content, quote, source=turn.id, author=turn.author)
 

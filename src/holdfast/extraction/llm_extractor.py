@@ -211,7 +211,12 @@ class _Page:
             replaces=self._replaced(element.get("replaces"), "rule" if is_rule else "fact"),
         )
 
-    def _is_borne_out(self, content: str, quote: str, turn: Memory) -> bool:
+    def _is_borne_out(
+        self,
+        content: str,
+        quote: str,
+        turn: Memory,
+    ) -> bool:
         if not is_long_enough(quote, turn.content):
             return False
         answers = is_whole(quote, turn.content) and turn.id in self._before
@@ -219,7 +224,11 @@ class _Page:
         texts = (quote, f"{self._before[turn.id].content} {quote}") if answers else (quote,)
         return any(supports(text, content, self._shown, author=turn.author) for text in texts)
 
-    def _instructs(self, quote: str, turn: Memory) -> bool:
+    def _instructs(
+        self,
+        quote: str,
+        turn: Memory,
+    ) -> bool:
         """Whether the user tells the assistant what to do: not "I always hear that"."""
         if self._among_people:
             return False
@@ -230,14 +239,22 @@ class _Page:
             for found in cues.words["assistant_verb"].finditer(said)
         )
 
-    def _replaced(self, number: Any, kind: str) -> Memory | None:
+    def _replaced(
+        self,
+        number: Any,
+        kind: str,
+    ) -> Memory | None:
         if type(number) is not int or not 0 < number <= len(self._known):
             return None
         known = self._known[number - 1]
         return known if known.kind == kind else None
 
 
-def _dated(content: str, quote: str, turn: Memory) -> str:
+def _dated(
+    content: str,
+    quote: str,
+    turn: Memory,
+) -> str:
     language = next(iter(languages_of(quote)), None)
     ahead = partial(lies_ahead, language, quote) if language else None
     return with_date_of(content, quote, turn.event_time, ahead=ahead)

@@ -123,7 +123,11 @@ class Language:
             return self.statements
         return self.of_others
 
-    def warns(self, guard: str, text: str) -> bool:
+    def warns(
+        self,
+        guard: str,
+        text: str,
+    ) -> bool:
         """Whether the guard `name` matches anywhere in the text."""
         return bool(self.guards.get(guard, NEVER).search(text))
 
@@ -143,7 +147,11 @@ class Language:
             return found.end()
         return len(text)
 
-    def begins(self, guard: str, text: str) -> re.Match[str] | None:
+    def begins(
+        self,
+        guard: str,
+        text: str,
+    ) -> re.Match[str] | None:
         """The match if the text begins with this guard's pattern."""
         return self.guards.get(guard, NEVER).match(text)
 
@@ -220,7 +228,10 @@ def language(code: str) -> Language:
     )
 
 
-def statement_of(cue: Mapping[str, Any], pieces: Mapping[str, str]) -> Statement:
+def statement_of(
+    cue: Mapping[str, Any],
+    pieces: Mapping[str, str],
+) -> Statement:
     """Build a statement from a table of a section."""
     patterns: dict[str, str] = {
         part: expanded(cue[part], pieces) for part in ("opens", "needs", "unless") if part in cue

@@ -66,7 +66,11 @@ class Verdict:
     reason: str
     version: str = RULES
 
-    def instead(self, action: Action, reason: str) -> Verdict:
+    def instead(
+        self,
+        action: Action,
+        reason: str,
+    ) -> Verdict:
         """The same policy's verdict with another action and reason."""
         return replace(self, action=action, reason=reason)
 
@@ -89,7 +93,11 @@ class Policy:
     write_timing: str = "policy"
     approval: str = "none"
 
-    def judge(self, found: Candidate, turn: Memory) -> JudgedCandidate:
+    def judge(
+        self,
+        found: Candidate,
+        turn: Memory,
+    ) -> JudgedCandidate:
         """The verdict on a candidate that rests on this turn."""
         candidate = self.vocabulary.fitted(found)
         sentence = sentence_of(candidate.quote, turn.content)
@@ -111,7 +119,11 @@ class Policy:
         """Whether a memory of this kind needs human approval before it is active."""
         return needs_person(self.approval, kind)
 
-    def _tells_a_fact(self, candidate: Candidate, sentence: str) -> bool:
+    def _tells_a_fact(
+        self,
+        candidate: Candidate,
+        sentence: str,
+    ) -> bool:
         """Whether a rule instructs nobody: "remember that my sister is Ines"."""
         words = self.vocabulary
         asked = straight(sentence)
@@ -120,7 +132,11 @@ class Policy:
         )
         return remembers and not words.says("assistant_verb", candidate.quote)
 
-    def _first(self, candidate: Candidate, sentence: str) -> Verdict:
+    def _first(
+        self,
+        candidate: Candidate,
+        sentence: str,
+    ) -> Verdict:
         """The verdict before clamps: the model's advice if there is any, or the vocabulary's."""
         if candidate.advice is not None and candidate.advice.action in ACTIONS:
             return _advised(candidate.advice)
@@ -129,7 +145,11 @@ class Policy:
         action, reason = _TIMED[self.vocabulary.timing(candidate.category)]
         return Verdict(action, f"{candidate.category}: {reason}")
 
-    def _rule_verdict(self, rule: Candidate, sentence: str) -> Verdict:
+    def _rule_verdict(
+        self,
+        rule: Candidate,
+        sentence: str,
+    ) -> Verdict:
         """When a rule is written: at once if memory was asked to keep it for good, otherwise as the
         vocabulary says.
         """
@@ -168,7 +188,12 @@ class Policy:
             return self._not_earlier(candidate, sentence, verdict)
         return verdict
 
-    def _not_earlier(self, candidate: Candidate, sentence: str, verdict: Verdict) -> Verdict:
+    def _not_earlier(
+        self,
+        candidate: Candidate,
+        sentence: str,
+        verdict: Verdict,
+    ) -> Verdict:
         """The verdict, or what the vocabulary says where a model is quicker than that."""
         if candidate.kind == "rule":
             allowed = self._rule_verdict(candidate, sentence)

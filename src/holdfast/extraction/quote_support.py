@@ -105,7 +105,11 @@ def _agree(quote: str, statement: str, terms: frozenset[str]) -> bool:
     return bool(negated.marks & {"ended", "once"}) and "ended" in other.marks
 
 
-def _is_of(statement: str, shown: Shown, author: str) -> bool:
+def _is_of(
+    statement: str,
+    shown: Shown,
+    author: str,
+) -> bool:
     """Whether names and figures of a statement were shown."""
     found = particulars(statement)
     if not found.figures <= shown.figures:

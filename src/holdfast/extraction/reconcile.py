@@ -154,7 +154,11 @@ def is_learned(memory: Memory) -> bool:
     return memory.trust == "derived" or memory.source == SOURCE
 
 
-def _is_certain(found: Change, candidate: Candidate, old: Memory) -> bool:
+def _is_certain(
+    found: Change,
+    candidate: Candidate,
+    old: Memory,
+) -> bool:
     """Whether it is certain that a memory is over, even one that somebody stored."""
     return found.is_certain or _names_another(candidate, old)
 

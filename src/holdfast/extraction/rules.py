@@ -344,7 +344,11 @@ class _Told:
         if start < len(self.plain):
             yield _Segment(start, len(self.plain), mark, word)
 
-    def _opened(self, segment: _Segment, current: _Clause | None) -> _Clause | None:
+    def _opened(
+        self,
+        segment: _Segment,
+        current: _Clause | None,
+    ) -> _Clause | None:
         """The clause that begins with this segment, if any; a reason belongs to its statement."""
         if current and segment.word in self.language.reason:
             return None
@@ -389,7 +393,11 @@ class _Told:
             each.whole and each.fits(rest) for _, each in opened
         )
 
-    def _continued(self, segment: _Segment, current: _Clause | None) -> _Clause | None:
+    def _continued(
+        self,
+        segment: _Segment,
+        current: _Clause | None,
+    ) -> _Clause | None:
         """A second verb with the subject of the first: "I love tea but hate coffee"."""
         subject = f"{self.language.subject} "
         if not current or not segment.word or not self.language.subject:
@@ -409,7 +417,11 @@ class _Told:
             return _Clause(segment.start, segment.end, subject=subject)
         return None
 
-    def _goes_on(self, clause: _Clause, segment: _Segment) -> bool:
+    def _goes_on(
+        self,
+        clause: _Clause,
+        segment: _Segment,
+    ) -> bool:
         """Whether the segment belongs to the previous clause."""
         if segment.word in self.language.reason or segment.start <= clause.opened_to:
             return True
@@ -435,7 +447,11 @@ class _Told:
                 return None if points else self._made(statement, opening, plain, quote)
         return None
 
-    def _points_outside(self, statement: Statement, clause: _Clause) -> bool:
+    def _points_outside(
+        self,
+        statement: Statement,
+        clause: _Clause,
+    ) -> bool:
         """Whether a fact means something that its sentence does not name, or people in general.
 
         What is corrected was said before, and "this" may be the project that is worked on.
@@ -447,7 +463,11 @@ class _Told:
             return True
         return points_before(self.language, words, self.plain[: clause.start])
 
-    def _lasts(self, statement: Statement, clause: str) -> bool:
+    def _lasts(
+        self,
+        statement: Statement,
+        clause: str,
+    ) -> bool:
         language = self.language
         if self.agent and not statement.for_agents:
             return False

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from ...text.fences import strip_echoes
 from ...text.lazy_regex import later
+from ...text.pasted_text import MACHINE, SHELL, parts
 from ...types import Memory
 from ..policy import PEOPLE
 from ..speech import Sentence, own_words, sentences, without_thoughts
@@ -110,6 +111,13 @@ class Said:
             or len(self.own.split()) > _MOST_SAID
             or self._is_voiceless
         )
+
+    @cached_property
+    def shows_output(self) -> bool:
+        """Whether a person's message holds something of a terminal or a log, whose hints read like
+        a person's words: "to uninstall hooks, run …".
+        """
+        return self.by_user and any(part.reason in (SHELL, MACHINE) for part in parts(self.text))
 
     @cached_property
     def _is_voiceless(self) -> bool:

@@ -24,8 +24,6 @@ CATEGORY_OF: dict[Topic, Category] = {
     "procedure": "procedures",
 }
 """Under which category a user's statement about something is kept."""
-TOPICS: tuple[Topic, ...] = tuple(CATEGORY_OF)
-"""What a user's statement may be about."""
 
 LONGEST_TITLE = 80
 LONGEST_TEXT = 400

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ...text.pasted_text import MACHINE, SHELL, TALK, parts, why_pasted
+from ...text.pasted_text import TALK, why_pasted
 from .coding_session import Said, Session
 from .cue_words import Words, words_of
 from .note import LONGEST_QUOTE, LONGEST_TEXT, Note, capital, title_of, within
@@ -66,7 +66,11 @@ def procedures(session: Session) -> Iterator[Note]:
     said = [
         one
         for one in session.said
-        if (_is_typed(one) if one.by_user else passed and _MARKED.search(one.turn.content))
+        if (
+            not (one.is_document or one.hands_on or one.shows_output)
+            if one.by_user
+            else passed and _MARKED.search(one.turn.content)
+        )
     ]
     told = [note for one in said for note in _told(session, one)]
     yield from told
@@ -74,15 +78,6 @@ def procedures(session: Session) -> Iterator[Note]:
     yield from (
         note for note in _recurring(session) if not given & set(_COMMAND.findall(note.text))
     )
-
-
-def _is_typed(said: Said) -> bool:
-    """Whether a person's message holds nobody else's words and nothing of a terminal, whose hints
-    read like steps: "to uninstall hooks, run …".
-    """
-    if said.is_document or said.hands_on:
-        return False
-    return all(part.reason not in (SHELL, MACHINE) for part in parts(said.text))
 
 
 # Steps
@@ -177,7 +172,11 @@ def _inline(words: Words, said: Said) -> Iterator[_Steps]:
             )
 
 
-def _borne_out(session: Session, said: Said, steps: _Steps) -> bool:
+def _borne_out(
+    session: Session,
+    said: Said,
+    steps: _Steps,
+) -> bool:
     """Whether steps are no mere proposal: a person's that say what to run, or run and passed."""
     commands = [bare(command) for step in steps.steps for command in _COMMAND.findall(step)]
     if said.by_user:

@@ -119,6 +119,7 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
         sentence = one.sentences[place[1]]
         if (
             verdict.worth >= THRESHOLDS["again"]
+            and not one.shows_output
             and may_stand(sentence, _JUDGED_GUARDS)
             and _is_english(one, sentence)
             and not _is_echo(session, one, sentence.text)
@@ -126,22 +127,31 @@ def stated(session: Session, judge: NoteJudge | None = None) -> Iterator[Note]:
             yield _judged_note(one, place[1], verdict)
 
 
-def _is_plain(session: Session, said: Said, found: Candidate) -> bool:
+def _is_plain(
+    session: Session,
+    said: Said,
+    found: Candidate,
+) -> bool:
     """Whether a statement that a pattern fits counts by itself. Where no judge knows the language,
-    it has to be asked for, or a decision, or to say that it lasts; else a second session has to
-    say it. Who prefers what the agent has just offered chooses, and only for now.
+    it has to be a decision, to say that it lasts, or to be all that is said and asked for: "please
+    note" beside a task is said of that task. Else a second session has to say it. Who prefers what
+    the agent has just offered chooses, and only for now.
     """
     if found.category == "preferences" and _is_offered(session, said, found.quote):
         return False
     return (
         bool(said.words and said.words[0].code == "en")
         or found.category == "decisions"
-        or found.confidence == 1.0
+        or (found.confidence == 1.0 and len(said.sentences) == 1)
         or lasts(straight(found.quote))
     )
 
 
-def _is_offered(session: Session, said: Said, quote: str) -> bool:
+def _is_offered(
+    session: Session,
+    said: Said,
+    quote: str,
+) -> bool:
     """Whether most words of a quote stand in a row in what the agent said directly before."""
     before = session.answered(said)
     words = _WORD.findall(straight(quote).lower())
@@ -180,7 +190,11 @@ def _answers_list(session: Session, said: Said) -> bool:
     )
 
 
-def _is_echo(session: Session, said: Said, quote: str) -> bool:
+def _is_echo(
+    session: Session,
+    said: Said,
+    quote: str,
+) -> bool:
     """Whether the agent or a tool wrote the same words before: then they were pasted back."""
     words = _on_one_line(quote)
     if len(words.split()) < _FEWEST_ECHOED:
@@ -250,7 +264,11 @@ def _is_likely(
     return may_stand(whole, guards) and may_stand(Sentence(quote), guards)
 
 
-def _is_supposed(said: Said, place: Place, quote: str) -> bool:
+def _is_supposed(
+    said: Said,
+    place: Place,
+    quote: str,
+) -> bool:
     """Whether a statement hangs on a condition before it: "if this is invalid, we use the other"
     says what is to happen then, and decides nothing.
     """
@@ -258,7 +276,11 @@ def _is_supposed(said: Said, place: Place, quote: str) -> bool:
     return any(words.says("guard.supposed", before) for words in said.words)
 
 
-def _is_told(said: Said, place: Place, quote: str) -> bool:
+def _is_told(
+    said: Said,
+    place: Place,
+    quote: str,
+) -> bool:
     """Whether a rule is only the end of what a sentence tells: "the flag is set but never read"."""
     before, _, _ = said.sentences[place[1]].text.partition(quote)
     bare = without_lead(said.words[0], f"{before}use").removesuffix("use").rstrip()
@@ -298,7 +320,11 @@ def without_lead(words: Words, text: str) -> str:
     return text[lead.end() :] if lead else text
 
 
-def _judged_note(said: Said, number: int, verdict: Verdict) -> Note:
+def _judged_note(
+    said: Said,
+    number: int,
+    verdict: Verdict,
+) -> Note:
     statement = said.sentences[number].text
     words = words_of(statement)[0]
     told = sentence(_by_itself(words, statement))
