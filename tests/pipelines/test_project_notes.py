@@ -434,6 +434,14 @@ def test_a_sentence_beside_the_output_of_a_terminal_is_not_the_user_s(judge):
 def test_please_note_beside_a_task_is_said_of_that_task_in_other_languages_too(judge):
     note = "注意，你只需要修改 solid 的文件即可。"
     assert noted(judge, ("user", f"请完善日历组件的代码。{note}")) == []
+    assert (
+        noted(
+            judge,
+            ("user", f"我已经写了一些代码，希望你根据 react 的方式来完善日历组件的代码，{note}"),
+        )
+        == []
+    )
+    assert noted(judge, ("user", "请记住，我们用 pnpm 安装依赖。"))
 
 
 def test_a_fix_without_a_cause_has_to_speak_of_its_failure():

@@ -40,6 +40,8 @@ _OFFERED = 0.6
 _WORD = re.compile(r"\w+")
 # Sentences of a message whose point is that something be remembered.
 _MOST_AROUND_REQUEST = 2
+# Characters of a request to remember what follows.
+_LONGEST_REQUEST = 30
 # Words of a step that somebody could take.
 _FEWEST_IN_STEP = 6
 # How editors mark a file that a message mentions: "@src/main.py".
@@ -142,9 +144,16 @@ def _is_plain(
     return (
         bool(said.words and said.words[0].code == "en")
         or found.category == "decisions"
-        or (found.confidence == 1.0 and len(said.sentences) == 1)
+        or (found.confidence == 1.0 and _is_all_that_is_said(said, found.quote))
         or lasts(straight(found.quote))
     )
+
+
+def _is_all_that_is_said(said: Said, quote: str) -> bool:
+    """Whether a message holds nothing but a request to remember, at the most a few words long, and
+    what is to be remembered.
+    """
+    return len(said.sentences) == 1 and 0 <= said.own.find(quote) <= _LONGEST_REQUEST
 
 
 def _is_offered(
