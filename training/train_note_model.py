@@ -2,7 +2,7 @@
 
     python training/train_note_model.py examples.jsonl.xz --encoder PACK --judge PACK --out DIR
     python training/train_note_model.py examples.jsonl.xz --encoder PACK --judge PACK \
-        --without blind --predictions FILE
+        --without kept --predictions FILE
 
 `note_examples.py` writes the examples. Teachers of twelve layers begin as the tuned encoder and
 learn from the labels. The student begins as the judge of statements and keeps its vectors of words,
