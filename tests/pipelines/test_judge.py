@@ -346,7 +346,7 @@ def test_a_statement_that_cannot_be_understood_is_not_kept(monkeypatch):
 
 
 def test_patterns_do_where_the_model_that_reads_statements_fails(monkeypatch):
-    def damaged(pack, threads=2):
+    def damaged(pack, *rest):
         raise EmbedderError(f"{pack} is damaged")
 
     monkeypatch.setattr(cross_encoder, "load", damaged)

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.errors import EmbedderError
 from holdfast.extraction.coding import Note, find_notes
 from holdfast.extraction.coding.note_judge import NoteJudge
+from holdfast.models import cross_encoder
 from holdfast.models.embeddings.onnx import OnnxEmbedder
 from holdfast.models.embeddings.tiers import Tiers
 from holdfast.projects.compose_memory import MOST_LINES, compose
@@ -420,7 +422,18 @@ def test_a_rule_has_the_reason_that_the_next_sentence_states(judge):
     ]
 
 
-# What the judge must not be asked
+# Where there is no judge, and what it must not be asked
+
+
+def test_patterns_do_where_the_model_that_reads_sentences_fails(monkeypatch):
+    def damaged(pack, *rest):
+        raise EmbedderError(f"{pack} is damaged")
+
+    monkeypatch.setattr(cross_encoder, "load", damaged)
+    tiers = Tiers.of(OnnxEmbedder())
+    said = turns(("user", "Always run the linter before you commit. The login page looks odd."))
+    assert find_notes(said, NoteJudge(tiers)) == find_notes(said) != []
+    assert tiers.errors == {"local:memory-judge-s": "memory-judge-s-int8 is damaged"}
 
 
 def test_a_sentence_beside_the_output_of_a_terminal_is_not_the_user_s(judge):
