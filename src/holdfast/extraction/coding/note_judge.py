@@ -23,7 +23,7 @@ THRESHOLDS: Mapping[Evidence, float] = {
     "alone": 0.6,
     "lasting": 0.45,
     "pattern": 0.15,
-    "choice": 0.05,
+    "choice": -0.6,
     "plain": 0.4,
     "approved": 0.05,
     "again": 0.35,
