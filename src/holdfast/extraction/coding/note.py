@@ -6,15 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from ...models.note_model import Topic as SentenceTopic
 from ...text.secrets import find_secrets
 from ...text.terminal import shorten
 
 Category = Literal["decisions", "procedures", "principles", "incidents", "preferences"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 Home = Literal["project", "assistant"]
-Topic = Literal[
-    "convention", "decision", "location", "pitfall", "preference", "procedure", "open_end"
-]
+Topic = SentenceTopic | Literal["open_end"]
 CATEGORY_OF: dict[Topic, Category] = {
     "convention": "principles",
     "decision": "decisions",
